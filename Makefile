@@ -1,0 +1,46 @@
+# `make` prints the targets. Each sets up what it needs in .venv; PYTHON names the interpreter to start from.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check lint types imports bench torture build clean
+
+help: ## print the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## do the main job on real input: import, vote, apply, render, export
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python examples/demo.py
+
+test: $(READY) ## all tests
+	$(BIN)/python -m pytest
+
+check: lint types imports test ## what CI runs: ruff, mypy --strict, import-linter, pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+bench: $(READY) ## the figures of README.md and docs/benchmarks.md, on this machine
+	$(BIN)/python -m benchmarks
+
+torture: $(READY) ## many kills, processes and mutations; takes minutes
+	$(BIN)/python -m benchmarks.torture
+
+build: $(READY) ## the wheel and the sdist, in dist/
+	$(BIN)/python -m build
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $(READY)

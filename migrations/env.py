@@ -1,0 +1,18 @@
+"""Runs the migrations: on the connection that the store hands over, or on the configured URL for `alembic`."""
+
+from alembic import context
+
+from playbook_db import settings
+from playbook_db.store import engine, upgrade
+
+config = context.config
+handed_over = config.attributes.get("connection")
+
+if context.is_offline_mode():
+    raise SystemExit("playbook-db migrates a real database only; run it without --sql.")
+if handed_over is not None:
+    upgrade.run_migrations(context, handed_over)
+else:
+    given = context.get_x_argument(as_dictionary=True).get("db") or config.get_main_option("sqlalchemy.url")
+    with engine.for_migrations(settings.database_url(given)).begin() as connection:
+        upgrade.run_migrations(context, connection)

@@ -1,0 +1,17 @@
+"""${message}: what changes, in words; then what happens to the rows that are there."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+branch_labels = ${repr(branch_labels)}
+depends_on = ${repr(depends_on)}
+
+
+def upgrade() -> None:
+    ${upgrades if upgrades else "raise RuntimeError('write me')"}
+
+
+def downgrade() -> None:
+    ${downgrades if downgrades else "raise RuntimeError('write me')"}

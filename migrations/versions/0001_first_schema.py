@@ -1,0 +1,342 @@
+"""The first schema: playbooks, key points, their history, and what the learning needs. No rows before it.
+
+Fills `sections`. What only SQLite has (triggers) and the views are made after each run of the migrations, from
+the store's own SQL files.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy import (
+    REAL,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy import text as sql
+from sqlalchemy.schema import SchemaItem
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
+_WHITE_SPACE = (
+    9,
+    10,
+    11,
+    12,
+    13,
+    28,
+    29,
+    30,
+    31,
+    32,
+    133,
+    160,
+    5760,
+    *range(8192, 8203),
+    8232,
+    8233,
+    8239,
+    8287,
+    12288,
+)
+
+metadata = MetaData()
+
+
+def _not_blank(table: str, column: str) -> list[SchemaItem]:
+    """A check that *column* holds more than white space, as `str.strip` understands it, in each dialect's words."""
+    name = f"ck_{table}_{column}_not_blank"
+    codes = ", ".join(map(str, _WHITE_SPACE))
+    return [
+        CheckConstraint(f"trim({column}, char({codes})) <> ''", name=name).ddl_if(dialect="sqlite"),
+        CheckConstraint(f"{column} ~ '[^[:space:]]'", name=name).ddl_if(dialect="postgresql"),
+    ]
+
+
+def _one_of(table: str, column: str, *values: str) -> CheckConstraint:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=f"ck_{table}_{column}")
+
+
+def _at_least(table: str, column: str, least: int) -> CheckConstraint:
+    return CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}")
+
+
+def _table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
+    return Table(name, metadata, *items, sqlite_strict=True, sqlite_with_rowid=with_rowid)
+
+
+def _of_playbook(table: str) -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook")
+
+
+def _of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["playbook_id", column], ["revisions.playbook_id", "revisions.number"], name=f"fk_{table}_{column}"
+    )
+
+
+def _of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["playbook_id", column], ["key_points.playbook_id", "key_points.id"], name=f"fk_{table}_{column}"
+    )
+
+
+playbooks = _table(
+    "playbooks",
+    Column("id", Integer, primary_key=True),
+    Column("key", Text, nullable=False),
+    Column(
+        "header",
+        Text,
+        nullable=False,
+        server_default=sql("""'{"version": "1.0", "last_updated": null, "sections": null}'"""),
+    ),
+    Column("final_newline", Integer, nullable=False, server_default=sql("1")),
+    Column("mirror", Text, nullable=False, server_default=sql("'undecided'")),
+    Column("created_at", Text, nullable=False),
+    UniqueConstraint("key", name="uq_playbooks_key"),
+    *_not_blank("playbooks", "key"),
+    CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
+    _one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
+)
+
+sections = _table(
+    "sections",
+    Column("slug", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    UniqueConstraint("name", name="uq_sections_name"),
+    UniqueConstraint("position", name="uq_sections_position"),
+    _one_of("sections", "slug", "pat", "mis", "pref", "ctx", "oth"),
+)
+
+revisions = _table(
+    "revisions",
+    Column("playbook_id", Integer, nullable=False),
+    Column("number", COUNT, nullable=False),
+    Column("time", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("session_id", Text),
+    Column("message", Text),
+    Column("header", Text),
+    Column("final_newline", Integer),
+    PrimaryKeyConstraint("playbook_id", "number", name="pk_revisions"),
+    _of_playbook("revisions"),
+    _at_least("revisions", "number", 1),
+    _one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
+    CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
+    with_rowid=False,
+)
+
+key_points = _table(
+    "key_points",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("section", Text, nullable=False),
+    Column("position", COUNT, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("helpful", COUNT, nullable=False, server_default=sql("0")),
+    Column("harmful", COUNT, nullable=False, server_default=sql("0")),
+    Column("created_in", COUNT, nullable=False),
+    Column("retired_in", COUNT),
+    Column("retired_reason", Text),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
+    UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
+    _of_playbook("key_points"),
+    ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
+    _of_revision("key_points", "created_in"),
+    _of_revision("key_points", "retired_in"),
+    # Said twice on purpose: foreign keys are off in a plain `sqlite3` shell, checks never are.
+    _one_of("key_points", "section", "pat", "mis", "pref", "ctx", "oth"),
+    *_not_blank("key_points", "name"),
+    *_not_blank("key_points", "text"),
+    _at_least("key_points", "helpful", 0),
+    _at_least("key_points", "harmful", 0),
+    CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
+)
+Index(
+    "ix_key_points_live",
+    key_points.c.playbook_id,
+    key_points.c.section,
+    key_points.c.position,
+    sqlite_where=key_points.c.retired_in.is_(None),
+    postgresql_where=key_points.c.retired_in.is_(None),
+)
+
+changes = _table(
+    "changes",
+    Column("playbook_id", Integer, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("point_id", COUNT, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("section", Text, nullable=False),
+    Column("position", COUNT, nullable=False),
+    Column("helpful", COUNT, nullable=False),
+    Column("harmful", COUNT, nullable=False),
+    Column("text", Text),
+    Column("reason", Text),
+    Column("successor_id", COUNT),
+    PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_changes"),
+    _of_revision("changes"),
+    _of_point("changes"),
+    _of_point("changes", "successor_id"),
+    _one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
+    _one_of("changes", "section", "pat", "mis", "pref", "ctx", "oth"),
+    _at_least("changes", "helpful", 0),
+    _at_least("changes", "harmful", 0),
+    with_rowid=False,
+)
+Index("ix_changes_point", changes.c.playbook_id, changes.c.point_id, changes.c.revision, changes.c.seq)
+Index(
+    "ix_changes_text",
+    changes.c.playbook_id,
+    changes.c.point_id,
+    changes.c.revision,
+    changes.c.seq,
+    sqlite_where=changes.c.text.is_not(None),
+    postgresql_where=changes.c.text.is_not(None),
+)
+
+votes = _table(
+    "votes",
+    Column("playbook_id", Integer, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("point_id", COUNT),
+    Column("name", Text),
+    Column("tag", Text, nullable=False),
+    Column("rationale", Text),
+    PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_votes"),
+    _of_revision("votes"),
+    _of_point("votes"),
+    _one_of("votes", "tag", "helpful", "harmful", "neutral"),
+    CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
+    with_rowid=False,
+)
+Index("ix_votes_point", votes.c.playbook_id, votes.c.point_id)
+
+skipped_operations = _table(
+    "skipped_operations",
+    Column("playbook_id", Integer, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("operation", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_skipped_operations"),
+    _of_revision("skipped_operations"),
+    with_rowid=False,
+)
+
+mirrors = _table(
+    "mirrors",
+    Column("playbook_id", Integer, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("revision", COUNT),
+    Column("sha256", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "path", name="pk_mirrors"),
+    _of_playbook("mirrors"),
+    _of_revision("mirrors"),
+    *_not_blank("mirrors", "path"),
+)
+
+transcripts = _table(
+    "transcripts",
+    Column("playbook_id", Integer, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
+    Column("last_uuid", Text),
+    Column("updated_at", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "path", name="pk_transcripts"),
+    _of_playbook("transcripts"),
+    *_not_blank("transcripts", "path"),
+    _at_least("transcripts", "learnt_to", 0),
+)
+
+reflections = _table(
+    "reflections",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("revision", COUNT),
+    Column("session_id", Text, nullable=False),
+    Column("transcript_path", Text),
+    Column("from_offset", COUNT),
+    Column("to_offset", COUNT),
+    Column("analysis", Text),
+    Column("curator_reasoning", Text),
+    Column("model", Text),
+    Column("input_tokens", COUNT, nullable=False, server_default=sql("0")),
+    Column("output_tokens", COUNT, nullable=False, server_default=sql("0")),
+    Column("cached_tokens", COUNT, nullable=False, server_default=sql("0")),
+    Column("cost_usd", Double().with_variant(REAL(), "sqlite")),
+    Column("duration_ms", COUNT),
+    Column("created_at", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_reflections"),
+    _of_playbook("reflections"),
+    _of_revision("reflections"),
+    _at_least("reflections", "input_tokens", 0),
+    _at_least("reflections", "output_tokens", 0),
+    _at_least("reflections", "cached_tokens", 0),
+    CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
+)
+Index("ix_reflections_session", reflections.c.playbook_id, reflections.c.session_id)
+
+jobs = _table(
+    "jobs",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("session_id", Text),
+    Column("transcript_path", Text),
+    Column("reason", Text),
+    Column("state", Text, nullable=False, server_default=sql("'queued'")),
+    Column("attempts", Integer, nullable=False, server_default=sql("0")),
+    Column("not_before", Text),
+    Column("lease_until", Text),
+    Column("error", Text),
+    Column("created_at", Text, nullable=False),
+    Column("finished_at", Text),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_jobs"),
+    _of_playbook("jobs"),
+    *_not_blank("jobs", "kind"),
+    _one_of("jobs", "state", "queued", "running", "done", "failed"),
+    _at_least("jobs", "attempts", 0),
+)
+Index("ix_jobs_state", jobs.c.playbook_id, jobs.c.state, jobs.c.id)
+
+
+_SECTIONS = (
+    ("pat", "PATTERNS & APPROACHES", 1),
+    ("mis", "MISTAKES TO AVOID", 2),
+    ("pref", "USER PREFERENCES", 3),
+    ("ctx", "PROJECT CONTEXT", 4),
+    ("oth", "OTHERS", 5),
+)
+
+
+def upgrade() -> None:
+    connection = op.get_bind()
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(
+        sa.insert(sections),
+        [{"slug": slug, "name": name, "position": position} for slug, name, position in _SECTIONS],
+    )
+
+
+def downgrade() -> None:
+    metadata.drop_all(op.get_bind())

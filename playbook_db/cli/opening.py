@@ -1,0 +1,70 @@
+"""What every command begins and ends with: its project, its database, and the mirror kept in step."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from playbook_db import projects, settings
+from playbook_db.errors import SettingError
+
+if TYPE_CHECKING:
+    from playbook_db.services.project import Project
+
+
+def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give *command* the options `--project` and `--db`; it gets them as the context that `opened` reads."""
+
+    def keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            ctx.obj = {**(ctx.obj or {}), str(param.name): value}
+
+    for name, metavar, told in (
+        ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
+        ("project", "DIR", "The project's folder."),
+    ):
+        option = click.option(f"--{name}", metavar=metavar, help=told, expose_value=False, callback=keep)
+        command = option(command)
+    return command
+
+
+def database_url() -> str:
+    """The URL of the database that the options and the environment name."""
+    return settings.database_url(_options().get("db"))
+
+
+@contextmanager
+def opened(*, sync: bool = True) -> "Iterator[Project]":
+    """The project that the options and the environment name, in its database.
+
+    The mirror, where it is kept, is taken in before and brought up to date after, unless *sync* is off.
+    """
+    from playbook_db.services import mirror
+    from playbook_db.services.project import Project
+    from playbook_db.store.engine import open_store
+
+    folder = projects.project_dir(_options().get("project"))
+    if not os.path.isdir(folder):
+        raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
+    with open_store(database_url()) as store:
+        project = Project(store, folder)
+        if sync:
+            tell(mirror.sync(project).notes)
+            if mirror.is_waiting(project):
+                tell([f"{project.mirror_path} is here but not taken in; look at it with: playbook init"])
+        yield project
+        if sync:
+            tell(mirror.sync(project).notes)
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Say *lines* to the person, on stderr."""
+    for line in lines:
+        click.echo(f"playbook: {line}", err=True)
+
+
+def _options() -> dict[str, Any]:
+    found = click.get_current_context().find_object(dict)
+    return found or {}

@@ -1,0 +1,103 @@
+"""How answers look: JSON for programs, tables on a terminal, plain lines in a pipe."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from playbook_db.rules.playbook import Change, KeyPoint
+from playbook_db.services.revising import Revised
+from playbook_db.store.playbooks import RetiredPoint
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on stdout."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def point_record(point: KeyPoint, retired: RetiredPoint | None = None) -> dict[str, Any]:
+    """A point as `--json` shows it."""
+    record: dict[str, Any] = {
+        "name": point.name,
+        "section": point.section,
+        "text": point.text,
+        "helpful": point.helpful,
+        "harmful": point.harmful,
+    }
+    if retired is not None:
+        record |= {"retired_in": retired.revision, "retired_reason": retired.reason}
+    return record
+
+
+def change_record(change: Change) -> dict[str, Any]:
+    """A change as `--json` shows it: the point as it is afterwards."""
+    record = {"kind": change.kind, **point_record(change.point), "reason": change.reason}
+    return record | ({"successor": change.successor} if change.successor else {})
+
+
+def print_points(points: Sequence[KeyPoint]) -> None:
+    """The points under their sections: a table on a terminal, else one tab-separated line each."""
+    if not sys.stdout.isatty():
+        for point in points:
+            click.echo(f"{point.name}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    for section in dict.fromkeys(point.section for point in points):
+        table = Table(title=section, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for title, justify in (("name", "left"), ("+", "right"), ("-", "right")):
+            table.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column("text", overflow="fold")
+        for point in points:
+            if point.section == section:
+                table.add_row(
+                    Text(point.name, style="cyan"),
+                    Text(str(point.helpful), style="green" if point.helpful else "dim"),
+                    Text(str(point.harmful), style="red" if point.harmful else "dim"),
+                    Text(point.text),
+                )
+        console.print(table)
+        console.print()
+
+
+def print_retired(retired: Iterable[RetiredPoint]) -> None:
+    """The points that have left, one line each, with when and why."""
+    for gone in retired:
+        click.echo(
+            f"{gone.point.name}\t{gone.point.helpful}\t{gone.point.harmful}\tr{gone.revision}\t{gone.reason or ''}\t"
+            f"{one_line(gone.point.text)}"
+        )
+
+
+def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
+    """What a revision did, a line for each change and for each thing skipped."""
+    for change in revised.changes:
+        click.echo(_change_line(change))
+    for item in revised.skipped:
+        click.echo(f"skipped   operation {item.index + 1}: {item.reason}")
+    if rehearsed:
+        click.echo("dry run: nothing was written")
+    elif revised.revision is None:
+        click.echo("nothing changed")
+    else:
+        click.echo(f"revision {revised.revision}")
+
+
+def one_line(text: str) -> str:
+    """*text* without line breaks and control characters, for a listing."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _change_line(change: Change) -> str:
+    point = change.point
+    told = f"{change.kind:<9} {point.name}"
+    if change.kind == "vote":
+        return f"{told}: {point.helpful} helpful, {point.harmful} harmful"
+    if change.kind == "retire":
+        return f"{told}: {change.reason}"
+    return f"{told} [{point.section}] {one_line(point.text)}" + (f" ({change.reason})" if change.reason else "")

@@ -1,0 +1,307 @@
+"""The documented functions for programs: dicts in, dicts out. Thin; the rules live once, below.
+
+A playbook is a dict with `sections`, or a flat one with `key_points`; a flat one stays flat and gets `kpt_NNN` names.
+Functions that the documents describe as never raising report to stderr instead. Source: the scoring, curator and
+reflector documents; contract, section 6.
+"""
+
+import copy
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playbook_db import projects, settings
+from playbook_db.claude_code.transcript import assistant_texts, read_messages
+from playbook_db.errors import PlaybookError
+from playbook_db.rules import deduplication, pruning, voting
+from playbook_db.rules import operations as _operations
+from playbook_db.rules.citations import cited_names
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.naming import LEGACY_PREFIX, next_name
+from playbook_db.rules.playbook import Playbook
+from playbook_db.rules.rendering import render_point, render_points
+from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.services import diagnostics, plain, programs, similarity, templates
+from playbook_db.services.project import Project
+from playbook_db.store.engine import open_store
+
+__all__ = [
+    "SECTION_SLUGS",
+    "apply_bullet_tags",
+    "apply_structured_operations",
+    "extract_cited_ids",
+    "extract_keypoints",
+    "format_playbook",
+    "generate_keypoint_name",
+    "get_project_dir",
+    "get_user_claude_dir",
+    "is_diagnostic_mode",
+    "load_playbook",
+    "load_settings",
+    "load_template",
+    "load_transcript",
+    "prune_harmful",
+    "run_curator",
+    "run_deduplication",
+    "run_reflector",
+    "save_diagnostic",
+    "save_playbook",
+    "update_playbook_data",
+]
+
+_NO_MODEL = "this version of playbook-db can't ask a model yet"
+
+
+# --- places and settings ---
+
+
+def get_project_dir() -> Path:
+    """The project's folder: `CLAUDE_PROJECT_DIR`, else the home folder."""
+    return Path(os.environ.get("CLAUDE_PROJECT_DIR") or settings.home())
+
+
+def get_user_claude_dir() -> Path:
+    """Claude Code's configuration folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    return Path(settings.claude_dir())
+
+
+def load_settings() -> dict[str, Any]:
+    """Claude Code's settings: the user's, then the project's, then the project's local ones, later ones winning.
+
+    The three `playbook_update_on_...` settings are true where no file says otherwise. A file that can't be read is
+    reported and passed over.
+    """
+    merged: dict[str, Any] = dict.fromkeys(
+        ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop"), True
+    )
+    project = get_project_dir() / ".claude"
+    for path in (get_user_claude_dir() / "settings.json", project / "settings.json", project / "settings.local.json"):
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, RecursionError) as error:
+            _report([f"{path} can't be read ({error}); it is passed over."])
+            continue
+        if isinstance(found, dict):
+            merged.update(found)
+    return merged
+
+
+def load_template(template_name: str) -> str:
+    """The prompt template of that name; the user's in `~/.claude/prompts/` wins. Raises TemplateError."""
+    return templates.load_template(template_name)
+
+
+def is_diagnostic_mode() -> bool:
+    """Whether the project's flag file `.claude/diagnostic_mode` is there."""
+    return diagnostics.is_on(str(get_project_dir()))
+
+
+def save_diagnostic(content: str, name: str) -> None:
+    """Keep *content* as a file in the project's `.claude/diagnostic/`."""
+    diagnostics.save(str(get_project_dir()), content, name)
+
+
+# --- the playbook as a whole ---
+
+
+def load_playbook() -> dict[str, Any]:
+    """The playbook of the project, from the database, after taking in `.claude/playbook.json` if that changed.
+
+    A file that can't be taken in is reported; the database's playbook, or the empty one, comes back all the same.
+    Raises DatabaseError where the database itself can't be used.
+    """
+    with _project() as project:
+        loaded, notes = programs.load(project)
+    _report(notes)
+    return loaded
+
+
+def save_playbook(playbook: dict[str, Any]) -> None:
+    """Store *playbook* and write `.claude/playbook.json`; `last_updated` is now.
+
+    What other processes changed since it was loaded is merged, and *playbook* holds the outcome afterwards. Raises
+    PlaybookFileError for an entry that can't be kept, DatabaseError where the database can't be used.
+    """
+    with _project() as project:
+        notes = programs.save(project, playbook)
+    _report(notes)
+
+
+def format_playbook(playbook: Mapping[str, Any]) -> str:
+    """The text that goes into a prompt; `""` for an empty playbook. A flat one has no section headers."""
+    reading = plain.from_plain(playbook)
+    points = reading.playbook.points
+    if reading.is_flat:
+        return templates.fill_points("\n".join(render_point(p.name, p.helpful, p.harmful, p.text) for p in points))
+    return templates.fill_points(render_points(points))
+
+
+# --- changes to a dict ---
+
+
+def generate_keypoint_name(section_entries: Iterable[Mapping[str, Any] | str], slug: str = LEGACY_PREFIX) -> str:
+    """A name one higher than the highest of that slug among *section_entries* (entries, or names)."""
+    return next_name((e if isinstance(e, str) else str(e.get("name", "")) for e in section_entries), slug)
+
+
+def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any]) -> dict[str, Any]:
+    """*playbook* after a session: operations (or else new key points), then evaluations, then pruning.
+
+    With operations the dict given stays as it was and a changed copy comes back; if anything unexpected is raised
+    among them, none of them is kept.
+    """
+    asked = extraction_result.get("operations")
+    if isinstance(asked, list):
+        changed = apply_structured_operations(playbook, asked)
+    else:
+        changed = _change(playbook, lambda draft: _add_new_points(draft, extraction_result.get("new_key_points")))
+    ballot = voting.read_votes(extraction_result.get("evaluations"), tag_key="rating")
+    changed = _change(changed, lambda draft: voting.cast_votes(draft, ballot.votes))
+    return prune_harmful(changed)
+
+
+def apply_structured_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
+    """A copy of *playbook* with the curator's operations carried out; the same object for none, or if any raised."""
+    if not operations:
+        return playbook
+    try:
+        return _apply_curator_operations(copy.deepcopy(playbook), operations)
+    except Exception as error:  # the documents ask for a rollback on anything unexpected
+        _report([f"the curator's operations were rolled back: {error!r}"])
+        if is_diagnostic_mode():
+            save_diagnostic(f"Rolled back {len(operations)} operations: {error!r}", "curator_rollback")
+        return playbook
+
+
+def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[str, Any]:
+    """Count the reflector's tags in *playbook* itself, which comes back. What can't be counted is reported."""
+    ballot = voting.read_votes(bullet_tags)
+    unknown: list[str] = []
+
+    def count(draft: Draft) -> None:
+        taken = voting.cast_votes(draft, ballot.votes)
+        unknown.extend(f"there is no key point {vote.name}; its tag is skipped" for vote in taken if not vote.matched)
+
+    changed = _change(playbook, count)
+    _report([*(f"tag {item.index + 1} is skipped: {item.reason}" for item in ballot.skipped), *unknown])
+    return changed
+
+
+def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
+    """Take the points out of *playbook* whose votes say that they harm."""
+
+    def prune(draft: Draft) -> None:
+        diagnostics.pruning(str(get_project_dir()), pruning.prune(draft))
+
+    return _change(playbook, prune)
+
+
+def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) -> dict[str, Any]:
+    """Fold points of *playbook* that are at least *threshold* similar (cosine) into the first of them.
+
+    Without an embedder (`PLAYBOOK_EMBEDDER`) it says so and gives the playbook back as it is.
+    """
+    try:
+        embedder = similarity.load_embedder()
+        bound = similarity.threshold(threshold)
+    except PlaybookError as error:
+        _report([str(error)])
+        return playbook
+    if embedder is None:
+        _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not looked for"])
+        return playbook
+
+    def fold(draft: Draft) -> None:
+        deduplication.fold_similar(draft, similarity.cosine(draft.points(), embedder), threshold=bound)
+
+    return _change(playbook, fold)
+
+
+def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
+    """Carry out *operations* on *playbook* itself; invalid ones are skipped and reported."""
+    skipped: list[str] = []
+
+    def apply(draft: Draft) -> None:
+        left_out = _operations.apply_operations(draft, operations)
+        diagnostics.operations(str(get_project_dir()), len(operations), left_out)
+        skipped.extend(f"operation {item.index + 1} is skipped: {item.reason}" for item in left_out)
+
+    changed = _change(playbook, apply)
+    _report(skipped)
+    return changed
+
+
+# --- transcripts and the model ---
+
+
+def load_transcript(path: str | Path) -> list[dict[str, str]]:
+    """What the user and the assistant said in the transcript at *path*: `[{"role", "content"}]`, content as text.
+
+    Lines that can't be read are skipped and counted on stderr. Raises OSError where the file can't be opened.
+    """
+    spoken = read_messages(str(path))
+    if spoken.broken_lines:
+        _report([f"{path}: {spoken.broken_lines} broken lines were skipped"])
+    return list(spoken.messages)
+
+
+def extract_cited_ids(messages: Iterable[Any]) -> list[str]:
+    """The names of the key points that the assistant cited, each once."""
+    return list(cited_names(assistant_texts(messages)))
+
+
+async def extract_keypoints(
+    messages: list[dict[str, Any]], playbook: dict[str, Any], diagnostic_name: str = "keypoints"
+) -> dict[str, Any]:
+    """What a session teaches, in one model call: `{"new_key_points", "evaluations"}`, and `operations` if the model
+    gave any. Empty on any failure, and as long as no model can be asked."""
+    _report([f"extract_keypoints: {_NO_MODEL}"])
+    return {"new_key_points": [], "evaluations": []}
+
+
+async def run_reflector(
+    messages: list[dict[str, Any]], playbook: dict[str, Any], cited_ids: list[str]
+) -> dict[str, Any]:
+    """How the key points did in a session: `{"analysis", "bullet_tags"}`. Empty on any failure, and as long as no
+    model can be asked."""
+    _report([f"run_reflector: {_NO_MODEL}"])
+    return {"analysis": "", "bullet_tags": []}
+
+
+async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]) -> dict[str, Any]:
+    """What to change in the playbook: `{"reasoning", "operations"}`. Empty on any failure, and as long as no model
+    can be asked."""
+    _report([f"run_curator: {_NO_MODEL}"])
+    return {"reasoning": "", "operations": []}
+
+
+def _change(playbook: dict[str, Any], work: Callable[[Draft], object]) -> dict[str, Any]:
+    """Let *work* change *playbook* itself, which comes back."""
+    reading = plain.from_plain(playbook)
+    draft = Draft(reading.playbook, flat=reading.is_flat)
+    work(draft)
+    changed: Playbook = draft.playbook()
+    plain.write_back(playbook, changed, flat=reading.is_flat)
+    return playbook
+
+
+def _add_new_points(draft: Draft, entries: object) -> None:
+    skipped = _operations.apply_new_points(draft, entries)
+    _report(f"new key point {item.index + 1} is skipped: {item.reason}" for item in skipped)
+
+
+@contextmanager
+def _project() -> Iterator[Project]:
+    with open_store(settings.database_url()) as store:
+        yield Project(store, projects.project_dir(str(get_project_dir())))
+
+
+def _report(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stderr.write(f"playbook: {line}\n")

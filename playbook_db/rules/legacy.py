@@ -1,0 +1,239 @@
+"""Every shape that a playbook.json ever had, read into one: the entries of a decoded file become key points.
+
+Anything that can't be read without guessing is refused with its place and value; nothing is dropped
+in silence. Source: scoring specification, REQ-SCORE-004 to -006; contract, section 3.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from playbook_db.errors import PlaybookFileError
+from playbook_db.rules import naming, texts
+from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
+from playbook_db.rules.sections import OTHERS, SECTION_SLUGS, find_section
+
+MAX_COUNTER = 2**63 - 1  # what a database integer holds
+_SHOWN_VALUE_LENGTH = 60  # characters of a refused value
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """An entry of an older shape: the name it has now, its shape (`bare_string`, `dict_no_score`,
+    `dict_with_score`), and its score if it had one."""
+
+    name: str
+    shape: str
+    original_score: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A playbook as it was read: itself, what the user should hear of, what was of an older shape, and
+    whether the file was flat (`key_points`)."""
+
+    playbook: Playbook
+    warnings: tuple[str, ...] = ()
+    migrated: tuple[Migrated, ...] = ()
+    is_flat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One raw entry and where it stands, in words."""
+
+    raw: Any
+    section: str
+    place: str
+
+
+def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
+    """The playbook in *data*, a decoded playbook file of any shape; *source* names it in errors.
+
+    With `rename_duplicates` a name that stands twice is given anew the second time; else it is refused.
+    Raises PlaybookFileError.
+    """
+    if not isinstance(data, dict):
+        raise PlaybookFileError(source, "", f"a playbook is a JSON object, and this is {_shown(data)}.")
+    if "sections" not in data and "key_points" not in data:
+        raise PlaybookFileError(source, "", "it has neither `sections` nor `key_points`, so it is no playbook.")
+    warnings: list[str] = []
+    is_flat = "sections" not in data
+    if not is_flat and "key_points" in data:
+        warnings.append("it has both `sections` and `key_points`; `key_points` is ignored")
+    entries = list(_flat_entries(data, source) if is_flat else _section_entries(data, source, warnings))
+    points, migrated = _read_entries(entries, source, is_flat=is_flat)
+    points = _without_duplicates(points, entries, source, rename_duplicates, warnings, is_flat=is_flat)
+    playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
+    return Reading(playbook, tuple(warnings), tuple(migrated), is_flat)
+
+
+def _flat_entries(data: Mapping[str, Any], source: str) -> Iterator[_Entry]:
+    listed = data["key_points"]
+    if not isinstance(listed, list):
+        raise PlaybookFileError(source, "`key_points`", f"it must be a list, and it is {_shown(listed)}.")
+    for number, raw in enumerate(listed, 1):
+        yield _Entry(raw, OTHERS, f"`key_points`, entry {number}")
+
+
+def _section_entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Iterator[_Entry]:
+    sections = data["sections"]
+    if not isinstance(sections, dict):
+        raise PlaybookFileError(source, "`sections`", f"it must be an object, and it is {_shown(sections)}.")
+    for title, listed in sections.items():
+        if not isinstance(listed, list):
+            raise PlaybookFileError(source, f"section {title!r}", f"it must be a list, and it is {_shown(listed)}.")
+        section = find_section(title)
+        if section is None:
+            warnings.append(f"the section {title!r} is unknown; its {len(listed)} entries go to {OTHERS}")
+        for number, raw in enumerate(listed, 1):
+            yield _Entry(raw, section or OTHERS, f"section {title!r}, entry {number}")
+
+
+def _read_entries(entries: Sequence[_Entry], source: str, *, is_flat: bool) -> tuple[list[KeyPoint], list[Migrated]]:
+    names = _Names(entries, is_flat=is_flat)
+    points: list[KeyPoint] = []
+    migrated: list[Migrated] = []
+    for entry in entries:
+        point, shape, score = _read_entry(entry, source)
+        if point.name:
+            names.see(point.name)
+        else:
+            point = replace(point, name=names.give(entry.section))
+        if shape:
+            migrated.append(Migrated(point.name, shape, score))
+        points.append(point)
+    return points, migrated
+
+
+def _read_entry(entry: _Entry, source: str) -> tuple[KeyPoint, str | None, int | None]:
+    """The point of *entry* (its name `""` where it has none), its older shape if it is one, and its score."""
+    raw = entry.raw
+    if isinstance(raw, str):
+        return KeyPoint("", _text(raw, entry, source), entry.section), "bare_string", None
+    if not isinstance(raw, dict):
+        raise _refusal(source, entry, f"an entry is a text or an object, and this is {_shown(raw)}.")
+    name = _name(raw.get("name"), entry, source)
+    text = _text(raw.get("text"), entry, source)
+    if "helpful" in raw or "harmful" in raw:
+        helpful, harmful = (_counter(raw.get(key, 0), key, entry, source) for key in ("helpful", "harmful"))
+        return KeyPoint(name, text, entry.section, helpful, harmful), None, None
+    if "score" in raw:
+        score = _whole(raw["score"])
+        if score is None or abs(score) > MAX_COUNTER:
+            raise _refusal(source, entry, f"`score` must be a whole number, and it is {_shown(raw['score'])}.")
+        return KeyPoint(name, text, entry.section, max(score, 0), max(-score, 0)), "dict_with_score", score
+    return KeyPoint(name, text, entry.section), "dict_no_score", None
+
+
+class _Names:
+    """Gives the entries without a name theirs: one more than the highest before it, never one that stands later."""
+
+    def __init__(self, entries: Sequence[_Entry], *, is_flat: bool) -> None:
+        self._is_flat = is_flat
+        named = (entry.raw.get("name") for entry in entries if isinstance(entry.raw, dict))
+        self._taken = {name for name in named if isinstance(name, str)}
+        self._needed = any(not isinstance(entry.raw, dict) or not entry.raw.get("name") for entry in entries)
+        self._highest = dict.fromkeys([naming.LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)
+
+    def see(self, name: str) -> None:
+        if self._needed:
+            for prefix, highest in self._highest.items():
+                self._highest[prefix] = max(highest, naming.number_of(name, prefix))
+
+    def give(self, section: str) -> str:
+        prefix = naming.LEGACY_PREFIX if self._is_flat else SECTION_SLUGS[section]
+        while True:
+            self._highest[prefix] += 1
+            name = naming.format_name(prefix, self._highest[prefix])
+            if name not in self._taken:
+                self._taken.add(name)
+                return name
+
+
+def _without_duplicates(
+    points: list[KeyPoint],
+    entries: Sequence[_Entry],
+    source: str,
+    rename: bool,
+    warnings: list[str],
+    *,
+    is_flat: bool,
+) -> list[KeyPoint]:
+    first: dict[str, _Entry] = {}
+    unique: list[KeyPoint] = []
+    names = {point.name for point in points}
+    for point, entry in zip(points, entries, strict=True):
+        if point.name not in first:
+            first[point.name] = entry
+            unique.append(point)
+            continue
+        if not rename:
+            raise PlaybookFileError(
+                source,
+                entry.place,
+                f"the name {point.name!r} stands at {first[point.name].place} already. "
+                "Give one of them another name, or import with --rename-duplicates.",
+            )
+        name = naming.next_name(names, naming.LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section])
+        names.add(name)
+        warnings.append(f"the second {point.name!r} ({entry.place}) is now {name!r}")
+        unique.append(replace(point, name=name))
+    return unique
+
+
+def _header(data: Mapping[str, Any], *, is_flat: bool) -> Header:
+    place = "key_points" if is_flat else "sections"
+    left_out = {"sections", "key_points"} - {place}
+    return Header(
+        tuple(
+            ("sections", None) if key == place else (key, value) for key, value in data.items() if key not in left_out
+        )
+    )
+
+
+def _name(value: object, entry: _Entry, source: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _refusal(source, entry, f"`name` must be a text, and it is {_shown(value)}.")
+    problem = naming.why_unusable(value)
+    if problem:
+        raise _refusal(source, entry, f"`name` is {_shown(value)}: {problem}.")
+    return value
+
+
+def _text(value: object, entry: _Entry, source: str) -> str:
+    problem = texts.why_unusable(value)
+    if problem or not isinstance(value, str):
+        raise _refusal(source, entry, f"`text` is {_shown(value)}: {problem}.")
+    return value
+
+
+def _counter(value: object, key: str, entry: _Entry, source: str) -> int:
+    number = _whole(value)
+    if number is None or not 0 <= number <= MAX_COUNTER:
+        raise _refusal(source, entry, f"`{key}` must be a whole number from 0 up, and it is {_shown(value)}.")
+    return number
+
+
+def _whole(value: object) -> int | None:
+    """*value* as an int if it is a whole number (3 or 3.0; not true, not NaN), else None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return None
+
+
+def _refusal(source: str, entry: _Entry, problem: str) -> PlaybookFileError:
+    name = entry.raw.get("name") if isinstance(entry.raw, dict) else None
+    named = f" ({name!r})" if isinstance(name, str) else ""
+    return PlaybookFileError(source, entry.place + named, problem)
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN_VALUE_LENGTH else shown[:_SHOWN_VALUE_LENGTH] + "…"

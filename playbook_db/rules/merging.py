@@ -1,0 +1,217 @@
+"""How two playbooks become one: taking a file in, making equal to one, and the three-way merge.
+
+All three work on a draft of our playbook. *theirs* is the other one; *retired* are our points that have
+left, by name. What a user should hear of comes back in words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.legacy import Reading
+from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
+from playbook_db.rules.sections import SECTION_ORDER
+from playbook_db.rules.texts import normalised
+
+Retired = Mapping[str, KeyPoint]
+
+
+def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
+    """The playbook that was read; where it was flat, and so knows no sections, its points stay in ours."""
+    if not reading.is_flat:
+        return reading.playbook
+    known = ours.by_name
+    points = (replace(p, section=known[p.name].section) if p.name in known else p for p in reading.playbook.points)
+    return playbook_of(points, header=reading.playbook.header)
+
+
+def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
+    """Bring every point of *theirs* into the draft, where no common ancestor is known.
+
+    A point that is here already (same name and text, or the same text up to normalising) keeps the higher
+    of both counters: a file may be an older or newer copy of this playbook, so counts must not add up. One
+    of ours that had left under this name and text comes back. A name that belongs to another text is given
+    anew on the incoming side. Taking the same file in twice changes nothing the second time.
+    """
+    notes: list[str] = []
+    draft.reserve(theirs.by_name)
+    here_before = {normalised(point.text): point.name for point in reversed(draft.points())}
+    for point in theirs.points:
+        name = point.name if point.name in draft and draft[point.name].text == point.text else None
+        name = name or here_before.get(normalised(point.text))
+        gone = retired.get(point.name)
+        if name is not None and name in draft:
+            _raise_counters(draft, draft[name], point)
+        elif gone is not None and point.name not in draft and gone.text == point.text:
+            back = replace(gone, helpful=max(gone.helpful, point.helpful), harmful=max(gone.harmful, point.harmful))
+            draft.place(back, kind="restore", reason="imported again")
+            notes.append(f"{point.name} had been retired and is back")
+        else:
+            _add_theirs(draft, point, notes)
+    return tuple(notes)
+
+
+def become(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
+    """Make the draft equal to *theirs*: same points, texts, counters, sections and order."""
+    for point in draft.points():
+        if point.name not in theirs.by_name:
+            draft.retire(point.name, reason="not in the imported playbook")
+    for point in theirs.points:
+        if point.name in draft:
+            _set(draft, draft[point.name], point)
+        elif point.name in retired:
+            draft.place(replace(point, position=draft.free_position()), kind="restore", reason="imported again")
+        else:
+            draft.add(point)
+    _arrange(draft, theirs)
+    return ()
+
+
+def merge_three_way(draft: Draft, base: Playbook, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
+    """Bring into the draft what changed from *base*, the common ancestor, to *theirs*.
+
+    Counters add both sides' votes. A text changed on both sides: the later one is live, the other is in the
+    history. A point that one side retired and the other reworded stays. Source: design, section 7.
+    """
+    notes: list[str] = []
+    draft.reserve(theirs.by_name)
+    ours = draft.playbook()
+    theirs_later = _is_later(theirs.header, base.header, ours.header)
+    for point in theirs.points:
+        before, here = base.by_name.get(point.name), ours.by_name.get(point.name)
+        if before is None:
+            _merge_new(draft, point, here, retired, notes)
+        elif here is not None:
+            _combine(draft, before, here, point, notes, theirs_later=theirs_later)
+        elif point.text != before.text and point.name in retired:
+            back = replace(point, position=retired[point.name].position)
+            draft.place(back, kind="restore", reason="reworded on the other side")
+            notes.append(f"{point.name} had been retired here and reworded there; it is back with the new text")
+    for before in base.points:
+        here = ours.by_name.get(before.name)
+        if here is None or before.name in theirs.by_name:
+            continue
+        if here.text == before.text:
+            draft.retire(before.name, reason="removed on the other side")
+        else:
+            notes.append(f"{before.name} was removed there and reworded here; it stays")
+    if _theirs_decides_order(base, ours, theirs):
+        _arrange(draft, theirs)
+    return tuple(notes)
+
+
+def merge_headers(base: Header, ours: Header, theirs: Header) -> Header:
+    """Our header with every top-level key that *theirs* changed, added or removed since *base*.
+
+    `last_updated` stays ours: it is told by the revision, not merged.
+    """
+    known, fields = dict(base.fields), dict(ours.fields)
+    for key, value in theirs.fields:
+        if key != "last_updated" and (key not in known or known[key] != value):
+            fields[key] = value
+    for key in known:
+        if key not in dict(theirs.fields) and key not in ("sections", "last_updated"):
+            fields.pop(key, None)
+    newline = ours.final_newline if theirs.final_newline == base.final_newline else theirs.final_newline
+    return Header(tuple(fields.items()), newline)
+
+
+def _raise_counters(draft: Draft, here: KeyPoint, there: KeyPoint) -> None:
+    raised = replace(here, helpful=max(here.helpful, there.helpful), harmful=max(here.harmful, there.harmful))
+    _set(draft, here, raised)
+
+
+def _set(draft: Draft, here: KeyPoint, wanted: KeyPoint) -> None:
+    wanted = replace(wanted, position=here.position)
+    if wanted != here:
+        only_votes = replace(wanted, helpful=here.helpful, harmful=here.harmful) == here
+        draft.change(wanted, kind="vote" if only_votes else "edit")
+
+
+def _add_theirs(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
+    if not draft.is_used(point.name):
+        draft.add(point)
+        return
+    name = draft.new_name(point.section)
+    draft.add(replace(point, name=name), reason=f"came in as {point.name}, a name that belongs to another text here")
+    notes.append(f"{point.name} belongs to another text here; the incoming one is now {name}")
+
+
+def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Retired, notes: list[str]) -> None:
+    gone = retired.get(point.name)
+    if here is not None and here.text == point.text:  # both sides learnt it on their own
+        both = replace(here, helpful=here.helpful + point.helpful, harmful=here.harmful + point.harmful)
+        _set(draft, here, both)
+    elif here is None and gone is not None and gone.text == point.text:
+        draft.place(replace(point, position=gone.position), kind="restore", reason="put back on the other side")
+    else:
+        _add_theirs(draft, point, notes)
+
+
+def _combine(
+    draft: Draft, before: KeyPoint, here: KeyPoint, there: KeyPoint, notes: list[str], *, theirs_later: bool
+) -> None:
+    merged = replace(
+        here,
+        section=here.section if there.section == before.section else there.section,
+        helpful=max(0, here.helpful + there.helpful - before.helpful),
+        harmful=max(0, here.harmful + there.harmful - before.harmful),
+    )
+    if there.text in (before.text, here.text):
+        _set(draft, here, merged)
+    elif here.text == before.text:
+        _set(draft, here, replace(merged, text=there.text))
+    else:
+        reason = "reworded on both sides; the later text stays, the other is in the history"
+        draft.change(replace(merged, text=there.text), kind="edit", reason=reason)
+        if not theirs_later:
+            draft.change(replace(draft[here.name], text=here.text), kind="edit", reason=reason)
+        kept = "theirs" if theirs_later else "ours"
+        notes.append(f"{here.name} was reworded on both sides; {kept} is live, the other is in the history")
+
+
+def _theirs_decides_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
+    """Whether the order is to be the other side's: we left it alone, and they changed it or we added nothing."""
+    if _common_order(ours, base, theirs) != _common_order(base, ours, theirs):
+        return False
+    they_moved = _common_order(theirs, base, ours) != _common_order(base, theirs, ours)
+    return they_moved or ours.by_name.keys() == base.by_name.keys()
+
+
+def _common_order(of: Playbook, *others: Playbook) -> list[str]:
+    """The names of *of* that all the *others* have too, in the order of *of*."""
+    return [point.name for point in of.points if all(point.name in other.by_name for other in others)]
+
+
+def _arrange(draft: Draft, like: Playbook) -> None:
+    """Put the draft's points into the order of *like*; those that it doesn't have come last in their section."""
+    rank = {point.name: place for place, point in enumerate(like.points)}
+    by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_ORDER}
+    for point in draft.points():
+        by_section[point.section].append(point)
+    for points in by_section.values():
+        wanted = sorted(points, key=lambda point: rank.get(point.name, len(rank)))
+        if wanted != points:
+            _renumber(draft, wanted)
+
+
+def _renumber(draft: Draft, points: Sequence[KeyPoint]) -> None:
+    for point in points:
+        draft.place(replace(point, position=draft.free_position()), kind="move")
+
+
+def _is_later(theirs: Header, base: Header, ours: Header) -> bool:
+    """Whether the other side's text is the later one. A file edited by hand, its time untouched, is."""
+    there, here = _time(theirs.last_updated), _time(ours.last_updated)
+    if theirs.last_updated == base.last_updated or there is None or here is None:
+        return True
+    return there >= here
+
+
+def _time(value: str | None) -> datetime | None:
+    try:
+        parsed = datetime.fromisoformat(value) if value else None
+    except ValueError:
+        return None
+    return parsed.replace(tzinfo=UTC) if parsed is not None and parsed.tzinfo is None else parsed

@@ -1,0 +1,117 @@
+"""What a playbook is made of: key points, in an order, under a header. Frozen values, no behaviour of their own."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from playbook_db.rules.sections import OTHERS, SECTION_ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPoint:
+    """One piece of advice and its votes.
+
+    `name` is unique in the playbook and never given again. `helpful` and `harmful` are counts of
+    votes (>= 0). `position` orders the points of a section; larger is later, gaps mean nothing.
+    """
+
+    name: str
+    text: str
+    section: str = OTHERS
+    helpful: int = 0
+    harmful: int = 0
+    position: int = 0
+
+
+def canonical_order(point: KeyPoint) -> tuple[int, int]:
+    """The sort key of every listing, export and injected text: section, then position."""
+    return SECTION_ORDER[point.section], point.position
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """All of a playbook file but its points.
+
+    `fields` are the file's top-level keys in its order; the key `sections` stands, with the value
+    None, where the points go. `final_newline` says whether the file ends with a newline.
+    """
+
+    fields: tuple[tuple[str, Any], ...] = (("version", "1.0"), ("last_updated", None), ("sections", None))
+    final_newline: bool = True
+
+    def get(self, key: str) -> Any:
+        """The value under *key*, None where it is absent."""
+        return dict(self.fields).get(key)
+
+    @property
+    def last_updated(self) -> str | None:
+        """When the playbook last changed, ISO 8601, as far as the file says so in text."""
+        value = self.get("last_updated")
+        return value if isinstance(value, str) else None
+
+    def stamped(self, last_updated: object) -> "Header":
+        """The same header with another `last_updated`."""
+        fields = dict(self.fields)
+        fields["last_updated"] = last_updated
+        return replace(self, fields=tuple(fields.items()))
+
+
+@dataclass(frozen=True)
+class Playbook:
+    """The live points in canonical order, the names that points which left have used up, and the header."""
+
+    points: tuple[KeyPoint, ...] = ()
+    spent: frozenset[str] = frozenset()
+    header: Header = field(default_factory=Header)
+
+    @cached_property
+    def by_name(self) -> dict[str, KeyPoint]:
+        """The live points under their names, in canonical order."""
+        return {point.name: point for point in self.points}
+
+    @property
+    def content(self) -> tuple[tuple[str, str, str, int, int], ...]:
+        """What readers of the playbook see of its points: two playbooks of equal content export alike."""
+        return tuple((p.name, p.text, p.section, p.helpful, p.harmful) for p in self.points)
+
+
+def playbook_of(points: Iterable[KeyPoint], *, header: Header | None = None) -> Playbook:
+    """A playbook of *points* in the order given within each section, positions counted from 1."""
+    numbered = [replace(point, position=place) for place, point in enumerate(points, 1)]
+    return Playbook(tuple(sorted(numbered, key=canonical_order)), header=header or Header())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to one point: `kind`, the point as it is afterwards, and why.
+
+    `kind` is one of `add`, `vote`, `edit` (text, section or counters set), `move` (another place in its
+    section), `retire`, `restore`. `successor` names the point that took over a merged or duplicate one;
+    `reworded` says whether the text is another than before.
+    """
+
+    kind: str
+    point: KeyPoint
+    reason: str | None = None
+    successor: str | None = None
+    reworded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One tag as it was given; `matched` says whether its name was that of a live point."""
+
+    name: str
+    tag: str
+    rationale: str | None = None
+    matched: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was asked for and not done: its place in the list (0-based), itself, and why."""
+
+    index: int
+    item: object
+    reason: str

@@ -1,0 +1,63 @@
+"""Playbook files in and out: what `playbook import` and `playbook export` do."""
+
+from collections import Counter
+
+from playbook_db.rules import document, merging
+from playbook_db.rules.document import Layout
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.legacy import Reading
+from playbook_db.rules.playbook import Header
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Plan, Proposal, Revised, read, rehearse, revise
+from playbook_db.store.past import Past
+
+
+def import_playbook(project: Project, reading: Reading, *, source: str, replace: bool = False) -> Revised:
+    """Take a playbook in that was read from *source*, as one revision; with `replace`, become equal to it.
+
+    A new playbook takes over the file's header to the letter, so that it exports the file again.
+    """
+    return revise(project, _import_plan(reading, source, replace=replace))
+
+
+def preview_import(project: Project, reading: Reading, *, source: str) -> Revised:
+    """What `import_playbook` would do; nothing is written."""
+    return rehearse(project, _import_plan(reading, source, replace=False))
+
+
+def export_playbook(project: Project, *, layout: Layout = "sections") -> str:
+    """The text of the playbook's file as it is now."""
+    return document.encode(read(project), layout=layout)
+
+
+def tally(revised: Revised) -> dict[str, int]:
+    """How many points a revision added, changed, restored and retired, those that are not 0."""
+    last = {change.point.name: change.kind for change in revised.changes}
+    words = {"add": "added", "restore": "restored", "retire": "retired"}
+    counts = Counter(words.get(kind, "changed") for kind in last.values())
+    return {word: counts[word] for word in ("added", "changed", "restored", "retired") if counts[word]}
+
+
+def _import_plan(reading: Reading, source: str, *, replace: bool) -> Plan:
+    def plan(draft: Draft, past: Past) -> Proposal:
+        bring_in = merging.become if replace else merging.take_in
+        ours = draft.playbook()
+        theirs = merging.in_our_sections(reading, ours)
+        notes = bring_in(draft, theirs, {name: gone.point for name, gone in past.retired().items()})
+        takes_over = replace or past.revision == 0
+        return Proposal(
+            "import",
+            f"{'replaced by' if replace else 'imported'} {source}",
+            notes=(*reading.warnings, *notes),
+            header=theirs.header if takes_over else _with_new_keys(ours.header, theirs.header),
+            is_dated=takes_over,
+        )
+
+    return plan
+
+
+def _with_new_keys(ours: Header, theirs: Header) -> Header:
+    """Our header and the top-level keys that only *theirs* has."""
+    known = dict(ours.fields)
+    added = tuple((key, value) for key, value in theirs.fields if key not in known)
+    return Header(ours.fields + added, ours.final_newline)

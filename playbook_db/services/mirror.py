@@ -1,0 +1,200 @@
+"""The mirror: a project's `.claude/playbook.json`, which people commit and edit.
+
+The database is the truth. After each commit the file is written from it; where the file changed meanwhile (git
+pull, a hand edit), it is merged in first. A file that came with a clone is somebody else's text: it is taken in only
+once the user, or the program that asks, has said so.
+"""
+
+import os
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from playbook_db.errors import MirrorError, PlaybookFileError
+from playbook_db.rules import document, merging
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.legacy import Reading
+from playbook_db.rules.playbook import Playbook
+from playbook_db.services import diagnostics, mirror_file
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal, Revised, revise, timestamp
+from playbook_db.store import history, playbooks
+from playbook_db.store.past import Past
+from playbook_db.store.playbooks import Mirror
+
+_TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a look at the mirror did: the revision it made, if any, and what the user should hear of."""
+
+    revised: Revised | None = None
+    notes: tuple[str, ...] = ()
+
+
+def state(project: Project) -> str:
+    """Whether the project's playbook is mirrored: `undecided`, `on`, `found` or `off`."""
+    with project.store.snapshot() as connection:
+        playbook_id = playbooks.find(connection, project.key)
+        return playbooks.mirror_state(connection, playbook_id) if playbook_id else "undecided"
+
+
+def is_waiting(project: Project) -> bool:
+    """Whether a file stands there that nobody has been asked about yet."""
+    return state(project) == "undecided" and os.path.lexists(project.mirror_path)
+
+
+def sync(project: Project) -> Synced:
+    """Take in what changed in a mirror that is kept, and write it where it is behind the database.
+
+    Raises nothing about the file: one that can't be taken in is left alone or set aside, and told in the notes.
+    """
+    kept = state(project)
+    return _sync(project, make=kept == "on") if kept in ("on", "found") else Synced()
+
+
+def accept(project: Project) -> Synced:
+    """Take a file in that nobody has been asked about yet, and keep it from now on: the user, or the calling program,
+    trusts it."""
+    if is_waiting(project):
+        _set_state(project, "found")
+    return sync(project)
+
+
+def enrol(project: Project) -> Synced:
+    """Take the project in where it isn't known yet, and bring its mirror, if one is kept, in step."""
+    with project.store.transaction() as connection:
+        playbooks.find_or_make(connection, project.key, now=timestamp(datetime.now(UTC)))
+    return sync(project)
+
+
+def switch(project: Project, *, on: bool) -> Synced:
+    """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on."""
+    _set_state(project, "on" if on else "off")
+    return sync(project)
+
+
+def write(project: Project) -> Synced:
+    """Write the mirror whether or not it is kept, after taking in what changed in it; what can't be taken in is
+    moved aside."""
+    if state(project) == "undecided":
+        _set_state(project, "found")
+    return _sync(project, make=True, insist=True)
+
+
+def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:
+    notes: list[str] = []
+    revised: Revised | None = None
+    try:
+        with mirror_file.lock(project.mirror_path):
+            for _ in range(_TRIES):
+                found = mirror_file.read(project.mirror_path, project.folder)
+                if found is None and not make:
+                    break
+                if found is not None and not _is_known(project, found):
+                    taken = _take_in(project, found, insist=insist)
+                    revised = taken.revised or revised
+                    notes += taken.notes
+                if _bring_up_to_date(project, found, make=make):
+                    break
+    except (MirrorError, PlaybookFileError) as error:
+        notes.append(str(error))
+    return Synced(revised, tuple(notes))
+
+
+def _is_known(project: Project, found: bytes) -> bool:
+    known = _known(project)
+    return known is not None and known.sha256 == mirror_file.digest(found)
+
+
+def _take_in(project: Project, found: bytes, *, insist: bool) -> Synced:
+    """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
+    try:
+        reading = document.decode(found, source=project.mirror_path)
+    except PlaybookFileError as error:
+        if not insist and not mirror_file.may_be_set_aside(error):
+            raise
+        aside = mirror_file.set_aside(project.mirror_path)
+        return Synced(notes=(f"{error} It was moved to {aside}.",))
+    revised = revise(project, lambda draft, past: _merge(draft, past, reading, project))
+    diagnostics.migration(project.folder, reading.migrated)
+    known = _known(project)
+    _note(project, Mirror(revised.revision or (known.revision if known else None), mirror_file.digest(found)))
+    return Synced(revised if revised.revision else None, tuple(revised.notes))
+
+
+def _merge(draft: Draft, past: Past, reading: Reading, project: Project) -> Proposal:
+    """Bring a changed mirror in: three ways where a common ancestor is known, else as any file."""
+    ours = draft.playbook()
+    theirs = merging.in_our_sections(reading, ours)
+    retired = {name: gone.point for name, gone in past.retired().items()}
+    base = _common_ancestor(past, theirs, project)
+    if base is None:
+        notes = merging.take_in(draft, theirs, retired)
+        header = theirs.header if past.revision == 0 else ours.header
+    else:
+        notes = merging.merge_three_way(draft, base, theirs, retired)
+        header = merging.merge_headers(base.header, ours.header, theirs.header)
+    holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
+    is_dated = holds_all and (bool(draft.changes) or past.revision == 0)
+    if is_dated:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
+        header = replace(theirs.header, final_newline=header.final_newline)
+    message = f"took in {os.path.relpath(project.mirror_path, project.folder)}"
+    return Proposal("sync", message, notes=(*reading.warnings, *notes), header=header, is_dated=is_dated)
+
+
+def _common_ancestor(past: Past, theirs: Playbook, project: Project) -> Playbook | None:
+    """The playbook that the file and ours both come from, None where none is known.
+
+    That is the revision which the file's `last_updated` names; else what the file last held. In that case the file
+    may come from a branch that never had our newest points: those newer than any that it has don't count as removed.
+    """
+    named = past.revision_of(theirs.header)
+    if named is not None:
+        return past.at(named)
+    known = past.mirror(project.mirror_path)
+    if known is None or known.revision is None:
+        return None
+    base = past.at(known.revision)
+    created = past.created_in()
+    newest = max((created[name] for name in theirs.by_name if name in base.by_name), default=0)
+    return replace(base, points=tuple(point for point in base.points if created[point.name] <= newest))
+
+
+def _bring_up_to_date(project: Project, found: bytes | None, *, make: bool) -> bool:
+    """Write the file where it is behind the database; False, and nothing written, where it isn't *found* any more."""
+    known = _known(project)
+    with project.store.snapshot() as connection:
+        playbook_id = playbooks.find(connection, project.key)
+        revision = history.last_revision(connection, playbook_id)[0] if playbook_id else 0
+        if found is not None and known == Mirror(revision, mirror_file.digest(found)):
+            return True
+        if revision == 0 and not make:
+            return True
+        text = document.encode(playbooks.read(connection, playbook_id) if playbook_id else Playbook())
+    data = text.encode("utf-8")
+    if data != found:
+        if mirror_file.read(project.mirror_path, project.folder) not in (found, None):
+            return False
+        mirror_file.replace(project.mirror_path, data)
+    _note(project, Mirror(revision or None, mirror_file.digest(data)))
+    return True
+
+
+def _known(project: Project) -> Mirror | None:
+    with project.store.snapshot() as connection:
+        playbook_id = playbooks.find(connection, project.key)
+        return playbooks.read_mirror(connection, playbook_id, project.mirror_path) if playbook_id else None
+
+
+def _note(project: Project, mirror: Mirror) -> None:
+    if mirror != _known(project):
+        with project.store.transaction() as connection:
+            playbook_id = playbooks.find_or_make(connection, project.key, now=timestamp(datetime.now(UTC)))
+            playbooks.note_mirror(connection, playbook_id, project.mirror_path, mirror)
+
+
+def _set_state(project: Project, wanted: str) -> None:
+    with project.store.transaction() as connection:
+        playbook_id = playbooks.find_or_make(connection, project.key, now=timestamp(datetime.now(UTC)))
+        playbooks.set_mirror_state(connection, playbook_id, wanted)

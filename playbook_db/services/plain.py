@@ -1,0 +1,78 @@
+"""Playbooks as plain dicts, in both layouts, for programs that were written against the JSON file."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playbook_db.rules.legacy import Reading, read_playbook
+from playbook_db.rules.playbook import KeyPoint, Playbook
+from playbook_db.rules.sections import SECTION_SLUGS
+
+
+class PlaybookDict(dict[str, Any]):
+    """A plain dict that remembers which revision it was loaded from; a deep copy remembers it too."""
+
+    revision: int | None = None
+
+
+def to_plain(playbook: Playbook, *, revision: int | None = None) -> PlaybookDict:
+    """*playbook* as a dict in the layout of the file, with all five sections."""
+    plain = PlaybookDict((key, copy.deepcopy(value)) for key, value in playbook.header.fields)
+    plain["sections"] = {section: [] for section in SECTION_SLUGS}
+    for point in playbook.points:
+        plain["sections"][point.section].append(_entry(point))
+    plain.revision = revision
+    return plain
+
+
+def from_plain(plain: Mapping[str, Any]) -> Reading:
+    """The playbook in *plain*, a dict in either layout; one without points is an empty playbook.
+
+    Raises PlaybookFileError, naming the entry and the value.
+    """
+    data = dict(plain)
+    if "sections" not in data and "key_points" not in data:
+        data["sections"] = {}
+    return read_playbook(data, source="the playbook given")
+
+
+def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None:
+    """Let *plain* hold what *playbook* does, keeping its lists and entries where they are the same ones."""
+    known = {
+        entry["name"]: entry
+        for listed in _lists(plain, flat=flat)
+        for entry in listed
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
+    }
+    if flat:
+        _fill(plain, "key_points", playbook.points, known)
+        return
+    if not isinstance(plain.get("sections"), dict):
+        plain["sections"] = {}
+    sections = plain["sections"]
+    for title in [title for title in sections if title not in SECTION_SLUGS]:
+        del sections[title]
+    for section in SECTION_SLUGS:
+        _fill(sections, section, [point for point in playbook.points if point.section == section], known)
+
+
+def _lists(plain: Mapping[str, Any], *, flat: bool) -> list[list[Any]]:
+    held = [plain.get("key_points")] if flat else list((plain.get("sections") or {}).values())
+    return [listed for listed in held if isinstance(listed, list)]
+
+
+def _fill(holder: dict[str, Any], key: str, points: Sequence[KeyPoint], known: dict[str, Any]) -> None:
+    entries = []
+    for point in points:
+        entry = known.get(point.name, {})
+        entry.clear()
+        entry.update(_entry(point))
+        entries.append(entry)
+    if isinstance(holder.get(key), list):
+        holder[key][:] = entries
+    else:
+        holder[key] = entries
+
+
+def _entry(point: KeyPoint) -> dict[str, Any]:
+    return {"name": point.name, "text": point.text, "helpful": point.helpful, "harmful": point.harmful}

@@ -1,0 +1,62 @@
+"""How alike two points are, by an embedder that the user brings: none comes with playbook-db.
+
+`PLAYBOOK_EMBEDDER` names it as `package.module:function`; the function takes a list of texts and gives a vector of
+floats for each.
+"""
+
+import importlib
+import math
+import os
+from collections.abc import Callable, Sequence
+
+from playbook_db.errors import SettingError
+from playbook_db.rules.deduplication import DEFAULT_THRESHOLD, Similarity
+from playbook_db.rules.playbook import KeyPoint
+
+Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
+
+
+def load_embedder() -> Embedder | None:
+    """The user's embedder, None where none is configured. Raises SettingError where it can't be loaded."""
+    named = os.environ.get("PLAYBOOK_EMBEDDER")
+    if not named:
+        return None
+    module, _, attribute = named.partition(":")
+    try:
+        embedder: Embedder = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingError(
+            f"PLAYBOOK_EMBEDDER={named!r} can't be loaded ({error}); it must be module:function."
+        ) from error
+    return embedder
+
+
+def threshold(given: float | None) -> float:
+    """The similarity from which points are duplicates: *given*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else 0.85.
+
+    Clamped to 0..1. Raises SettingError where the variable is no number.
+    """
+    value: float | str | None = given if given is not None else os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD")
+    if value is None or value == "":
+        return DEFAULT_THRESHOLD
+    try:
+        number = float(value)
+    except ValueError as error:
+        raise SettingError(f"AGENTIC_CONTEXT_DEDUP_THRESHOLD={value!r} is no number from 0 to 1.") from error
+    return DEFAULT_THRESHOLD if math.isnan(number) else min(1.0, max(0.0, number))
+
+
+def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
+    """The cosine of the vectors of two of *points*, each text embedded once."""
+    vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
+    units = {point.name: _unit(vector) for point, vector in zip(points, vectors, strict=True)}
+
+    def similarity(one: KeyPoint, other: KeyPoint) -> float:
+        return sum(a * b for a, b in zip(units[one.name], units[other.name], strict=True))
+
+    return similarity
+
+
+def _unit(vector: tuple[float, ...]) -> tuple[float, ...]:
+    length = math.hypot(*vector)
+    return tuple(value / length for value in vector) if length else vector

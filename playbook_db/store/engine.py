@@ -1,0 +1,115 @@
+"""The database of one user or one team, and its transactions.
+
+`open_store` is the way in. Writers take the write lock before they read, so that no update is lost; a transaction
+rolls back on any exception. No model call, no file and no sleep belongs inside one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+
+from playbook_db import settings
+from playbook_db.errors import DatabaseBusyError, DatabaseError, SettingError
+from playbook_db.store import sqlite
+
+
+class Store:
+    """An open database. Use as a context manager, or call `close`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._readers = engine.execution_options(writes=False)
+
+    @property
+    def url(self) -> URL:
+        """Where the database is; a password in it is hidden when shown as text."""
+        return self._engine.url
+
+    @property
+    def where(self) -> str:
+        """The database in words for a message: its path, or its URL without the password."""
+        return described(self.url)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction that writes: all of it is kept at the end, or nothing of it.
+
+        Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds.
+        """
+        with self._translated(), self._engine.begin() as connection:
+            yield connection
+        path = sqlite_path(self.url)
+        if path is not None:
+            sqlite.checkpoint(self._engine, path)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A transaction that only reads, and sees one state of the database throughout."""
+        with self._translated(), self._readers.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except OperationalError as error:
+            cause = str(error.orig)
+            if "locked" in cause:
+                raise DatabaseBusyError(self.where, settings.LOCK_WAIT_S) from error
+            raise DatabaseError(f"{self.where} can't be used: {cause}. Nothing was changed.") from error
+
+
+def open_store(url: str) -> Store:
+    """Open the database at *url*; make it, or bring it to our schema after a backup, where need be.
+
+    Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseError for one that can't be
+    used.
+    """
+    from playbook_db.store import upgrade
+
+    upgrade.ensure_current(url)
+    return Store(make_engine(url))
+
+
+def make_engine(url: str, *, foreign_keys: bool = True) -> Engine:
+    """An engine for *url* whose transactions are ours. Raises SettingError where the URL can't be understood."""
+    try:
+        engine = create_engine(make_url(url))
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        raise SettingError(f"{url!r} is no database that playbook-db can open ({error}).") from error
+    if engine.dialect.name == "sqlite":
+        sqlite.set_up(engine, foreign_keys=foreign_keys)
+    return engine
+
+
+def for_migrations(url: str) -> Engine:
+    """An engine for migrations: a rebuilt table must not empty those that refer to it."""
+    return make_engine(url, foreign_keys=False)
+
+
+def described(url: URL | str) -> str:
+    """*url* in words for a message: an SQLite file's path, else the URL without its password."""
+    return sqlite_path(url) or make_url(url).render_as_string()
+
+
+def sqlite_path(url: URL | str) -> str | None:
+    """The file of an SQLite database, None for any other database."""
+    made = make_url(url)
+    return made.database if made.get_backend_name() == "sqlite" else None

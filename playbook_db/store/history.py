@@ -1,0 +1,263 @@
+"""The append-only history: writing a revision with what it does to the points, and reading the past from it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import text as sql
+
+from playbook_db.rules.playbook import Change, Header, KeyPoint, Playbook, Skipped, Vote
+from playbook_db.rules.sections import SECTION_SLUGS, SLUG_SECTIONS
+from playbook_db.store.playbooks import header_columns, header_of
+from playbook_db.store.tables import changes, key_points, playbooks, revisions, skipped_operations, votes
+
+_FEW = 500  # names looked up one by one up to here; all names of the playbook beyond
+_KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
+
+_UPDATE_POINT = (
+    update(key_points)
+    .where(key_points.c.playbook_id == bindparam("of_playbook"), key_points.c.id == bindparam("of_point"))
+    .values(
+        {
+            name: bindparam(f"new_{name}")
+            for name in (
+                "section", "position", "text", "helpful", "harmful", "retired_in", "retired_reason",
+            )
+        }
+    )
+)  # fmt: skip
+
+# The last change of each point up to a revision, without those that it left the point retired by.
+_POINTS_AT = sql("""
+SELECT k.name, t.text, c.section, c.helpful, c.harmful, c.position
+FROM key_points AS k
+JOIN changes AS c ON c.playbook_id = k.playbook_id AND (c.revision, c.seq) = (
+    SELECT l.revision, l.seq FROM changes AS l
+    WHERE l.playbook_id = k.playbook_id AND l.point_id = k.id AND l.revision <= :revision
+    ORDER BY l.revision DESC, l.seq DESC LIMIT 1)
+JOIN changes AS t ON t.playbook_id = k.playbook_id AND (t.revision, t.seq) = (
+    SELECT l.revision, l.seq FROM changes AS l
+    WHERE l.playbook_id = k.playbook_id AND l.point_id = k.id AND l.revision <= :revision AND l.text IS NOT NULL
+    ORDER BY l.revision DESC, l.seq DESC LIMIT 1)
+JOIN sections AS s ON s.slug = c.section
+WHERE k.playbook_id = :playbook_id AND c.kind <> 'retire'
+ORDER BY s.position, c.position
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class NewRevision:
+    """What is to be kept as one revision.
+
+    `header` is the playbook's header afterwards; `tells_header` whether more of it changes than `last_updated`,
+    which is `time` otherwise.
+    """
+
+    time: str
+    source: str
+    header: Header
+    tells_header: bool = False
+    message: str | None = None
+    session_id: str | None = None
+    changes: Sequence[Change] = ()
+    votes: Sequence[Vote] = ()
+    skipped: Sequence[Skipped] = ()
+
+
+def last_revision(connection: Connection, playbook_id: int) -> tuple[int, str | None]:
+    """The number and time of the playbook's last revision; 0 and None for a new playbook."""
+    row = connection.execute(
+        select(revisions.c.number, revisions.c.time)
+        .where(revisions.c.playbook_id == playbook_id)
+        .order_by(revisions.c.number.desc())
+        .limit(1)
+    ).first()
+    return (row.number, row.time) if row else (0, None)
+
+
+def append(connection: Connection, playbook_id: int, new: NewRevision) -> int:
+    """Keep *new* as the playbook's next revision and let the points follow; the revision's number."""
+    number = last_revision(connection, playbook_id)[0] + 1
+    header = header_columns(new.header)
+    connection.execute(
+        insert(revisions),
+        {
+            "playbook_id": playbook_id,
+            "number": number,
+            "time": new.time,
+            "source": new.source,
+            "session_id": new.session_id,
+            "message": new.message,
+            **(header if new.tells_header else dict.fromkeys(header)),
+        },
+    )
+    ids = _write_points(connection, playbook_id, number, new.changes, _vote_names(new.votes))
+    _write_changes(connection, playbook_id, number, new.changes, ids)
+    _write_votes(connection, playbook_id, number, new.votes, ids)
+    _write_skipped(connection, playbook_id, number, new.skipped)
+    connection.execute(update(playbooks).where(playbooks.c.id == playbook_id).values(header))
+    return number
+
+
+def read_at(connection: Connection, playbook_id: int, revision: int) -> Playbook:
+    """The playbook as it was after *revision*; the empty one for 0. `spent` isn't filled: the past is not added to."""
+    rows = connection.execute(_POINTS_AT, {"playbook_id": playbook_id, "revision": revision})
+    points = tuple(
+        KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position) for row in rows
+    )
+    return Playbook(points, header=_header_at(connection, playbook_id, revision))
+
+
+def find_by_last_updated(connection: Connection, playbook_id: int, last_updated: str) -> int | None:
+    """The revision whose playbook carries *last_updated*, None where there is none: it names a revision."""
+    of_playbook = revisions.c.playbook_id == playbook_id
+    by_time = connection.scalars(
+        select(revisions.c.number).where(of_playbook, revisions.c.time == last_updated, revisions.c.header.is_(None))
+    )
+    told = connection.execute(
+        select(revisions.c.number, revisions.c.header).where(of_playbook, revisions.c.header.is_not(None))
+    )
+    by_header = (row.number for row in told if json.loads(row.header).get("last_updated") == last_updated)
+    return max((*by_time, *by_header), default=None)
+
+
+def _header_at(connection: Connection, playbook_id: int, revision: int) -> Header:
+    told = connection.execute(
+        select(revisions.c.number, revisions.c.header, revisions.c.final_newline)
+        .where(
+            revisions.c.playbook_id == playbook_id,
+            revisions.c.number <= revision,
+            revisions.c.header.is_not(None),
+        )
+        .order_by(revisions.c.number.desc())
+        .limit(1)
+    ).first()
+    header = header_of(told.header, told.final_newline) if told else Header()
+    if revision == 0 or (told and told.number == revision):
+        return header
+    time = connection.scalar(
+        select(revisions.c.time).where(revisions.c.playbook_id == playbook_id, revisions.c.number == revision)
+    )
+    return header.stamped(time) if time else header
+
+
+def _vote_names(taken: Iterable[Vote]) -> set[str]:
+    return {vote.name for vote in taken if vote.matched}
+
+
+def _write_points(
+    connection: Connection, playbook_id: int, revision: int, made: Sequence[Change], also: set[str]
+) -> dict[str, int]:
+    """Bring the points to where *made* leaves them; the numbers of all points that are named, by name."""
+    last = {change.point.name: change for change in made}
+    ids = _ids(connection, playbook_id, set(last) | also)
+    fresh, kept = [], []
+    next_id = (connection.scalar(_highest_id(playbook_id)) or 0) + 1 if any(n not in ids for n in last) else 0
+    for name, change in last.items():
+        leaves = change.kind == "retire"
+        state = {
+            "section": SECTION_SLUGS[change.point.section],
+            "position": change.point.position,
+            "text": change.point.text,
+            "helpful": change.point.helpful,
+            "harmful": change.point.harmful,
+            "retired_in": revision if leaves else None,
+            "retired_reason": change.reason if leaves else None,
+        }
+        if name in ids:
+            renamed = {f"new_{key}": value for key, value in state.items()}
+            kept.append({"of_playbook": playbook_id, "of_point": ids[name], **renamed})
+        else:
+            ids[name], next_id = next_id, next_id + 1
+            fresh.append({"playbook_id": playbook_id, "id": ids[name], "name": name, "created_in": revision, **state})
+    if fresh:
+        connection.execute(insert(key_points), fresh)
+    if kept:
+        connection.execute(_UPDATE_POINT, kept)
+    return ids
+
+
+def _highest_id(playbook_id: int) -> Any:
+    return select(func.max(key_points.c.id)).where(key_points.c.playbook_id == playbook_id)
+
+
+def _ids(connection: Connection, playbook_id: int, names: set[str]) -> dict[str, int]:
+    if not names:
+        return {}
+    query = select(key_points.c.name, key_points.c.id).where(key_points.c.playbook_id == playbook_id)
+    if len(names) <= _FEW:
+        query = query.where(key_points.c.name.in_(names))
+    return {row.name: row.id for row in connection.execute(query) if row.name in names}
+
+
+def _write_changes(
+    connection: Connection, playbook_id: int, revision: int, made: Sequence[Change], ids: dict[str, int]
+) -> None:
+    if not made:
+        return
+    connection.execute(
+        insert(changes),
+        [
+            {
+                "playbook_id": playbook_id,
+                "revision": revision,
+                "seq": seq,
+                "point_id": ids[change.point.name],
+                "kind": change.kind,
+                "section": SECTION_SLUGS[change.point.section],
+                "position": change.point.position,
+                "helpful": change.point.helpful,
+                "harmful": change.point.harmful,
+                "text": change.point.text if change.reworded else None,
+                "reason": change.reason,
+                "successor_id": ids.get(change.successor) if change.successor else None,
+            }
+            for seq, change in enumerate(made, 1)
+        ],
+    )
+
+
+def _write_votes(
+    connection: Connection, playbook_id: int, revision: int, taken: Sequence[Vote], ids: dict[str, int]
+) -> None:
+    if taken:
+        connection.execute(
+            insert(votes),
+            [
+                {
+                    "playbook_id": playbook_id,
+                    "revision": revision,
+                    "seq": seq,
+                    "point_id": ids[vote.name] if vote.matched else None,
+                    "name": None if vote.matched else vote.name,
+                    "tag": vote.tag,
+                    "rationale": vote.rationale,
+                }
+                for seq, vote in enumerate(taken, 1)
+            ],
+        )
+
+
+def _write_skipped(connection: Connection, playbook_id: int, revision: int, skipped: Sequence[Skipped]) -> None:
+    if skipped:
+        connection.execute(
+            insert(skipped_operations),
+            [
+                {
+                    "playbook_id": playbook_id,
+                    "revision": revision,
+                    "seq": item.index + 1,
+                    "operation": _operation_text(item.item),
+                    "reason": item.reason,
+                }
+                for item in skipped
+            ],
+        )
+
+
+def _operation_text(operation: object) -> str:
+    """*operation* as JSON; of a huge one its beginning, as a JSON string."""
+    text = json.dumps(operation, default=str)
+    return text if len(text) <= _KEPT_OPERATION_LENGTH else json.dumps(text[:_KEPT_OPERATION_LENGTH] + "…")

@@ -1,0 +1,144 @@
+"""All that only SQLite does: how a connection is set up, how a transaction begins, versions, backup, checks.
+
+PRAGMAs, triggers (`triggers.sql`) and, one day, full text are named here and nowhere else.
+"""
+
+import os
+import sqlite3
+from contextlib import closing
+from importlib.resources import files
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+from playbook_db import settings
+from playbook_db.errors import DatabaseError
+
+OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
+WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
+
+
+def prepare_file(path: str) -> None:
+    """Make the database file and its folder, for their owner alone, where they aren't there yet."""
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        os.makedirs(folder, mode=0o700)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise DatabaseError(f"{path} can't be opened for writing: {error.strerror}.") from error
+
+
+def set_up(engine: Engine, *, foreign_keys: bool = True) -> None:
+    """Make the engine's connections speak SQLite as we need it.
+
+    The driver must not begin transactions by itself: its deferred BEGIN loses updates between processes
+    and leaves DDL and SAVEPOINT outside. A writer begins with IMMEDIATE, so that what it reads is still
+    true when it writes. `synchronous` is NORMAL: with the write-ahead log a power cut can take the last
+    commits, never part of one, and what a session taught is then learnt again from its transcript.
+    """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise DatabaseError(
+            f"This Python brings SQLite {sqlite3.sqlite_version}; playbook-db needs 3.37 or later. Use a newer Python."
+        )
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in (
+            f"busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}",
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            f"foreign_keys = {'ON' if foreign_keys else 'OFF'}",
+            "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", True)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def schema_version(path: str) -> int | None:
+    """The schema of the database in *path*: 0 for an empty file, None where there is none.
+
+    Raises DatabaseError where the file is no SQLite database, or one of another program.
+    """
+    if not os.path.exists(path):
+        return None
+    try:
+        with closing(sqlite3.connect(path, timeout=settings.LOCK_WAIT_S)) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        raise DatabaseError(f"{path} can't be opened: {error}.") from error
+    except sqlite3.DatabaseError as error:
+        raise DatabaseError(
+            f"{path} is damaged or no SQLite database ({error}). It was left as it is. "
+            "Move it away and run: playbook init"
+        ) from error
+    if tables and application != APPLICATION_ID:
+        raise DatabaseError(f"{path} is the database of another program. Name another file with --db.")
+    return int(version)
+
+
+def mark_version(connection: Connection, version: int) -> None:
+    """Write *version* where `schema_version` reads it, as part of the transaction under way."""
+    connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
+    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID:d}")
+
+
+def object_names(connection: Connection, kind: str) -> list[str]:
+    """The names of all objects of *kind*, `view` or `trigger`."""
+    found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = ?", (kind,))
+    return [row[0] for row in found]
+
+
+def statements(file_name: str) -> list[str]:
+    """The SQL statements of one of the store's own files, `triggers.sql` or `views.sql`."""
+    found, statement = [], ""
+    for line in files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8").splitlines(keepends=True):
+        if statement or not (line.startswith("--") or line.isspace()):
+            statement += line
+        if sqlite3.complete_statement(statement):
+            found.append(statement.strip().rstrip(";"))
+            statement = ""
+    return found
+
+
+def back_up(path: str, target: str) -> None:
+    """Copy the database in *path* to *target*, consistently, while others write; for its owner alone."""
+    prepare_file(target)
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+
+
+def check(connection: Connection) -> list[str]:
+    """What SQLite itself finds wrong with the file; nothing where all is well."""
+    found = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
+    for table, rowid, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        found.append(f"a row of {table} ({rowid}) refers to a row of {parent} that is not there")
+    return found
+
+
+def checkpoint(engine: Engine, path: str) -> None:
+    """Work a long write-ahead log into the file, if no one else is at it.
+
+    SQLite before 3.51.3 can, rarely, damage a file that two connections checkpoint at once, hence the lock;
+    and hence no automatic checkpoints.
+    """
+    try:
+        if os.path.getsize(f"{path}-wal") < WAL_CHECKPOINT_BYTES:
+            return
+    except OSError:
+        return
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(f"{path}.checkpoint.lock", timeout=0), closing(engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+    except Timeout:
+        return

@@ -1,0 +1,56 @@
+"""What every test gets: no network, a home and a data folder of its own, no settings of the machine's."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from playbook_db.services.project import Project
+from playbook_db.store.engine import Store, open_store
+
+settings.register_profile(
+    "playbook", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("playbook")
+
+
+@pytest.fixture(autouse=True)
+def _no_network(socket_disabled: None) -> None:
+    """No test reaches the network."""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh home folder; no variable of this machine is heard."""
+    for name in list(os.environ):
+        if name.startswith(("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")):
+            monkeypatch.delenv(name)
+    made = tmp_path / "home"
+    made.mkdir()
+    monkeypatch.setenv("HOME", str(made))
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a project, which is the one that programs and commands mean."""
+    made = tmp_path / "project"
+    (made / ".claude").mkdir(parents=True)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(made))
+    monkeypatch.chdir(made)
+    return made
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An open database in a file of its own."""
+    with open_store(f"sqlite:///{tmp_path / 'playbook.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def project(store: Store, folder: Path) -> Project:
+    """The project in `folder`, with an empty playbook."""
+    return Project(store, str(folder))
