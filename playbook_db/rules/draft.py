@@ -74,9 +74,9 @@ class Draft:
     def add(self, point: KeyPoint, *, kind: str = "add", reason: str | None = None) -> KeyPoint:
         """Put *point* at the end of its section, under its own name."""
         self._last_position += 1
-        placed = replace(point, position=self._last_position)
+        placed = KeyPoint(point.name, point.text, point.section, point.helpful, point.harmful, self._last_position)
         self._spent.discard(placed.name)
-        self._note(Change(kind, placed, reason))
+        self._note(kind, placed, reason)
         return placed
 
     def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> KeyPoint:
@@ -84,14 +84,14 @@ class Draft:
         if point.section != self._live[point.name].section:
             self._last_position += 1
             point = replace(point, position=self._last_position)
-        self._note(Change(kind, point, reason))
+        self._note(kind, point, reason)
         return point
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
         """Let *point*, live or coming back, stand exactly as it is given, position included."""
         self._last_position = max(self._last_position, point.position)
         self._spent.discard(point.name)
-        self._note(Change(kind, point, reason))
+        self._note(kind, point, reason)
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
         """Take the point out of the playbook; its name stays used."""
@@ -105,17 +105,16 @@ class Draft:
         """A position behind all others."""
         return self._last_position + 1
 
-    def _note(self, change: Change) -> None:
-        before = self._live.get(change.point.name)
-        if before is None or before.text != change.point.text:
-            change = replace(change, reworded=True)
+    def _note(self, kind: str, point: KeyPoint, reason: str | None) -> None:
+        before = self._live.get(point.name)
+        change = Change(kind, point, reason, reworded=before is None or before.text != point.text)
         if before is not None:
             self._count_text(before.text, -1)
         else:
             for prefix, highest in self._highest.items():
-                self._highest[prefix] = max(highest, number_of(change.point.name, prefix))
-        self._count_text(change.point.text, +1)
-        self._live[change.point.name] = change.point
+                self._highest[prefix] = max(highest, number_of(point.name, prefix))
+        self._count_text(point.text, +1)
+        self._live[point.name] = point
         self.changes.append(change)
 
     def _count_text(self, text: str, by: int) -> None:

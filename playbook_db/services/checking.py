@@ -1,7 +1,8 @@
 """Whether a database is sound: the file itself, its references, and that the points equal what the history says."""
 
-from playbook_db.store import history, integrity, playbooks
+from playbook_db.store import integrity, playbooks
 from playbook_db.store.engine import Store
+from playbook_db.store.past import Past
 
 
 def check(store: Store) -> list[str]:
@@ -10,9 +11,9 @@ def check(store: Store) -> list[str]:
         found = integrity.check_file(connection)
         if found:
             return found
-        for playbook_id, key in playbooks.all_keys(connection):
-            last, _ = history.last_revision(connection, playbook_id)
-            told, stands = history.read_at(connection, playbook_id, last), playbooks.read(connection, playbook_id)
+        for key in playbooks.all_keys(connection):
+            past = Past.open(connection, key)
+            told, stands = past.at(past.revision), past.playbook()
             if told.points != stands.points or told.header != stands.header:
-                found.append(f"the playbook of {key} is not what its history says (revision {last})")
+                found.append(f"the playbook of {key} is not what its history says (revision {past.revision})")
     return found

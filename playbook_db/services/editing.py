@@ -12,7 +12,6 @@ from playbook_db.rules.playbook import KeyPoint, Vote
 from playbook_db.rules.sections import OTHERS, SECTION_SLUGS, SLUG_SECTIONS, find_section
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Plan, Proposal, Revised, read, rehearse, revise
-from playbook_db.store import playbooks
 from playbook_db.store.past import Past
 from playbook_db.store.playbooks import RetiredPoint
 
@@ -130,8 +129,7 @@ def find(project: Project, name: str) -> Found:
 def list_retired(project: Project) -> dict[str, RetiredPoint]:
     """The points that have left, by name, the last to leave first."""
     with project.store.snapshot() as connection:
-        playbook_id = playbooks.find(connection, project.key)
-        return playbooks.read_retired(connection, playbook_id) if playbook_id else {}
+        return Past.open(connection, project.key).retired()
 
 
 def section_named(value: str) -> str:

@@ -6,6 +6,8 @@ once the user, or the program that asks, has said so.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -17,7 +19,6 @@ from playbook_db.rules.playbook import Playbook
 from playbook_db.services import diagnostics, mirror_file
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Proposal, Revised, revise, timestamp
-from playbook_db.store import history, playbooks
 from playbook_db.store.past import Past
 from playbook_db.store.playbooks import Mirror
 
@@ -35,8 +36,7 @@ class Synced:
 def state(project: Project) -> str:
     """Whether the project's playbook is mirrored: `undecided`, `on`, `found` or `off`."""
     with project.store.snapshot() as connection:
-        playbook_id = playbooks.find(connection, project.key)
-        return playbooks.mirror_state(connection, playbook_id) if playbook_id else "undecided"
+        return Past.open(connection, project.key).mirror_state()
 
 
 def is_waiting(project: Project) -> bool:
@@ -63,8 +63,8 @@ def accept(project: Project) -> Synced:
 
 def enrol(project: Project) -> Synced:
     """Take the project in where it isn't known yet, and bring its mirror, if one is kept, in step."""
-    with project.store.transaction() as connection:
-        playbooks.find_or_make(connection, project.key, now=timestamp(datetime.now(UTC)))
+    with _writing(project):
+        pass
     return sync(project)
 
 
@@ -165,13 +165,13 @@ def _bring_up_to_date(project: Project, found: bytes | None, *, make: bool) -> b
     """Write the file where it is behind the database; False, and nothing written, where it isn't *found* any more."""
     known = _known(project)
     with project.store.snapshot() as connection:
-        playbook_id = playbooks.find(connection, project.key)
-        revision = history.last_revision(connection, playbook_id)[0] if playbook_id else 0
+        past = Past.open(connection, project.key)
+        revision = past.revision
         if found is not None and known == Mirror(revision, mirror_file.digest(found)):
             return True
         if revision == 0 and not make:
             return True
-        text = document.encode(playbooks.read(connection, playbook_id) if playbook_id else Playbook())
+        text = document.encode(past.playbook())
     data = text.encode("utf-8")
     if data != found:
         if mirror_file.read(project.mirror_path, project.folder) not in (found, None):
@@ -183,18 +183,21 @@ def _bring_up_to_date(project: Project, found: bytes | None, *, make: bool) -> b
 
 def _known(project: Project) -> Mirror | None:
     with project.store.snapshot() as connection:
-        playbook_id = playbooks.find(connection, project.key)
-        return playbooks.read_mirror(connection, playbook_id, project.mirror_path) if playbook_id else None
+        return Past.open(connection, project.key).mirror(project.mirror_path)
 
 
 def _note(project: Project, mirror: Mirror) -> None:
     if mirror != _known(project):
-        with project.store.transaction() as connection:
-            playbook_id = playbooks.find_or_make(connection, project.key, now=timestamp(datetime.now(UTC)))
-            playbooks.note_mirror(connection, playbook_id, project.mirror_path, mirror)
+        with _writing(project) as past:
+            past.note_mirror(project.mirror_path, mirror)
 
 
 def _set_state(project: Project, wanted: str) -> None:
+    with _writing(project) as past:
+        past.set_mirror_state(wanted)
+
+
+@contextmanager
+def _writing(project: Project) -> Iterator[Past]:
     with project.store.transaction() as connection:
-        playbook_id = playbooks.find_or_make(connection, project.key, now=timestamp(datetime.now(UTC)))
-        playbooks.set_mirror_state(connection, playbook_id, wanted)
+        yield Past.open_to_write(connection, project.key, now=timestamp(datetime.now(UTC)))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import Change, Header, Playbook, Skipped, Vote
 from playbook_db.services.project import Project
-from playbook_db.store import history, playbooks
+from playbook_db.store import history
 from playbook_db.store.past import Past
 
 
@@ -56,19 +56,19 @@ def revise(project: Project, plan: Plan, *, now: datetime | None = None) -> Revi
     """
     moment = now or datetime.now(UTC)
     with project.store.transaction() as connection:
-        playbook_id = playbooks.find_or_make(connection, project.key, now=timestamp(moment))
-        playbooks.lock(connection, playbook_id)
-        draft, proposal = _plan(plan, Past(connection, playbook_id), playbooks.read(connection, playbook_id))
-        return _keep(Past(connection, playbook_id), draft, proposal, moment)
+        past = Past.open_to_write(connection, project.key, now=timestamp(moment))
+        draft = Draft(past.playbook())
+        return _keep(past, draft, plan(draft, past), moment)
 
 
 def rehearse(project: Project, plan: Plan) -> Revised:
     """What *plan* would do to the playbook as it is now; nothing is written."""
     with project.store.snapshot() as connection:
-        playbook_id = playbooks.find(connection, project.key)
-        before = playbooks.read(connection, playbook_id) if playbook_id else Playbook()
-        draft, proposal = _plan(plan, Past(connection, playbook_id), before)
-    return _revised(None, draft, proposal, _told_header(proposal, before.header) or before.header)
+        past = Past.open(connection, project.key)
+        draft = Draft(past.playbook())
+        proposal = plan(draft, past)
+    before = past.standing.header
+    return _revised(None, draft, proposal, _told_header(proposal, before) or before)
 
 
 def read(project: Project) -> Playbook:
@@ -79,20 +79,13 @@ def read(project: Project) -> Playbook:
 def read_with_revision(project: Project) -> tuple[Playbook, int]:
     """The project's playbook as it is now, and the number of its last revision (0 for a new one)."""
     with project.store.snapshot() as connection:
-        playbook_id = playbooks.find(connection, project.key)
-        if playbook_id is None:
-            return Playbook(), 0
-        return playbooks.read(connection, playbook_id), Past(connection, playbook_id).revision
+        past = Past.open(connection, project.key)
+        return past.playbook(), past.revision
 
 
 def timestamp(moment: datetime) -> str:
     """*moment* as the database and the files have it: UTC, ISO 8601, microseconds always."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _plan(plan: Plan, past: Past, playbook: Playbook) -> tuple[Draft, Proposal]:
-    draft = Draft(playbook)
-    return draft, plan(draft, past)
 
 
 def _keep(past: Past, draft: Draft, proposal: Proposal, moment: datetime) -> Revised:

@@ -45,7 +45,7 @@ class Store:
             yield connection
         path = sqlite_path(self.url)
         if path is not None:
-            sqlite.checkpoint(self._engine, path)
+            sqlite.checkpoint(path)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.rules.playbook import Change, Header, KeyPoint, Playbook, Skipped, Vote
@@ -28,6 +27,21 @@ _UPDATE_POINT = (
         }
     )
 )  # fmt: skip
+
+_INSERT_REVISION = insert(revisions)
+_INSERT_POINTS = insert(key_points)
+_INSERT_CHANGES = insert(changes)
+_INSERT_VOTES = insert(votes)
+_INSERT_SKIPPED = insert(skipped_operations)
+_OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
+_SET_HEADER = (
+    update(playbooks)
+    .where(playbooks.c.id == _OF_PLAYBOOK)
+    .values(header=bindparam("new_header"), final_newline=bindparam("new_final_newline"))
+)
+_HIGHEST_ID = select(func.max(key_points.c.id)).where(key_points.c.playbook_id == _OF_PLAYBOOK)
+_ALL_IDS = select(key_points.c.name, key_points.c.id).where(key_points.c.playbook_id == _OF_PLAYBOOK)
+_IDS = _ALL_IDS.where(key_points.c.name.in_(bindparam("names", expanding=True)))
 
 # The last change of each point up to a revision, without those that it left the point retired by.
 _POINTS_AT = sql("""
@@ -66,23 +80,11 @@ class NewRevision:
     skipped: Sequence[Skipped] = ()
 
 
-def last_revision(connection: Connection, playbook_id: int) -> tuple[int, str | None]:
-    """The number and time of the playbook's last revision; 0 and None for a new playbook."""
-    row = connection.execute(
-        select(revisions.c.number, revisions.c.time)
-        .where(revisions.c.playbook_id == playbook_id)
-        .order_by(revisions.c.number.desc())
-        .limit(1)
-    ).first()
-    return (row.number, row.time) if row else (0, None)
-
-
-def append(connection: Connection, playbook_id: int, new: NewRevision) -> int:
-    """Keep *new* as the playbook's next revision and let the points follow; the revision's number."""
-    number = last_revision(connection, playbook_id)[0] + 1
+def append(connection: Connection, playbook_id: int, number: int, new: NewRevision) -> None:
+    """Keep *new* as the playbook's revision *number*, the next one, and let the points follow."""
     header = header_columns(new.header)
     connection.execute(
-        insert(revisions),
+        _INSERT_REVISION,
         {
             "playbook_id": playbook_id,
             "number": number,
@@ -97,8 +99,14 @@ def append(connection: Connection, playbook_id: int, new: NewRevision) -> int:
     _write_changes(connection, playbook_id, number, new.changes, ids)
     _write_votes(connection, playbook_id, number, new.votes, ids)
     _write_skipped(connection, playbook_id, number, new.skipped)
-    connection.execute(update(playbooks).where(playbooks.c.id == playbook_id).values(header))
-    return number
+    connection.execute(
+        _SET_HEADER,
+        {
+            "of_playbook": playbook_id,
+            "new_header": header["header"],
+            "new_final_newline": header["final_newline"],
+        },
+    )
 
 
 def read_at(connection: Connection, playbook_id: int, revision: int) -> Playbook:
@@ -154,7 +162,9 @@ def _write_points(
     last = {change.point.name: change for change in made}
     ids = _ids(connection, playbook_id, set(last) | also)
     fresh, kept = [], []
-    next_id = (connection.scalar(_highest_id(playbook_id)) or 0) + 1 if any(n not in ids for n in last) else 0
+    next_id = 0
+    if not ids.keys() >= last.keys():
+        next_id = (connection.scalar(_HIGHEST_ID, {"of_playbook": playbook_id}) or 0) + 1
     for name, change in last.items():
         leaves = change.kind == "retire"
         state = {
@@ -173,23 +183,20 @@ def _write_points(
             ids[name], next_id = next_id, next_id + 1
             fresh.append({"playbook_id": playbook_id, "id": ids[name], "name": name, "created_in": revision, **state})
     if fresh:
-        connection.execute(insert(key_points), fresh)
+        connection.execute(_INSERT_POINTS, fresh)
     if kept:
         connection.execute(_UPDATE_POINT, kept)
     return ids
 
 
-def _highest_id(playbook_id: int) -> Any:
-    return select(func.max(key_points.c.id)).where(key_points.c.playbook_id == playbook_id)
-
-
 def _ids(connection: Connection, playbook_id: int, names: set[str]) -> dict[str, int]:
     if not names:
         return {}
-    query = select(key_points.c.name, key_points.c.id).where(key_points.c.playbook_id == playbook_id)
     if len(names) <= _FEW:
-        query = query.where(key_points.c.name.in_(names))
-    return {row.name: row.id for row in connection.execute(query) if row.name in names}
+        rows = connection.execute(_IDS, {"of_playbook": playbook_id, "names": list(names)})
+    else:
+        rows = connection.execute(_ALL_IDS, {"of_playbook": playbook_id})
+    return {name: number for name, number in rows if name in names}
 
 
 def _write_changes(
@@ -198,7 +205,7 @@ def _write_changes(
     if not made:
         return
     connection.execute(
-        insert(changes),
+        _INSERT_CHANGES,
         [
             {
                 "playbook_id": playbook_id,
@@ -224,7 +231,7 @@ def _write_votes(
 ) -> None:
     if taken:
         connection.execute(
-            insert(votes),
+            _INSERT_VOTES,
             [
                 {
                     "playbook_id": playbook_id,
@@ -243,7 +250,7 @@ def _write_votes(
 def _write_skipped(connection: Connection, playbook_id: int, revision: int, skipped: Sequence[Skipped]) -> None:
     if skipped:
         connection.execute(
-            insert(skipped_operations),
+            _INSERT_SKIPPED,
             [
                 {
                     "playbook_id": playbook_id,

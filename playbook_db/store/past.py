@@ -1,33 +1,58 @@
-"""One playbook inside a transaction: what a plan may ask about beyond the live points, and where a revision goes."""
+"""One playbook inside a transaction: as it stands, what is asked of its past, and where a revision goes."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from sqlalchemy import Connection
 
 from playbook_db.rules.playbook import Header, Playbook
 from playbook_db.store import history, playbooks
-from playbook_db.store.playbooks import Mirror, RetiredPoint
+from playbook_db.store.playbooks import Mirror, RetiredPoint, Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The past of the playbook `playbook_id` (None: it isn't there yet, and has none)."""
+    """The playbook of one project, seen from inside a transaction. One that isn't there yet is empty."""
 
     connection: Connection
-    playbook_id: int | None
+    standing: Standing
+
+    @classmethod
+    def open(cls, connection: Connection, key: str) -> Self:
+        """The playbook of the project *key*, to read."""
+        return cls(connection, playbooks.stand(connection, key))
+
+    @classmethod
+    def open_to_write(cls, connection: Connection, key: str, *, now: str) -> Self:
+        """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
+        if playbooks.stand(connection, key).id is None:
+            playbooks.make(connection, key, now=now)
+        playbooks.lock(connection, key)
+        return cls.open(connection, key)
+
+    @property
+    def playbook_id(self) -> int | None:
+        """The playbook's number, None where it isn't there yet."""
+        return self.standing.id
 
     @property
     def last_time(self) -> str | None:
         """When the last revision was made, None where there is none."""
-        return history.last_revision(self.connection, self.playbook_id)[1] if self.playbook_id else None
+        return self.standing.time
 
     @property
     def revision(self) -> int:
         """The number of the last revision, 0 where there is none."""
-        return history.last_revision(self.connection, self.playbook_id)[0] if self.playbook_id else 0
+        return self.standing.revision
+
+    def playbook(self) -> Playbook:
+        """The playbook as it is now."""
+        return (
+            playbooks.read(self.connection, self.playbook_id, self.standing.header) if self.playbook_id else Playbook()
+        )
 
     def retired(self) -> dict[str, RetiredPoint]:
-        """The points that have left, by name."""
+        """The points that have left, by name, the last to leave first."""
         return playbooks.read_retired(self.connection, self.playbook_id) if self.playbook_id else {}
 
     def at(self, revision: int) -> Playbook:
@@ -37,6 +62,10 @@ class Past:
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
         return playbooks.created_in(self.connection, self.playbook_id) if self.playbook_id else {}
+
+    def mirror_state(self) -> str:
+        """Whether the playbook is mirrored: `undecided`, `on`, `found` or `off`."""
+        return playbooks.mirror_state(self.connection, self.playbook_id) if self.playbook_id else "undecided"
 
     def mirror(self, path: str) -> Mirror | None:
         """What the mirror at *path* held when last seen."""
@@ -49,7 +78,21 @@ class Past:
         return history.find_by_last_updated(self.connection, self.playbook_id, header.last_updated)
 
     def append(self, new: history.NewRevision) -> int:
-        """Keep *new* as the next revision; its number. The playbook must be there."""
+        """Keep *new* as the next revision; its number. The playbook was opened to write."""
+        number = self.revision + 1
+        history.append(self.connection, self._id, number, new)
+        return number
+
+    def note_mirror(self, path: str, mirror: Mirror) -> None:
+        """Keep what the mirror at *path* holds now."""
+        playbooks.note_mirror(self.connection, self._id, path, mirror)
+
+    def set_mirror_state(self, state: str) -> None:
+        """Keep whether the playbook is mirrored from now on."""
+        playbooks.set_mirror_state(self.connection, self._id, state)
+
+    @property
+    def _id(self) -> int:
         if self.playbook_id is None:
-            raise ValueError("a revision needs a playbook")
-        return history.append(self.connection, self.playbook_id, new)
+            raise ValueError("the playbook was not opened to write")
+        return self.playbook_id

@@ -1,11 +1,9 @@
 """The playbooks as they stand: which there are, their points, their headers, what their mirrors hold."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook
@@ -13,8 +11,22 @@ from playbook_db.rules.sections import SLUG_SECTIONS
 from playbook_db.store.read import LIVE_POINTS
 from playbook_db.store.tables import key_points, mirrors, playbooks
 
+# Statements are made once: putting one together costs more than running it.
 _LIVE_POINTS = sql(LIVE_POINTS)
-_SPENT_NAMES = select(key_points.c.name)
+_OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
+_RETIRED = (key_points.c.playbook_id == _OF_PLAYBOOK) & key_points.c.retired_in.is_not(None)
+_SPENT_NAMES = select(key_points.c.name).where(_RETIRED)
+_STAND = sql("""
+SELECT p.id, p.header, p.final_newline, r.number, r.time
+FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
+    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
+WHERE p.key = :project_key
+""")
+_LOCK = select(playbooks.c.id).where(playbooks.c.key == bindparam("project_key")).with_for_update()
+_MIRROR_STATE = select(playbooks.c.mirror).where(playbooks.c.id == _OF_PLAYBOOK)
+_MIRROR = select(mirrors.c.revision, mirrors.c.sha256).where(
+    mirrors.c.playbook_id == _OF_PLAYBOOK, mirrors.c.path == bindparam("at_path")
+)
 _COLUMNS = (
     key_points.c.name,
     key_points.c.text,
@@ -23,6 +35,17 @@ _COLUMNS = (
     key_points.c.harmful,
     key_points.c.position,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a playbook stands: its number (None: it isn't there yet), its header, and the number and time of its
+    last revision (0 and None before the first)."""
+
+    id: int | None
+    header: Header
+    revision: int
+    time: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,64 +66,59 @@ class RetiredPoint:
     reason: str | None
 
 
-def find(connection: Connection, key: str) -> int | None:
-    """The number of the playbook of the project *key*, None where there is none yet."""
-    found: int | None = connection.scalar(select(playbooks.c.id).where(playbooks.c.key == key))
-    return found
+def stand(connection: Connection, key: str) -> Standing:
+    """Where the playbook of the project *key* stands."""
+    row = connection.execute(_STAND, {"project_key": key}).first()
+    if row is None:
+        return Standing(None, Header(), 0, None)
+    number, fields, final_newline, revision, time = row
+    return Standing(number, header_of(fields, final_newline), revision or 0, time)
 
 
-def find_or_make(connection: Connection, key: str, *, now: str) -> int:
-    """The number of the playbook of the project *key*; an empty one is made where there is none."""
-    found = find(connection, key)
-    if found is not None:
-        return found
+def make(connection: Connection, key: str, *, now: str) -> None:
+    """Make an empty playbook for the project *key*, which has none yet."""
     connection.execute(insert(playbooks).values(key=key, created_at=now))
-    made: int = connection.execute(select(playbooks.c.id).where(playbooks.c.key == key)).scalar_one()
-    return made
 
 
-def all_keys(connection: Connection) -> list[tuple[int, str]]:
-    """The number and key of every playbook."""
-    rows = connection.execute(select(playbooks.c.id, playbooks.c.key).order_by(playbooks.c.key))
-    return [(row.id, row.key) for row in rows]
+def all_keys(connection: Connection) -> list[str]:
+    """The keys of all playbooks: their projects' folders."""
+    return list(connection.scalars(select(playbooks.c.key).order_by(playbooks.c.key)))
 
 
-def lock(connection: Connection, playbook_id: int) -> None:
+def lock(connection: Connection, key: str) -> None:
     """Keep other writers off this playbook until the transaction ends, where the database isn't locked as a whole."""
-    connection.execute(select(playbooks.c.id).where(playbooks.c.id == playbook_id).with_for_update())
+    if connection.dialect.name != "sqlite":
+        connection.execute(_LOCK, {"project_key": key})
 
 
-def read(connection: Connection, playbook_id: int) -> Playbook:
-    """The playbook as it is now: live points in canonical order, the names that are used up, the header."""
-    points = tuple(_point(row) for row in connection.execute(_LIVE_POINTS, {"playbook_id": playbook_id}))
-    spent = connection.scalars(
-        _SPENT_NAMES.where(key_points.c.playbook_id == playbook_id, key_points.c.retired_in.is_not(None))
+def read(connection: Connection, playbook_id: int, header: Header) -> Playbook:
+    """The playbook as it is now: live points in canonical order, the names that are used up, its *header*."""
+    rows = connection.execute(_LIVE_POINTS, {"playbook_id": playbook_id}).all()
+    points = tuple(
+        KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)
+        for name, text, slug, helpful, harmful, position in rows
     )
-    return Playbook(points, frozenset(spent), read_header(connection, playbook_id))
-
-
-def read_header(connection: Connection, playbook_id: int) -> Header:
-    """The header of the playbook as it is now."""
-    row = connection.execute(
-        select(playbooks.c.header, playbooks.c.final_newline).where(playbooks.c.id == playbook_id)
-    ).one()
-    return header_of(row.header, row.final_newline)
+    return Playbook(points, frozenset(connection.scalars(_SPENT_NAMES, {"of_playbook": playbook_id})), header)
 
 
 def read_retired(connection: Connection, playbook_id: int) -> dict[str, RetiredPoint]:
     """The points that have left, by name, the last to leave first."""
     rows = connection.execute(
         select(*_COLUMNS, key_points.c.retired_in, key_points.c.retired_reason)
-        .where(key_points.c.playbook_id == playbook_id, key_points.c.retired_in.is_not(None))
-        .order_by(key_points.c.retired_in.desc(), key_points.c.position)
+        .where(_RETIRED)
+        .order_by(key_points.c.retired_in.desc(), key_points.c.position),
+        {"of_playbook": playbook_id},
     )
-    return {row.name: RetiredPoint(_point(row), row.retired_in, row.retired_reason) for row in rows}
+    return {
+        name: RetiredPoint(KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position), revision, reason)
+        for name, text, slug, helpful, harmful, position, revision, reason in rows
+    }
 
 
 def mirror_state(connection: Connection, playbook_id: int) -> str:
     """Whether the playbook is mirrored: `undecided` (nobody was asked), `on` (the file is made where it isn't),
     `found` (kept while it exists), `off`."""
-    state: str = connection.execute(select(playbooks.c.mirror).where(playbooks.c.id == playbook_id)).scalar_one()
+    state: str = connection.execute(_MIRROR_STATE, {"of_playbook": playbook_id}).scalar_one()
     return state
 
 
@@ -111,9 +129,7 @@ def set_mirror_state(connection: Connection, playbook_id: int, state: str) -> No
 
 def read_mirror(connection: Connection, playbook_id: int, path: str) -> Mirror | None:
     """What the mirror at *path* held when last seen; None where it never was. Each worktree has its own."""
-    row = connection.execute(
-        select(mirrors.c.revision, mirrors.c.sha256).where(mirrors.c.playbook_id == playbook_id, mirrors.c.path == path)
-    ).first()
+    row = connection.execute(_MIRROR, {"of_playbook": playbook_id, "at_path": path}).first()
     return Mirror(*row) if row else None
 
 
@@ -144,8 +160,3 @@ def header_columns(header: Header) -> dict[str, object]:
     """The two columns that hold *header*."""
     fields = json.dumps(dict(header.fields), ensure_ascii=False, allow_nan=False)
     return {"header": fields, "final_newline": int(header.final_newline)}
-
-
-def _point(row: Sequence[Any]) -> KeyPoint:
-    name, text, slug, helpful, harmful, position = row[:6]
-    return KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)

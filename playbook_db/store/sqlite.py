@@ -51,6 +51,7 @@ def set_up(engine: Engine, *, foreign_keys: bool = True) -> None:
             "journal_mode = WAL",
             "synchronous = NORMAL",
             f"foreign_keys = {'ON' if foreign_keys else 'OFF'}",
+            "cache_size = -32768",  # KiB at most; an import larger than the default of 2 MB spills its pages
             "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
         ):
             connection.execute(f"PRAGMA {pragma}")
@@ -124,7 +125,7 @@ def check(connection: Connection) -> list[str]:
     return found
 
 
-def checkpoint(engine: Engine, path: str) -> None:
+def checkpoint(path: str) -> None:
     """Work a long write-ahead log into the file, if no one else is at it.
 
     SQLite before 3.51.3 can, rarely, damage a file that two connections checkpoint at once, hence the lock;
@@ -138,7 +139,7 @@ def checkpoint(engine: Engine, path: str) -> None:
     from filelock import FileLock, Timeout
 
     try:
-        with FileLock(f"{path}.checkpoint.lock", timeout=0), closing(engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with FileLock(f"{path}.checkpoint.lock", timeout=0), closing(sqlite3.connect(path, timeout=0)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as it goes without waiting for anyone
     except Timeout:
         return
