@@ -116,10 +116,15 @@ def _take_in(project: Project, found: bytes, *, insist: bool) -> Synced:
             raise
         aside = mirror_file.set_aside(project.mirror_path)
         return Synced(notes=(f"{error} It was moved to {aside}.",))
-    revised = revise(project, lambda draft, past: _merge(draft, past, reading, project))
+
+    def plan(draft: Draft, past: Past) -> Proposal:
+        proposal = _merge(draft, past, reading, project)
+        # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
+        past.note_mirror(project.mirror_path, Mirror(None, mirror_file.digest(found)))
+        return proposal
+
+    revised = revise(project, plan)
     diagnostics.migration(project.folder, reading.migrated)
-    known = _known(project)
-    _note(project, Mirror(revised.revision or (known.revision if known else None), mirror_file.digest(found)))
     return Synced(revised if revised.revision else None, tuple(revised.notes))
 
 

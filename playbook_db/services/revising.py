@@ -90,16 +90,19 @@ def timestamp(moment: datetime) -> str:
 
 def _keep(past: Past, draft: Draft, proposal: Proposal, moment: datetime) -> Revised:
     before = draft.playbook().header
-    new_header = _told_header(proposal, before)
-    if not (draft.changes or proposal.votes or proposal.skipped or new_header or proposal.is_kept_anyway):
+    told = _told_header(proposal, before)
+    if not (draft.changes or proposal.votes or proposal.skipped or told or proposal.is_kept_anyway):
         return _revised(None, draft, proposal, before)
     time = _time_after(past.last_time, moment)
-    header = new_header if new_header and proposal.is_dated else (new_header or before).stamped(time)
+    if proposal.header is not None and proposal.is_dated:
+        told = header = proposal.header
+    else:
+        header = (told or before).stamped(time)
     new = history.NewRevision(
         time=time,
         source=proposal.source,
         header=header,
-        tells_header=new_header is not None,
+        tells_header=told is not None,
         message=proposal.message,
         session_id=proposal.session_id,
         changes=draft.changes,

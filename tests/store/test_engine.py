@@ -1,0 +1,133 @@
+"""Transactions: all or nothing, and no update lost between threads and processes."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.errors import DatabaseBusyError, DatabaseError, SettingError
+from playbook_db.rules.draft import Draft
+from playbook_db.services import editing, revising
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal
+from playbook_db.store import sqlite
+from playbook_db.store.engine import Store, make_engine, open_store
+from playbook_db.store.past import Past
+
+
+def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) -> None:
+    """One batch is one transaction: after an exception in its middle the playbook is as it was."""
+    editing.add(project, "use type hints")
+    before = revising.read(project)
+
+    def plan(draft: Draft, past: Past) -> Proposal:
+        draft.retire("oth-001")
+        past.connection.exec_driver_sql("UPDATE key_points SET text = 'half done'")
+        raise RuntimeError("anything")
+
+    with pytest.raises(RuntimeError, match="anything"):
+        revising.revise(project, plan)
+
+    assert revising.read(project) == before
+
+
+def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
+    """Every thread reads under the write lock, so nobody counts from a stale number."""
+    editing.add(project, "use type hints")
+    threads = [
+        threading.Thread(target=lambda: [editing.vote(project, "oth-001", "helpful") for _ in range(10)])
+        for _ in range(6)
+    ]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert revising.read(project).by_name["oth-001"].helpful == 60
+
+
+def test_processes_that_write_batches_at_once_lose_none(project: Project) -> None:
+    """Eight processes of 25 batches each: every one is there, and nobody meets a locked database."""
+    editing.add(project, "use type hints")
+    script = (
+        "import sys; from playbook_db.services import editing; from playbook_db.services.project import Project\n"
+        "from playbook_db.store.engine import open_store\n"
+        f"with open_store('sqlite:///{project.store.where}') as store:\n"
+        f"    project = Project(store, {project.folder!r})\n"
+        "    for number in range(25):\n"
+        "        editing.vote(project, 'oth-001', 'helpful')\n"
+        "        operations = [{'type': 'ADD', 'text': f'{sys.argv[1]} learnt {number}'}]\n"
+        "        editing.apply_batch(project, operations, origin='a test')\n"
+    )
+
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, f"process {number}"], stderr=subprocess.PIPE)
+        for number in range(8)
+    ]
+
+    assert [(child.communicate()[1], child.returncode) for child in running] == [(b"", 0)] * 8
+    playbook = revising.read(project)
+    assert playbook.by_name["oth-001"].helpful == 200
+    assert len({point.text for point in playbook.points}) == len(playbook.points) == 201
+
+
+def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait is bounded, the message says that nothing was changed and what to do."""
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.05)
+    other = sqlite3.connect(project.store.where)
+    other.execute("BEGIN IMMEDIATE")
+
+    with (
+        Project(open_store(f"sqlite:///{project.store.where}"), project.folder).store as impatient,
+        pytest.raises(
+            DatabaseBusyError, match=r"locked by another process.*Nothing was changed; run the command again"
+        ),
+    ):
+        editing.add(Project(impatient, project.folder), "use type hints")
+
+    other.close()
+
+
+def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) -> None:
+    """A snapshot doesn't change under its reader."""
+    project = Project(store, str(folder))
+    editing.add(project, "use type hints")
+
+    with store.snapshot() as connection:
+        before = Past.open(connection, project.key).playbook()
+        editing.add(project, "prefer pathlib")
+
+        assert Past.open(connection, project.key).playbook() == before
+    assert len(revising.read(project).points) == 2
+
+
+def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log must not grow for as long as some process keeps the database open."""
+    log = Path(f"{project.store.where}-wal")
+    for number in range(20):
+        editing.add(project, f"lesson {number}")
+    grown = log.stat().st_size
+    monkeypatch.setattr(sqlite, "WAL_CHECKPOINT_BYTES", grown)
+
+    editing.add(project, "one more")
+
+    assert grown > 0
+    assert log.stat().st_size < grown
+
+
+@pytest.mark.parametrize("url", ["nonsense://x", "sqlite+nothing:///x", "://"])
+def test_a_url_that_names_no_database_is_told(url: str) -> None:
+    """Not a traceback but the value and what is wrong with it."""
+    with pytest.raises(SettingError, match="is no database"):
+        make_engine(url)
+
+
+def test_a_folder_in_the_place_of_the_database_is_told(tmp_path: Path) -> None:
+    """Opening it is refused in words, and the folder is left alone."""
+    with pytest.raises(DatabaseError, match="can't be opened"):
+        open_store(f"sqlite:///{tmp_path}")

@@ -1,0 +1,146 @@
+"""The past: any earlier revision can be read again exactly as it was."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.rules import document
+from playbook_db.rules.playbook import KeyPoint, Playbook
+from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.services import checking, editing, interchange, revising
+from playbook_db.services.project import Project
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.past import Past
+from tests.builders import playbook_values, texts
+
+_operations = st.lists(
+    st.one_of(
+        st.builds(
+            lambda text, section: {"type": "ADD", "text": text, "section": section},
+            texts,
+            st.sampled_from([*SECTION_SLUGS, "nowhere"]),
+        ),
+        st.builds(
+            lambda number, text: {"type": "UPDATE", "target_id": f"oth-{number:03d}", "text": text},
+            st.integers(1, 4),
+            texts,
+        ),
+        st.builds(lambda number: {"type": "DELETE", "target_id": f"oth-{number:03d}"}, st.integers(1, 4)),
+        st.builds(
+            lambda ids, text: {"type": "MERGE", "source_ids": ids, "merged_text": text},
+            st.lists(st.sampled_from([f"oth-{number:03d}" for number in range(1, 5)]), min_size=2, max_size=3),
+            texts,
+        ),
+        st.just("nonsense"),
+    ),
+    max_size=6,
+)
+_steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("apply"), _operations),
+        st.tuples(st.just("import"), playbook_values()),
+        st.tuples(st.just("replace"), playbook_values()),
+        st.tuples(st.just("prune"), st.none()),
+    ),
+    max_size=6,
+)
+
+
+def _do(project: Project, step: str, what: Any) -> None:
+    if step == "apply":
+        editing.apply_batch(project, what, origin="a test")
+    elif step == "prune":
+        editing.prune(project)
+    else:
+        reading = document.decode(document.encode(what), source="a test")
+        interchange.import_playbook(project, reading, source="a test", replace=step == "replace")
+
+
+def _at(project: Project, revision: int) -> Playbook:
+    with project.store.snapshot() as connection:
+        return Past.open(connection, project.key).at(revision)
+
+
+@given(steps=_steps)
+def test_every_revision_can_be_read_again_as_it_was(tmp_path_factory: Any, steps: list[tuple[str, Any]]) -> None:
+    """After any history each revision exports, to the byte, what it exported then."""
+    folder: Path = tmp_path_factory.mktemp("history")
+    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
+        project = Project(store, str(folder))
+        then = {0: interchange.export_playbook(project)}
+        for step, what in steps:
+            _do(project, step, what)
+            playbook, revision = revising.read_with_revision(project)
+            then[revision] = document.encode(playbook)
+
+        assert {revision: document.encode(_at(project, revision)) for revision in then} == then
+        assert checking.check(store) == []
+
+
+def test_a_name_is_never_given_twice(project: Project) -> None:
+    """Also after the point it belonged to is gone: a late vote meant for the old one must not hit a new one."""
+    editing.add(project, "use type hints", section="pat")
+    editing.retire(project, "pat-001")
+
+    editing.apply_batch(
+        project, [{"type": "ADD", "text": "prefer pathlib", "section": "patterns & approaches"}], origin="x"
+    )
+
+    assert list(revising.read(project).by_name) == ["pat-002"]
+
+
+def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:
+    """The history keeps a text where it changed, not once a vote."""
+    editing.add(project, "use type hints")
+    for _ in range(3):
+        editing.vote(project, "oth-001", "helpful")
+    editing.edit(project, "oth-001", section="pat")
+    editing.edit(project, "oth-001", text="use type hints everywhere")
+
+    with project.store.snapshot() as connection:
+        rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision").fetchall()
+    assert [tuple(row) for row in rows] == [
+        ("add", "use type hints"),
+        ("vote", None),
+        ("vote", None),
+        ("vote", None),
+        ("edit", None),
+        ("edit", "use type hints everywhere"),
+    ]
+
+
+def test_neutral_votes_and_skipped_operations_are_kept_too(project: Project) -> None:
+    """What changes no counter can still be looked up: the vote, and why an operation was not carried out."""
+    editing.add(project, "use type hints")
+    editing.vote(project, "oth-001", "neutral")
+    editing.apply_batch(project, [{"type": "DELETE", "target_id": "pat-999"}], origin="a test")
+
+    with project.store.snapshot() as connection:
+        votes = connection.exec_driver_sql("SELECT name, tag, is_matched FROM vote_log").fetchall()
+        skipped = connection.exec_driver_sql("SELECT revision, reason FROM skipped").fetchall()
+    assert [tuple(row) for row in votes] == [("oth-001", "neutral", 1)]
+    assert [tuple(row) for row in skipped] == [(3, "there is no point pat-999")]
+
+
+def test_times_within_a_playbook_only_go_forward(store: Store, folder: Path) -> None:
+    """Also when the clock goes back: `last_updated` names one revision."""
+    project = Project(store, str(folder))
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def plan_adding(text: str) -> revising.Plan:
+        def plan(draft: Any, _: Past) -> revising.Proposal:
+            draft.add(KeyPoint(draft.new_name("OTHERS"), text))
+            return revising.Proposal("edit", "a test")
+
+        return plan
+
+    for text in ("one", "two", "three"):
+        revising.revise(project, plan_adding(text), now=moment)
+
+    with store.snapshot() as connection:
+        times = [row[0] for row in connection.exec_driver_sql("SELECT time FROM revisions ORDER BY number")]
+    assert times == sorted(set(times))
+    assert len(times) == 3

@@ -1,0 +1,173 @@
+"""The schema: the migrations make what the tables say, and its checks hold against raw SQL too."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine
+
+from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.services import editing
+from playbook_db.services.project import Project
+from playbook_db.store import tables
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.read import SCHEMA
+from playbook_db.store.upgrade import migrations_folder
+
+
+@pytest.fixture
+def raw(project: Project) -> Iterator[sqlite3.Connection]:
+    """A plain connection, as a person's `sqlite3` shell has it (foreign keys off), to a playbook of one point."""
+    editing.add(project, "use type hints", section="pat")
+    connection = sqlite3.connect(project.store.where)
+    yield connection
+    connection.close()
+
+
+def _insert(raw: sqlite3.Connection, **columns: object) -> None:
+    row = {
+        "playbook_id": 1, "id": 2, "name": "pat-002", "section": "pat", "position": 2,
+        "text": "a text", "helpful": 0, "harmful": 0, "created_in": 1, **columns,
+    }  # fmt: skip
+    raw.execute(f"INSERT INTO key_points ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
+
+
+def test_the_row_that_the_other_tests_spoil_is_good(raw: sqlite3.Connection) -> None:
+    """Without a fault the row goes in, so what refuses the others is their fault."""
+    _insert(raw)
+
+    assert raw.execute("SELECT count(*) FROM key_points").fetchone() == (2,)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"helpful": -1},
+        {"harmful": -1},
+        {"helpful": 1.5},
+        {"harmful": 0.5},
+        {"helpful": None},
+        {"harmful": None},
+        {"helpful": "many"},
+        {"harmful": "3x"},
+        {"text": ""},
+        {"text": " \t\n\r"},
+        {"text": "\u2003\u00a0"},
+        {"text": None},
+        {"name": ""},
+        {"name": "  "},
+        {"name": None},
+        {"section": "PATTERNS"},
+        {"section": None},
+        {"name": "pat-001"},
+        {"id": 1},
+        {"retired_reason": "because"},
+    ],
+    ids=str,
+)
+def test_a_bad_row_is_refused_by_the_database_itself(raw: sqlite3.Connection, fault: dict[str, object]) -> None:
+    """Negative, fractional, missing and text counters, blank texts and names, unknown sections and names that are taken
+    can't be written by anyone."""
+    with pytest.raises(sqlite3.IntegrityError):
+        _insert(raw, **fault)
+
+
+@pytest.mark.parametrize("counter", [-1, 1.5, None, "many"])
+def test_a_counter_can_not_be_updated_to_nonsense(raw: sqlite3.Connection, counter: object) -> None:
+    """The checks hold for UPDATE as for INSERT."""
+    with pytest.raises(sqlite3.IntegrityError):
+        raw.execute("UPDATE key_points SET helpful = ?", [counter])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE revisions SET message = 'never happened'",
+        "DELETE FROM revisions",
+        "INSERT OR REPLACE INTO revisions (playbook_id, number, time, source) VALUES (1, 1, 'now', 'edit')",
+        "INSERT INTO revisions (playbook_id, number, time, source) VALUES (1, 7, 'now', 'edit')",
+        "UPDATE changes SET helpful = 99",
+        "DELETE FROM changes",
+        "INSERT OR REPLACE INTO changes SELECT * FROM changes",
+        "UPDATE votes SET tag = 'harmful'",
+        "DELETE FROM votes",
+        "INSERT OR REPLACE INTO votes SELECT * FROM votes",
+        "UPDATE skipped_operations SET reason = 'none'",
+        "DELETE FROM skipped_operations",
+        "INSERT OR REPLACE INTO skipped_operations SELECT * FROM skipped_operations",
+        "DELETE FROM key_points",
+        "INSERT OR REPLACE INTO key_points SELECT * FROM key_points",
+        "UPDATE key_points SET name = 'pat-002'",
+        "UPDATE OR REPLACE key_points SET name = 'pat-002'",
+        "DELETE FROM playbooks",
+    ],
+)
+def test_the_history_can_not_be_rewritten(raw: sqlite3.Connection, project: Project, statement: str) -> None:
+    """Revisions, changes, votes and skipped operations are append-only, points are never erased, names never change."""
+    editing.vote(project, "pat-001", "helpful")
+    editing.apply_batch(project, ["nonsense"], origin="a test")
+
+    with pytest.raises(sqlite3.IntegrityError, match=r"append|next number|given once|never|for ever"):
+        raw.execute(statement)
+
+
+def test_a_change_can_not_be_slipped_into_an_older_revision(raw: sqlite3.Connection, project: Project) -> None:
+    """What a revision did is settled once the next one is there."""
+    editing.vote(project, "pat-001", "helpful")
+
+    with pytest.raises(sqlite3.IntegrityError, match="last revision"):
+        raw.execute(
+            "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful) "
+            "VALUES (1, 1, 9, 1, 'vote', 'pat', 1, 9, 0)"
+        )
+
+
+def test_the_sections_in_the_database_are_those_of_the_rules(raw: sqlite3.Connection) -> None:
+    """Names, slugs and order are the same in both places that hold them."""
+    rows = raw.execute("SELECT name, slug FROM sections ORDER BY position").fetchall()
+
+    assert rows == list(SECTION_SLUGS.items())
+
+
+def test_the_migrations_make_the_tables_that_the_code_knows(store: Store, tmp_path: Path) -> None:
+    """Tables, checks and indexes of a migrated database are, word for word, those of the table definitions."""
+    fresh = tmp_path / "fresh.db"
+    engine = create_engine(f"sqlite:///{fresh}")
+    tables.metadata.create_all(engine)
+    engine.dispose()
+
+    assert _schema(store.where) == _schema(str(fresh))
+
+
+def test_the_version_in_the_file_is_the_newest_migration(store: Store) -> None:
+    """A hook tells from PRAGMA user_version alone whether the schema is the one that it knows."""
+    newest = max(int(path.name[:4]) for path in Path(migrations_folder(), "versions").glob("0*.py"))
+    connection = sqlite3.connect(store.where)
+
+    assert newest == SCHEMA
+    assert connection.execute("PRAGMA user_version").fetchone() == (newest,)
+    assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (f"{newest:04d}",)
+    connection.close()
+
+
+def test_only_its_owner_can_read_the_database(tmp_path: Path) -> None:
+    """The file is made with mode 0600 and its folder with 0700; the write-ahead log follows."""
+    path = tmp_path / "data" / "playbook.db"
+    with open_store(f"sqlite:///{path}") as store, store.transaction() as connection:
+        connection.exec_driver_sql("INSERT INTO playbooks (key, created_at) VALUES ('k', 't')")
+        modes = {name.name: oct(name.stat().st_mode & 0o777) for name in path.parent.glob("playbook.db*")}
+
+    assert oct(path.parent.stat().st_mode & 0o777) == "0o700"
+    assert modes["playbook.db"] == modes["playbook.db-wal"] == "0o600"
+
+
+def _schema(path: str) -> dict[str, str]:
+    connection = sqlite3.connect(path)
+    found = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL "
+        "AND name <> 'alembic_version'"
+    ).fetchall()
+    connection.close()
+    return {name: re.sub(r"\s+", " ", sql) for name, sql in found}
