@@ -1,10 +1,13 @@
 """Small makers of values for tests, and the strategies of the property tests."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from playbook_db.rules.playbook import KeyPoint, Playbook, playbook_of
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.naming import why_unusable
+from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
 from playbook_db.rules.sections import OTHERS, SECTION_SLUGS
 
 
@@ -16,6 +19,11 @@ def a_key_point(name: str = "pat-001", text: str = "use type hints", **fields: A
 def a_playbook(*points: KeyPoint) -> Playbook:
     """A playbook of *points*, in that order within each section."""
     return playbook_of(points)
+
+
+def a_draft(*points: KeyPoint, spent: tuple[str, ...] = (), flat: bool = False) -> Draft:
+    """A draft of a playbook of *points* in which the names *spent* are used up."""
+    return Draft(replace(playbook_of(points), spent=frozenset(spent)), flat=flat)
 
 
 def a_flat_dict(*entries: Any, **fields: Any) -> dict[str, Any]:
@@ -41,18 +49,32 @@ def an_entry(name: str, text: str = "use type hints", helpful: int = 0, harmful:
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80).filter(lambda text: bool(text.strip()))
 counters = st.integers(0, 2**53)
 section_names = st.sampled_from(list(SECTION_SLUGS))
+few_texts = st.sampled_from(["use ruff", "Use  ruff.", "use mypy", "use mypy!", "write tests", "no globals", "…", "?"])
+names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="[]"), min_size=1)
+names = names.filter(lambda name: why_unusable(name) is None)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=5), values, max_size=3),
+    max_leaves=6,
+)
 
 
 @st.composite
-def key_point_lists(draw: st.DrawFn, max_size: int = 8) -> list[KeyPoint]:
+def key_point_lists(
+    draw: st.DrawFn,
+    max_size: int = 8,
+    *,
+    numbers: st.SearchStrategy[int] = st.integers(1, 40),  # noqa: B008 - a strategy is a value
+    of: st.SearchStrategy[str] = texts,
+    votes: st.SearchStrategy[int] = counters,
+) -> list[KeyPoint]:
     """Points with distinct names of our own making, in any section and order."""
-    numbers = draw(st.lists(st.integers(1, 40), unique=True, max_size=max_size))
     points = []
-    for number in numbers:
+    for number in draw(st.lists(numbers, unique=True, max_size=max_size)):
         section = draw(section_names)
         prefix = draw(st.sampled_from([SECTION_SLUGS[section], "kpt"]))
         name = f"{prefix}_{number:03d}" if prefix == "kpt" else f"{prefix}-{number:03d}"
-        points.append(KeyPoint(name, draw(texts), section, draw(counters), draw(counters)))
+        points.append(KeyPoint(name, draw(of), section, draw(votes), draw(votes)))
     return points
 
 
@@ -62,16 +84,70 @@ def playbook_values(draw: st.DrawFn, max_size: int = 8) -> Playbook:
     return playbook_of(draw(key_point_lists(max_size=max_size)))
 
 
+@st.composite
+def playbooks_of_few_texts(draw: st.DrawFn) -> Playbook:
+    """Playbooks that often say the same, or give the same name to something else."""
+    points = draw(key_point_lists(max_size=5, numbers=st.integers(1, 4), of=few_texts, votes=st.integers(0, 4)))
+    return playbook_of(points)
+
+
+@st.composite
+def versions_of(draw: st.DrawFn, base: Playbook) -> Playbook:
+    """What somebody may have made of *base*: points voted on, reworded, moved, removed, added, put in another order."""
+    points = []
+    for point in base.points:
+        fate = draw(st.sampled_from(["stays", "voted", "reworded", "moved", "removed"]))
+        if fate == "voted":
+            point = replace(point, helpful=draw(st.integers(0, 9)), harmful=draw(st.integers(0, 9)))
+        elif fate == "reworded":
+            point = replace(point, text=draw(few_texts | texts))
+        elif fate == "moved":
+            point = replace(point, section=draw(section_names))
+        if fate != "removed":
+            points.append(point)
+    added = draw(key_point_lists(max_size=3, numbers=st.integers(41, 43), of=few_texts, votes=st.integers(0, 4)))
+    points += added
+    return playbook_of(draw(st.permutations(points)) if draw(st.booleans()) else points)
+
+
+@st.composite
+def headers(draw: st.DrawFn) -> Header:
+    """Any top-level keys with any JSON value, the points in any place among them."""
+    keys = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(["version", "last_updated"])
+    known = draw(
+        st.dictionaries(keys.filter(lambda key: key not in ("sections", "key_points")), json_values, max_size=4)
+    )
+    fields = list(known.items())
+    fields.insert(draw(st.integers(0, len(fields))), ("sections", None))
+    return Header(tuple(fields), final_newline=draw(st.booleans()))
+
+
+@st.composite
+def filed_playbooks(draw: st.DrawFn) -> Playbook:
+    """Playbooks as a file may hold them: any names, any header; positions counted from 1 in canonical order."""
+    used = draw(st.lists(names, unique=True, max_size=5))
+    points = [KeyPoint(name, draw(texts), draw(section_names), draw(counters), draw(counters)) for name in used]
+    return playbook_of(playbook_of(points).points, header=draw(headers()))
+
+
 __all__ = [
     "OTHERS",
+    "a_draft",
     "a_flat_dict",
     "a_key_point",
     "a_playbook",
     "a_sections_dict",
     "an_entry",
     "counters",
+    "few_texts",
+    "filed_playbooks",
+    "headers",
+    "json_values",
     "key_point_lists",
+    "names",
     "playbook_values",
+    "playbooks_of_few_texts",
     "section_names",
     "texts",
+    "versions_of",
 ]

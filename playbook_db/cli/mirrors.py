@@ -26,7 +26,7 @@ def init(yes: bool) -> None:
     with opened(sync=False) as project:
         if mirror.is_waiting(project):
             _show_waiting(project)
-            if not yes and sys.stdin.isatty() and not click.confirm("Take it in?", err=True):
+            if not yes and _on_a_terminal() and not click.confirm("Take it in?", err=True):
                 tell(["left alone; nothing of it goes into a prompt. Run playbook init again to take it in"])
                 return
             tell(mirror.accept(project).notes)
@@ -45,6 +45,10 @@ def switch_mirror(wanted: str) -> None:
         tell(mirror.switch(project, on=wanted == "on").notes)
         where = project.mirror_path
         click.echo(f"{where} is kept in step" if wanted == "on" else f"{where} is left alone from now on")
+
+
+def _on_a_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 def _show_waiting(project: Project) -> None:

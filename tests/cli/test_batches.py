@@ -1,0 +1,120 @@
+"""apply, prune, render."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.builders import a_sections_dict, an_entry
+from tests.cli.conftest import Playbook
+
+_BATCH = [
+    {"type": "ADD", "text": "prefer pathlib", "section": "pat"},
+    {"type": "ADD", "text": "Use type hints!"},
+    {"type": "UPDATE", "target_id": "oth-001", "text": "use type hints everywhere"},
+    {"type": "DELETE", "target_id": "oth-404"},
+    "nonsense",
+]
+
+
+def _batch(folder: Path, content: object) -> str:
+    file = folder / "batch.json"
+    file.write_text(json.dumps(content))
+    return str(file)
+
+
+def test_a_batch_is_one_revision_and_says_what_it_skipped(playbook: Playbook, folder: Path) -> None:
+    """The good operations are carried out, each bad one is named with its reason."""
+    playbook("add", "use type hints")
+
+    result = playbook("apply", _batch(folder, _BATCH), "--json").json
+
+    assert result["revision"] == 2
+    assert [(change["kind"], change["name"]) for change in result["changes"]] == [
+        ("add", "oth-002"),
+        ("edit", "oth-001"),
+    ]
+    assert {skip["operation"]: skip["reason"] for skip in result["skipped"]} == {
+        2: "the playbook says this already",
+        4: "there is no point oth-404",
+        5: "not an object",
+    }
+
+
+def test_a_dry_run_shows_the_same_and_changes_nothing(playbook: Playbook, folder: Path) -> None:
+    """What is shown is what would be done; no revision is made, nothing is written."""
+    playbook("add", "use type hints")
+    before = playbook("export").out
+
+    rehearsed = playbook("apply", _batch(folder, _BATCH), "--dry-run", "--json").json
+    assert playbook("export").out == before
+    done = playbook("apply", _batch(folder, _BATCH), "--json").json
+
+    assert (rehearsed["revision"], rehearsed["dry_run"]) == (None, True)
+    assert (rehearsed["changes"], rehearsed["skipped"]) == (done["changes"], done["skipped"])
+
+
+@pytest.mark.parametrize("content", [{"operations": _BATCH, "reasoning": "because"}, _BATCH], ids=["object", "list"])
+def test_a_batch_comes_from_stdin_too_in_either_form(playbook: Playbook, content: object) -> None:
+    """A list, or an object with `operations`."""
+    assert playbook("apply", "-", stdin=json.dumps(content)).code == 0
+    assert "Use type hints!" in playbook("list").out
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{", "is no JSON"),
+        ("{}", "holds no operations"),
+        ('{"operations": null}', "holds no operations"),
+        ("3", "holds no"),
+    ],
+)
+def test_a_file_that_is_no_batch_is_refused(playbook: Playbook, content: str, told: str) -> None:
+    """Nothing is changed, and the message says what is wanted."""
+    result = playbook("apply", "-", stdin=content)
+
+    assert result.code == 1
+    assert told in result.err
+    assert playbook("list", "--json").json == []
+
+
+def test_a_batch_file_that_is_not_there_is_a_usage_error(playbook: Playbook) -> None:
+    """Exit code 2, and the file is named."""
+    result = playbook("apply", "/nowhere.json")
+
+    assert result.code == 2
+    assert "/nowhere.json can't be read" in result.err
+
+
+def test_pruning_shows_first_and_then_retires_what_harms(playbook: Playbook) -> None:
+    """Three harmful votes, and more than helpful ones; the others stay."""
+    content = a_sections_dict({"OTHERS": [an_entry("oth-001", "good", 9, 3), an_entry("oth-002", "bad", 1, 4)]})
+    playbook("import", "-", stdin=json.dumps(content))
+
+    assert "oth-002: pruned: 4 harmful, 1 helpful" in playbook("prune", "--dry-run").out
+    assert len(playbook("list", "--json").json) == 2
+    assert playbook("prune", "--json").json["changes"][0]["name"] == "oth-002"
+    assert [point["name"] for point in playbook("list", "--json").json] == ["oth-001"]
+    assert playbook("prune").out == "nothing changed\n"
+
+
+def test_the_rendered_text_is_the_template_with_the_points(playbook: Playbook, home: Path) -> None:
+    """The user's own template wins; one without the placeholder is explained."""
+    playbook("add", "use {braces}")
+    assert "\n## OTHERS\n[oth-001] helpful=0 harmful=0 :: use {braces}\n" in playbook("render").out
+
+    prompts = home / ".claude" / "prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "playbook.txt").write_text("<<{key_points}>>")
+    assert playbook("render").out == "<<## OTHERS\n[oth-001] helpful=0 harmful=0 :: use {braces}>>\n"
+
+    (prompts / "playbook.txt").write_text("nothing here")
+    result = playbook("render")
+    assert result.code == 1
+    assert "playbook.txt lacks {key_points}" in result.err
+
+
+def test_an_empty_playbook_renders_to_nothing(playbook: Playbook) -> None:
+    """Not even the template."""
+    assert playbook("render").out == ""

@@ -1,0 +1,139 @@
+"""list, show, add, edit, retire, restore, vote, as a script sees them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Playbook
+
+
+def test_a_point_lives_its_life_at_the_command_line(playbook: Playbook) -> None:
+    """Added, voted on, edited, retired and restored, it keeps its name and its votes; each step is one revision."""
+    revisions = [
+        playbook("add", "use type hints", "--section", "patterns & approaches"),
+        playbook("vote", "pat-001", "helpful"),
+        playbook("edit", "pat-001", "--text", "use type hints everywhere", "--section", "ctx"),
+        playbook("retire", "pat-001", "--reason", "settled by the linter"),
+        playbook("restore", "pat-001"),
+    ]
+
+    assert [r.code for r in revisions] == [0] * 5
+    assert [r.out.splitlines()[-1] for r in revisions] == [f"revision {number}" for number in range(1, 6)]
+    assert playbook("show", "pat-001", "--json").json == {
+        "name": "pat-001",
+        "section": "PROJECT CONTEXT",
+        "text": "use type hints everywhere",
+        "helpful": 1,
+        "harmful": 0,
+    }
+
+
+def test_a_listing_for_programs_is_one_json_document(playbook: Playbook) -> None:
+    """Sections in canonical order, whatever the order of adding; a section is named by its name or its slug."""
+    playbook("add", "one")
+    playbook("add", "two\nlines", "--section", "pat")
+
+    listed = playbook("list", "--json").json
+
+    assert [(point["name"], point["text"]) for point in listed] == [("pat-001", "two\nlines"), ("oth-001", "one")]
+    assert [point["name"] for point in playbook("list", "--section", "Others", "--json").json] == ["oth-001"]
+    assert [point["name"] for point in playbook("list", "--section", "oth", "--json").json] == ["oth-001"]
+
+
+def test_a_listing_in_a_pipe_has_one_line_a_point(playbook: Playbook) -> None:
+    """A text with a line break or a terminal escape can't break the listing."""
+    playbook("add", "two\nlines \x1b[31mred")
+
+    assert playbook("list").out == "oth-001\t0\t0\tOTHERS\ttwo lines  [31mred\n"
+
+
+def test_what_was_retired_is_listed_with_when_and_why(playbook: Playbook) -> None:
+    """Retired is not erased: the point is listed and shown as it was."""
+    playbook("add", "one")
+    playbook("retire", "oth-001", "--reason", "wrong")
+
+    assert playbook("list", "--json").json == []
+    (gone,) = playbook("list", "--retired", "--json").json
+    assert (gone["name"], gone["retired_in"], gone["retired_reason"]) == ("oth-001", 2, "wrong")
+    assert "retired in revision 2: wrong" in playbook("show", "oth-001").out
+    assert "oth-001\t0\t0\tr2\twrong\tone" in playbook("list", "--retired").out
+
+
+def test_a_neutral_vote_is_recorded_and_counts_nowhere(playbook: Playbook) -> None:
+    """It is a revision of its own, and the counters stay."""
+    playbook("add", "one")
+
+    assert playbook("vote", "oth-001", "neutral").out == "revision 2\n"
+    assert playbook("show", "oth-001", "--json").json["helpful"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("show", "oth-002"), 1, "Did you mean oth-001?"),
+        (("vote", "nobody", "helpful"), 1, "playbook list"),
+        (("edit", "oth-001", "--text", "  "), 1, "must not be blank"),
+        (("add", " Use TYPE hints. "), 1, "says this already: oth-001"),
+        (("add", "x", "--section", "nowhere"), 1, "no section 'nowhere'. The sections are: PATTERNS"),
+        (("list", "--section", "nowhere"), 1, "no section 'nowhere'"),
+        (("restore", "oth-001"), 1, "oth-001 is live"),
+        (("restore", "oth-009"), 1, "Did you mean oth-001?"),
+        (("edit", "oth-001"), 2, "Give --text, --section or both"),
+        (("vote", "oth-001", "great"), 2, "'great' is not one of"),
+        (("frobnicate",), 2, "No such command 'frobnicate'"),
+        (("list", "--project", "/nowhere/at/all"), 1, "There is no folder /nowhere/at/all"),
+        (("list", "--db", "nonsense://x"), 1, "nonsense://x"),
+    ],
+    ids=str,
+)
+def test_a_mistake_is_explained_and_changes_nothing(
+    playbook: Playbook, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    """The message names what is wrong and what to do, on stderr; stdout stays empty."""
+    playbook("add", "use type hints")
+    before = playbook("export").out
+
+    result = playbook(*arguments)
+
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err
+    assert playbook("export").out == before
+
+
+def test_a_retired_point_is_told_from_one_that_never_was(playbook: Playbook) -> None:
+    """Who edits it hears that it was retired and how to bring it back."""
+    playbook("add", "use type hints")
+    playbook("retire", "oth-001")
+
+    assert "playbook restore oth-001" in playbook("vote", "oth-001", "helpful").err
+
+
+def test_an_empty_playbook_says_what_to_do(playbook: Playbook) -> None:
+    """Nothing on stdout for programs, a word on stderr for people."""
+    result = playbook("list")
+
+    assert (result.code, result.out) == (0, "")
+    assert "playbook add TEXT" in result.err
+
+
+def test_each_project_has_a_playbook_of_its_own_in_one_database(playbook: Playbook, tmp_path: Path) -> None:
+    """The same command with another --project sees nothing of the first."""
+    other = str(tmp_path)
+    playbook("add", "use type hints")
+
+    assert playbook("--project", other, "list", "--json").json == []
+    assert playbook("list", "--project", other, "--json").json == []
+
+
+def test_another_database_is_named_by_option_or_variable(
+    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--db wins over PLAYBOOK_DB_URL, which wins over the data folder; a plain path will do."""
+    folder = tmp_path
+    monkeypatch.setenv("PLAYBOOK_DB_URL", f"sqlite:///{folder}/variable.db")
+
+    assert playbook("db", "path").out == f"{folder}/variable.db\n"
+    assert playbook("db", "path", "--db", f"{folder}/option.db").out == f"{folder}/option.db\n"
+    monkeypatch.delenv("PLAYBOOK_DB_URL")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{folder}/claude")
+    assert playbook("db", "path").out == f"{folder}/claude/playbook/playbook.db\n"
