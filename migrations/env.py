@@ -3,7 +3,7 @@
 from alembic import context
 
 from playbook_db import settings
-from playbook_db.store import engine, upgrade
+from playbook_db.store import connecting, upgrade
 
 config = context.config
 handed_over = config.attributes.get("connection")
@@ -14,5 +14,5 @@ if handed_over is not None:
     upgrade.run_migrations(context, handed_over)
 else:
     given = context.get_x_argument(as_dictionary=True).get("db") or config.get_main_option("sqlalchemy.url")
-    with engine.for_migrations(settings.database_url(given)).begin() as connection:
+    with connecting.for_migrations(settings.database_url(given)).begin() as connection:
         upgrade.run_migrations(context, connection)

@@ -17,7 +17,7 @@ def database() -> None:
 @project_options
 def path() -> None:
     """Print where the database is, whether or not it is there yet."""
-    from playbook_db.store.engine import described
+    from playbook_db.store.connecting import described
 
     click.echo(described(database_url()))
 
@@ -27,7 +27,7 @@ def path() -> None:
 def upgrade() -> None:
     """Bring the database to this version's schema, after a backup beside it."""
     from playbook_db.store import upgrade as upgrading
-    from playbook_db.store.engine import described
+    from playbook_db.store.connecting import described
     from playbook_db.store.read import SCHEMA
 
     url = database_url()

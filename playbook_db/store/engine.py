@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import OperationalError
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseBusyError, DatabaseError, SettingError
-from playbook_db.store import sqlite
+from playbook_db.errors import DatabaseBusyError, DatabaseError
+from playbook_db.store import sqlite, upgrade
+from playbook_db.store.connecting import described, make_engine, sqlite_path
 
 
 class Store:
@@ -82,34 +83,5 @@ def open_store(url: str) -> Store:
     Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseError for one that can't be
     used.
     """
-    from playbook_db.store import upgrade
-
     upgrade.ensure_current(url)
     return Store(make_engine(url))
-
-
-def make_engine(url: str, *, foreign_keys: bool = True) -> Engine:
-    """An engine for *url* whose transactions are ours. Raises SettingError where the URL can't be understood."""
-    try:
-        engine = create_engine(make_url(url))
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
-        raise SettingError(f"{url!r} is no database that playbook-db can open ({error}).") from error
-    if engine.dialect.name == "sqlite":
-        sqlite.set_up(engine, foreign_keys=foreign_keys)
-    return engine
-
-
-def for_migrations(url: str) -> Engine:
-    """An engine for migrations: a rebuilt table must not empty those that refer to it."""
-    return make_engine(url, foreign_keys=False)
-
-
-def described(url: URL | str) -> str:
-    """*url* in words for a message: an SQLite file's path, else the URL without its password."""
-    return sqlite_path(url) or make_url(url).render_as_string()
-
-
-def sqlite_path(url: URL | str) -> str | None:
-    """The file of an SQLite database, None for any other database."""
-    made = make_url(url)
-    return made.database if made.get_backend_name() == "sqlite" else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playbook_db.errors import DatabaseError, SchemaTooNewError, SchemaTooOldError
-from playbook_db.store import engine, sqlite
+from playbook_db.store import connecting, sqlite
 from playbook_db.store.read import SCHEMA
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def migrations_folder() -> str:
 
 
 def _path(url: str) -> str:
-    path = engine.sqlite_path(url)
+    path = connecting.sqlite_path(url)
     if not path:
         raise DatabaseError(f"{url} is no SQLite file; this version of playbook-db keeps playbooks in one.")
     return path
@@ -102,7 +102,7 @@ def _migrate(url: str, path: str) -> str | None:
     if found:
         backup = f"{path}.schema-{found:04d}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
         sqlite.back_up(path, backup)
-    migrating = engine.for_migrations(url)
+    migrating = connecting.for_migrations(url)
     try:
         with migrating.begin() as connection:
             config = Config(attributes={"connection": connection})

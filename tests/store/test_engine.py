@@ -15,7 +15,8 @@ from playbook_db.services import editing, revising
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Proposal
 from playbook_db.store import sqlite
-from playbook_db.store.engine import Store, make_engine, open_store
+from playbook_db.store.connecting import make_engine
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.past import Past
 
 
