@@ -1,6 +1,7 @@
 """Commands on the playbook as a whole: apply, prune, render."""
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -56,7 +57,7 @@ def render() -> None:
     with opened() as project:
         text = templates.render_playbook(revising.read(project))
         if text:
-            click.echo(text, nl=not text.endswith("\n"))
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
 
 
 def _print(revised: Revised, *, as_json: bool, dry_run: bool) -> None:

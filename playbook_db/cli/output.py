@@ -59,7 +59,7 @@ def print_points(points: Sequence[KeyPoint]) -> None:
                     Text(point.name, style="cyan"),
                     Text(str(point.helpful), style="green" if point.helpful else "dim"),
                     Text(str(point.harmful), style="red" if point.harmful else "dim"),
-                    Text(point.text),
+                    Text(readable(point.text)),
                 )
         console.print(table)
         console.print()
@@ -91,6 +91,11 @@ def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
 def one_line(text: str) -> str:
     """*text* without line breaks and control characters, for a listing."""
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+def readable(text: str) -> str:
+    """*text* with its line breaks, but without what could steer a terminal."""
+    return "\n".join(one_line(line) for line in text.splitlines())
 
 
 def _change_line(change: Change) -> str:

@@ -3,7 +3,7 @@
 import click
 
 from playbook_db.cli.opening import opened, project_options, tell
-from playbook_db.cli.output import point_record, print_json, print_points, print_retired, print_revised
+from playbook_db.cli.output import point_record, print_json, print_points, print_retired, print_revised, readable
 from playbook_db.rules.voting import TAGS
 from playbook_db.services import editing, revising
 
@@ -50,7 +50,7 @@ def show(name: str, as_json: bool) -> None:
         click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful")
         if found.retired:
             click.echo(f"retired in revision {found.retired.revision}: {found.retired.reason}")
-        click.echo(point.text)
+        click.echo(readable(point.text))
 
 
 @click.command()

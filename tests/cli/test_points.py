@@ -137,3 +137,11 @@ def test_another_database_is_named_by_option_or_variable(
     monkeypatch.delenv("PLAYBOOK_DB_URL")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{folder}/claude")
     assert playbook("db", "path").out == f"{folder}/claude/playbook/playbook.db\n"
+
+
+def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) -> None:
+    """Escape sequences are taken out where a person looks; the text itself stays as it is."""
+    playbook("add", "first\n\x1b[2Jsecond")
+
+    assert playbook("show", "oth-001").out.splitlines()[1:] == ["first", " [2Jsecond"]
+    assert playbook("show", "oth-001", "--json").json["text"] == "first\n\x1b[2Jsecond"
