@@ -34,7 +34,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
         if revised.revision is None:
             click.echo(f"nothing new in {source}; the playbook has {total} points")
         else:
-            told = ", ".join(f"{count} {kind}" for kind, count in interchange.tally(revised).items()) or "header only"
+            told = interchange.told(revised)
             click.echo(f"imported {source}: {told}; the playbook has {total} points (revision {revised.revision})")
 
 

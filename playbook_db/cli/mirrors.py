@@ -58,8 +58,8 @@ def _show_waiting(project: Project) -> None:
         raise MirrorError(f"{project.mirror_path} is a link to nothing. Remove it, and run playbook init again.")
     reading = document.decode(data, source=project.mirror_path)
     revised = interchange.preview_import(project, reading, source=project.mirror_path)
-    told = ", ".join(f"{count} {kind}" for kind, count in interchange.tally(revised).items()) or "nothing new"
-    tell([f"{os.path.relpath(project.mirror_path)} holds {len(reading.playbook.points)} key points ({told}):"])
+    shown = f"{os.path.relpath(project.mirror_path)} holds {len(reading.playbook.points)} key points"
+    tell([f"{shown} ({interchange.told(revised)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
         tell([f"  [{change.point.name}] {one_line(change.point.text)}"])
     if len(revised.changes) > _SHOWN_POINTS:

@@ -51,12 +51,22 @@ def opened(*, sync: bool = True) -> "Iterator[Project]":
     with open_store(database_url()) as store:
         project = Project(store, folder)
         if sync:
-            tell(mirror.sync(project).notes)
+            _sync(project)
             if mirror.is_waiting(project):
                 tell([f"{project.mirror_path} is here but not taken in; look at it with: playbook init"])
         yield project
         if sync:
-            tell(mirror.sync(project).notes)
+            _sync(project)
+
+
+def _sync(project: "Project") -> None:
+    from playbook_db.services import interchange, mirror
+
+    synced = mirror.sync(project)
+    tell(synced.notes)
+    if synced.revised is not None:
+        told = interchange.told(synced.revised)
+        tell([f"took in {project.mirror_path}: {told} (revision {synced.revised.revision})"])
 
 
 def tell(lines: Iterable[str]) -> None:

@@ -105,4 +105,6 @@ def _change_line(change: Change) -> str:
         return f"{told}: {point.helpful} helpful, {point.harmful} harmful"
     if change.kind == "retire":
         return f"{told}: {change.reason}"
-    return f"{told} [{point.section}] {one_line(point.text)}" + (f" ({change.reason})" if change.reason else "")
+    votes = f" +{point.helpful} -{point.harmful}" if point.helpful or point.harmful else ""
+    reason = f" ({change.reason})" if change.reason else ""
+    return f"{told} [{point.section}]{votes} {one_line(point.text)}{reason}"

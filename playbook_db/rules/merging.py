@@ -43,6 +43,8 @@ def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]
         gone = retired.get(point.name)
         if name is not None and name in draft:
             _raise_counters(draft, draft[name], point)
+            if name != point.name:
+                notes.append(f"{point.name} is {name} here, with the same text")
         elif gone is not None and point.name not in draft and gone.text == point.text:
             back = replace(gone, helpful=max(gone.helpful, point.helpful), harmful=max(gone.harmful, point.harmful))
             draft.place(back, kind="restore", reason="imported again")

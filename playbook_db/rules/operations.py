@@ -50,10 +50,13 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
     return tuple(skipped)
 
 
-def unknown_sections(operations: Sequence[object]) -> tuple[str, ...]:
-    """The sections that *operations* name and we don't have, once each; such points go elsewhere."""
-    named = [op["section"] for op in operations if isinstance(op, dict) and is_unknown_section(op.get("section"))]
-    return tuple(dict.fromkeys(str(section) for section in named))
+def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:
+    """The operations (0-based) that name a section we don't have, with that name; such points go elsewhere."""
+    return tuple(
+        (index, str(operation["section"]))
+        for index, operation in enumerate(operations)
+        if isinstance(operation, dict) and is_unknown_section(operation.get("section"))
+    )
 
 
 def _apply(draft: Draft, operation: object) -> None:
@@ -89,10 +92,8 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
     existing = dict.fromkeys(name for name in given if isinstance(name, str) and name in draft)
     sources = [draft[name] for name in existing]
     if len(sources) < 2:
-        missing = [str(name) for name in given if not (isinstance(name, str) and name in draft)]
-        raise _RefusedError(
-            f"fewer than two different points of `source_ids` exist (missing: {', '.join(missing) or 'none'})"
-        )
+        there = ", ".join(existing) or "nothing"
+        raise _RefusedError(f"`source_ids` must name two different points that exist, and names {there}")
     section = find_section(fields.get("section")) or sources[0].section
     merged = KeyPoint(
         draft.new_name(section),

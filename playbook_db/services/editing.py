@@ -99,7 +99,7 @@ def apply_batch(project: Project, operations: Sequence[object], *, origin: str, 
     def plan(draft: Draft, _: Past) -> Proposal:
         skipped = operation_rules.apply_operations(draft, operations)
         unknown = operation_rules.unknown_sections(operations)
-        notes = [f"there is no section {section!r}" for section in unknown]
+        notes = [f"operation {index + 1}: there is no section {section!r}" for index, section in unknown]
         return Proposal("edit", f"applied a batch from {origin}", skipped=skipped, notes=notes)
 
     return _carry_out(project, plan, dry_run=dry_run)

@@ -30,12 +30,15 @@ def export_playbook(project: Project, *, layout: Layout = "sections") -> str:
     return document.encode(read(project), layout=layout)
 
 
-def tally(revised: Revised) -> dict[str, int]:
-    """How many points a revision added, changed, restored and retired, those that are not 0."""
+def told(revised: Revised) -> str:
+    """What a revision did to how many points, in a few words."""
     last = {change.point.name: change.kind for change in revised.changes}
-    words = {"add": "added", "restore": "restored", "retire": "retired"}
-    counts = Counter(words.get(kind, "changed") for kind in last.values())
-    return {word: counts[word] for word in ("added", "changed", "restored", "retired") if counts[word]}
+    words = {
+        "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
+        "retire": "retired",
+    }  # fmt: skip
+    counts = Counter(last.values())
+    return ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind]) or "no points changed"
 
 
 def _import_plan(reading: Reading, source: str, *, replace: bool) -> Plan:

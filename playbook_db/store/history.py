@@ -266,5 +266,7 @@ def _write_skipped(connection: Connection, playbook_id: int, revision: int, skip
 
 def _operation_text(operation: object) -> str:
     """*operation* as JSON; of a huge one its beginning, as a JSON string."""
-    text = json.dumps(operation, default=str)
+    text = json.dumps(operation, default=str, ensure_ascii=False)
+    if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
+        text = json.dumps(operation, default=str)  # half a surrogate pair can be kept as an escape only
     return text if len(text) <= _KEPT_OPERATION_LENGTH else json.dumps(text[:_KEPT_OPERATION_LENGTH] + "…")

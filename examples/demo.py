@@ -1,0 +1,184 @@
+"""The main job of playbook-db, told by its own command. Run it with: make demo
+
+It works in a temporary folder with a home of its own, and never touches yours. A step that fails, or a promise that
+does not hold, ends it with exit code 1.
+"""
+
+import io
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent
+WIDTH = min(shutil.get_terminal_size((120, 24)).columns, 140)
+OURS = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")  # variables of the user's that must not be heard
+WHO_DID_WHAT = """\
+SELECT revision, source, count(kind) AS changes, group_concat(DISTINCT kind) AS kinds, message
+FROM history WHERE playbook LIKE '%/hafen'
+GROUP BY revision, source, message ORDER BY revision"""
+
+
+class DemoError(Exception):
+    """A step of the demo failed, or a promise did not hold."""
+
+
+class Person:
+    """Somebody with a project and an empty home, both below *root*, who types commands in the project."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder, other, home = root / "hafen", root / "copy", root / "home"
+        for made in (self.folder, other, home):
+            (made / ".claude").mkdir(parents=True)
+        for example in EXAMPLES.glob("*.json"):
+            shutil.copy(example, self.folder)
+        self.env = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+        self.env |= {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+
+    def types(self, command: str, *, head: int = 100, tail: int = 0) -> list[str]:
+        """The lines that *command* prints; the first *head* and last *tail* of them are shown. Raises DemoError."""
+        done = subprocess.run(
+            command.split(), cwd=self.folder, env=self.env, encoding="utf-8", timeout=60,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        lines = done.stdout.splitlines()
+        show(command, lines, head=head, tail=tail)
+        if done.returncode:
+            raise DemoError(f"{command!r} ended with exit code {done.returncode}")
+        return lines
+
+    def edits(self, file: str, before: str, after: str) -> None:
+        """Reword a text in *file* by hand."""
+        show(f"$EDITOR {file}", [f'"{before}" becomes "{after}"'])
+        text = (self.folder / file).read_text(encoding="utf-8")
+        promise(f"{file} held the point", text.count(before) == 1)
+        (self.folder / file).write_text(text.replace(before, after), encoding="utf-8")
+
+    def asks(self, database: str, sql: str) -> list[sqlite3.Row]:
+        """The rows that the database itself answers, opened read-only."""
+        with closing(sqlite3.connect(f"{Path(database).as_uri()}?mode=ro", uri=True)) as connection:
+            cursor = connection.execute(sql)
+            titles, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        indented = textwrap.indent(sql, "    ")
+        table = ["\t".join(map(str, row)) for row in (titles, *rows)]
+        show(f'sqlite3 -readonly -header -column {Path(database).name} "\n{indented}"', table)
+        return rows
+
+    def sees_same(self, one: str, other: str) -> None:
+        """Promise that two files hold the same bytes."""
+        equal = (self.folder / one).read_bytes() == (self.folder / other).read_bytes()
+        promise(f"{other} equals {one} byte for byte", equal)
+
+
+def step(text: str) -> None:
+    """Say what comes next, and why."""
+    print("\n" + textwrap.fill(text, WIDTH, initial_indent="# ", subsequent_indent="# "))
+
+
+def show(command: str, output: list[str], *, head: int = 100, tail: int = 0) -> None:
+    """Print a command and its output, shortened in length and to the terminal's width, its columns aligned."""
+    cells = [line.split("\t") for line in output]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=False)] if cells else []
+    lines = ["  ".join(map(str.ljust, row, [*widths[:-1], 0])) if len(row) > 1 else row[0] for row in cells]
+    left_out = len(lines) - head - tail
+    if left_out > 0:
+        lines[head : len(lines) - tail] = [f"({left_out} more lines, not shown here)"]
+    print(f"$ {command}")
+    for line in lines:
+        print(f"  {line if len(line) <= WIDTH - 2 else line[: WIDTH - 5] + '...'}".rstrip())
+
+
+def promise(text: str, holds: bool) -> None:
+    """Say that a promise holds. Raises DemoError where it doesn't."""
+    if not holds:
+        raise DemoError(f"broken promise: {text}")
+    print(f"  ok: {text}")
+
+
+def tell(person: Person) -> None:
+    """The whole story, in order."""
+    step("Take the project in. The database stands beside Claude Code's own files; the work tree stays as it is.")
+    person.types("playbook init")
+    database = person.types("playbook db path")[0]
+
+    step("Bring in what a colleague's Claude learnt. What a new playbook takes in, it gives back to the byte.")
+    person.types("playbook import realistic.json")
+    person.types("playbook export -o same.json")
+    person.sees_same("realistic.json", "same.json")
+
+    step("An older, flat file mixes four shapes of entries. What is known keeps the higher counts; the rest is added.")
+    person.types("playbook import mixed_legacy.json")
+    person.types("playbook list", head=5)
+    person.types("playbook list --section OTHERS", head=0, tail=5)
+
+    step("Vote. One point helped again; another was found wrong twice, and now harms more than it helps.")
+    person.types("playbook vote pat-001 helpful")
+    person.types("playbook vote pat-014 harmful")
+    person.types("playbook vote pat-014 harmful")
+
+    step("Rehearse a curator's batch, half of it broken: each bad operation is skipped with its reason.")
+    rehearsed = person.types("playbook apply --dry-run operations.json")
+    step("Now for real: all of the valid operations are one revision, and come out as rehearsed.")
+    applied = person.types("playbook apply operations.json", head=2, tail=1)
+    promise("the batch did what its rehearsal said", rehearsed[:-1] == applied[:-1])
+    promise("five operations were skipped, none in silence", sum(li.startswith("skipped") for li in applied) == 5)
+
+    step("Prune what the votes say harms: at least 3 harmful votes, and more than helpful ones.")
+    rehearsed = person.types("playbook prune --dry-run")
+    pruned = person.types("playbook prune", head=0, tail=1)
+    promise("pruning did what its rehearsal said", rehearsed[:-1] == pruned[:-1])
+    step("Nothing is erased. A retired point is listed with when and why; `playbook restore NAME` brings it back.")
+    person.types("playbook list --retired", head=4)
+
+    step("This is the text that goes into the prompt of the next session.")
+    person.types("playbook render", head=12, tail=3)
+
+    step("Keep .claude/playbook.json in step, to commit it. An edit by hand (or a git pull) is merged in, not lost.")
+    person.types("playbook mirror on")
+    person.edits(".claude/playbook.json", "the icon font is gone since March", "there is no icon font any more")
+    shown = person.types("playbook show ctx-013")
+    promise("the edit made by hand is in the database", "no icon font any more" in shown[-1])
+
+    step("Export, import into an empty project, export there: the same bytes. One's own export brings nothing new.")
+    person.types("playbook export -o exported.json")
+    person.types("playbook --project ../copy import exported.json")
+    person.types("playbook --project ../copy export -o again.json")
+    person.sees_same("exported.json", "again.json")
+    promise("a second import is no revision", "nothing new" in person.types("playbook import exported.json")[0])
+
+    step("Check the file, its references, and that every playbook is what its history says.")
+    person.types("playbook db check")
+
+    step("The database is yours to ask, read-only: who did what? docs/sql.md describes the views.")
+    sources = [row[1] for row in person.asks(database, WHO_DID_WHAT)]
+    promise("every step is in the history", sources == ["import"] * 2 + ["edit"] * 4 + ["prune", "sync"])
+
+
+def main() -> int:
+    """Run the demo; its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace", line_buffering=True)
+    if shutil.which("playbook") is None:
+        print("The command `playbook` is not on the PATH. Run: make demo", file=sys.stderr)
+        return 1
+    print("A tour of playbook-db, in a temporary folder. Lines wider than the terminal are cut.")
+    with tempfile.TemporaryDirectory(prefix="demo-") as root:
+        try:
+            tell(Person(Path(root).resolve()))
+        except DemoError as error:
+            print(f"demo failed: {error}", file=sys.stderr)
+            return 1
+    print("\nAll promises held; the temporary folder is gone. Where to go next:")
+    print("  playbook init     in a project of your own; then: playbook --help")
+    print("  docs/sql.md       the views, the tables, and ten queries over the history")
+    print("  ARCHITECTURE.md   how it is built, and why")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
