@@ -4,7 +4,9 @@ PRAGMAs, triggers (`triggers.sql`) and, one day, full text are named here and no
 """
 
 import os
+import random
 import sqlite3
+import time
 from contextlib import closing
 from importlib.resources import files
 from typing import Any
@@ -12,9 +14,11 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseError
+from playbook_db.errors import DatabaseBusyError, DatabaseError
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+_RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
+_BUSY_TIMEOUT = "PRAGMA busy_timeout = {}"  # milliseconds
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
 
@@ -46,8 +50,8 @@ def set_up(engine: Engine, *, foreign_keys: bool = True) -> None:
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
+        connection.execute(_BUSY_TIMEOUT.format(int(settings.LOCK_WAIT_S * 1000)))
         for pragma in (
-            f"busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}",
             "journal_mode = WAL",
             "synchronous = NORMAL",
             f"foreign_keys = {'ON' if foreign_keys else 'OFF'}",
@@ -58,8 +62,35 @@ def set_up(engine: Engine, *, foreign_keys: bool = True) -> None:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", True)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        driver: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
+        if connection.get_execution_options().get("writes", True):
+            _begin_to_write(driver, connection.engine.url.database or "")
+        else:
+            driver.execute("BEGIN")
+
+
+def _begin_to_write(driver: sqlite3.Connection, path: str) -> None:
+    """Take the write lock, waiting up to LOCK_WAIT_S seconds.
+
+    SQLite's own wait sleeps longer and longer, so that under a crowd the ones who have waited longest lose to
+    newcomers, for seconds. Short sleeps of random length give all the same chance.
+    """
+    deadline = time.monotonic() + settings.LOCK_WAIT_S
+    driver.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise DatabaseError(f"{path} can't be used: {error}. Nothing was changed.") from error
+                if time.monotonic() > deadline:
+                    raise DatabaseBusyError(path, settings.LOCK_WAIT_S) from error
+                time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
+            else:
+                return
+    finally:
+        driver.execute(_BUSY_TIMEOUT.format(int(settings.LOCK_WAIT_S * 1000)))
 
 
 def schema_version(path: str) -> int | None:
