@@ -87,6 +87,7 @@ def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:
     revised: Revised | None = None
     try:
         with mirror_file.lock(project.mirror_path):
+            mirror_file.remove_leftover(project.mirror_path)
             for _ in range(_TRIES):
                 found = mirror_file.read(project.mirror_path, project.folder)
                 if found is None and not make:

@@ -48,6 +48,12 @@ def replace(path: str, data: bytes) -> None:
         ) from error
 
 
+def remove_leftover(path: str) -> None:
+    """Remove what a killed writer of the mirror left beside it. The caller holds the lock."""
+    with contextlib.suppress(OSError):
+        os.unlink(whole_file.temporary_path(path))
+
+
 def may_be_set_aside(error: PlaybookFileError) -> bool:
     """Whether the file that gave *error* is of no use to anyone as it is. One in the middle of a git merge is."""
     return error.damaged and not error.in_git_merge

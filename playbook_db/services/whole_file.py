@@ -11,9 +11,9 @@ def replace(path: str, data: bytes) -> None:
     A link is followed to its file; an existing file keeps its mode. Two callers at once must hold a lock.
     Raises OSError.
     """
+    temporary = temporary_path(path)
     path = os.path.realpath(path)
     folder = os.path.dirname(path)
-    temporary = f"{path}.tmp"  # one name, so that a kill leaves one file at most
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o666 & ~_umask()
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -31,6 +31,11 @@ def replace(path: str, data: bytes) -> None:
             os.unlink(temporary)
         raise
     _fsync_folder(folder)
+
+
+def temporary_path(path: str) -> str:
+    """Where the file at *path* is written before it takes its place; one name, so that a kill leaves one at most."""
+    return f"{os.path.realpath(path)}.tmp"
 
 
 def _fsync_folder(folder: str) -> None:

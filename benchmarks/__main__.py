@@ -1,0 +1,41 @@
+"""`python -m benchmarks`: take all figures, or those named, and print them."""
+
+import argparse
+import platform
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks import batch, concurrency, history, interchange
+from benchmarks.figures import show
+
+BENCHMARKS = {
+    "concurrency": concurrency.run,
+    "interchange": interchange.run,
+    "batch": batch.run,
+    "history": history.run,
+}
+
+
+def main() -> None:
+    """Run the benchmarks that the command line names, all of them where it names none."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"which ones: {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="small counts, to see that they run; no figures to quote")
+    given = parser.parse_args()
+    unknown = set(given.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
+    print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.platform()}")
+    for name, run in BENCHMARKS.items():
+        if given.names and name not in given.names:
+            continue
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="playbook-bench-") as folder:
+            figures = run(Path(folder), quick=given.quick)
+        print(f"\n{show(figures)}\n  ({name}: {time.monotonic() - started:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()

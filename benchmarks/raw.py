@@ -1,0 +1,134 @@
+"""What the database itself costs: the rows that a batch reads and writes, by the standard library's sqlite3 alone.
+
+Same schema, same PRAGMAs, same kind of transaction as the store's; no rules, no values, no SQLAlchemy.
+"""
+
+import json
+import os
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from playbook_db import settings
+from playbook_db.store.read import LIVE_POINTS
+from playbook_db.store.sqlite import WAL_CHECKPOINT_BYTES
+
+_PRAGMAS = (
+    f"busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}",
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+    "cache_size = -32768",
+    "wal_autocheckpoint = 0",
+)
+_INSERT_POINT = (
+    "INSERT INTO key_points (playbook_id, id, name, section, position, text, helpful, harmful, created_in)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_UPDATE_POINT = (
+    "UPDATE key_points SET section = ?, position = ?, text = ?, helpful = ?, harmful = ?, retired_in = ?,"
+    " retired_reason = ? WHERE playbook_id = ? AND id = ?"
+)
+_INSERT_CHANGE = (
+    "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful, text,"
+    " reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A new point's text, a point to reword and its new text, and a point to retire (None: none)."""
+
+    added: str
+    reworded: str
+    text: str
+    retired: str | None
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """A connection to the database in *path*, set up as the store's are."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def read_live(connection: sqlite3.Connection, playbook_id: int) -> list[tuple[object, ...]]:
+    """The live points, as rows."""
+    return connection.execute(LIVE_POINTS, {"playbook_id": playbook_id}).fetchall()
+
+
+def apply(connection: sqlite3.Connection, path: str, key: str, batch: Batch) -> str:
+    """Carry out *batch* on the playbook *key* as one revision; the new point's name."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        name = _write(connection, key, batch)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+    if os.path.getsize(f"{path}-wal") >= WAL_CHECKPOINT_BYTES:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    return name
+
+
+def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
+    one = connection.execute
+    (playbook_id,) = one("SELECT id FROM playbooks WHERE key = ?", (key,)).fetchone()
+    live = {row[0]: row for row in read_live(connection, playbook_id)}
+    spent = one(
+        "SELECT name FROM key_points WHERE playbook_id = ? AND retired_in IS NOT NULL", (playbook_id,)
+    ).fetchall()
+    header, newline = one("SELECT header, final_newline FROM playbooks WHERE id = ?", (playbook_id,)).fetchone()
+    last, _ = one(
+        "SELECT number, time FROM revisions WHERE playbook_id = ? ORDER BY number DESC LIMIT 1", (playbook_id,)
+    ).fetchone()
+    revision, time = last + 1, datetime.now(UTC).isoformat(timespec="microseconds")
+    one(
+        "INSERT INTO revisions (playbook_id, number, time, source, message) VALUES (?, ?, ?, 'edit', 'a batch')",
+        (playbook_id, revision, time),
+    )
+    names = [batch.reworded] if batch.retired is None else [batch.reworded, batch.retired]
+    marks = ", ".join("?" * len(names))
+    ids = dict(
+        one(f"SELECT name, id FROM key_points WHERE playbook_id = ? AND name IN ({marks})", (playbook_id, *names))
+    )
+    (highest,) = one("SELECT max(id) FROM key_points WHERE playbook_id = ?", (playbook_id,)).fetchone()
+    made = f"oth-{max(int(name.rpartition('-')[2]) for name in (*live, *(row[0] for row in spent))) + 1:03d}"
+    last_position = max(int(row[5]) for row in live.values())
+    states = [(highest + 1, "add", "oth", last_position + 1, 0, 0, batch.added, None)]
+    _, _, section, position, helpful, harmful = live[batch.reworded]
+    states.append((ids[batch.reworded], "edit", section, position, helpful, harmful, batch.text, None))
+    if batch.retired is not None:
+        _, text, section, position, helpful, harmful = live[batch.retired]
+        states.append((ids[batch.retired], "retire", section, position, helpful, harmful, text, "deleted"))
+    _insert(connection, playbook_id, revision, made, states)
+    header = json.dumps({**json.loads(header), "last_updated": time}, ensure_ascii=False)
+    one("UPDATE playbooks SET header = ?, final_newline = ? WHERE id = ?", (header, newline, playbook_id))
+    return made
+
+
+def _insert(
+    connection: sqlite3.Connection, playbook_id: int, revision: int, made: str, states: list[tuple[object, ...]]
+) -> None:
+    point_id, _, section, position, helpful, harmful, text, _ = states[0]
+    connection.execute(
+        _INSERT_POINT, (playbook_id, point_id, made, section, position, text, helpful, harmful, revision)
+    )
+    connection.executemany(
+        _UPDATE_POINT,
+        [
+            (section, position, text, helpful, harmful, revision if kind == "retire" else None, reason, playbook_id, i)
+            for i, kind, section, position, helpful, harmful, text, reason in states[1:]
+        ],
+    )
+    connection.executemany(
+        _INSERT_CHANGE,
+        [
+            (
+                playbook_id, revision, seq, i, kind, section, position, helpful, harmful,
+                None if kind == "retire" else text, reason,
+            )
+            for seq, (i, kind, section, position, helpful, harmful, text, reason) in enumerate(states, 1)
+        ],
+    )  # fmt: skip
