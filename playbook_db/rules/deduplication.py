@@ -1,5 +1,6 @@
 """Which points say the same, and how they become one. What "similar" means is an argument."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -30,9 +31,9 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
     """Fold each point into the first earlier survivor that is at least *threshold* similar to it.
 
     Compared with survivors only, so that a chain of neighbours can't swallow points that are nothing alike;
-    afterwards no two live points are that similar. *threshold* is clamped to 0..1.
+    afterwards no two live points are that similar. *threshold* is clamped to 0..1; what is no number is the default.
     """
-    bound = min(1.0, max(0.0, threshold))
+    bound = DEFAULT_THRESHOLD if math.isnan(threshold) else min(1.0, max(0.0, threshold))
     survivors: list[KeyPoint] = []
     folded: list[KeyPoint] = []
     for point in draft.points():

@@ -5,14 +5,17 @@ Pure: text in, values out. Reading and writing the file itself is the services' 
 
 import json
 from json.encoder import encode_basestring
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from playbook_db.errors import PlaybookFileError
 from playbook_db.rules.legacy import Reading, read_playbook
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook
 from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.rules.texts import storable
 
 Layout = Literal["sections", "flat"]
+MAX_DEPTH = 100  # of a top-level value that we carry along
+_MAX_DIGITS = 1000  # of a number
 
 
 class _UnreadableError(ValueError):
@@ -26,7 +29,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     """
     text = _as_text(data, source)
     try:
-        content = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        content = json.loads(text, object_pairs_hook=_object, parse_int=_int)
     except json.JSONDecodeError as error:
         raise PlaybookFileError(
             source,
@@ -39,8 +42,6 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
         raise PlaybookFileError(source, "", str(error)) from None
     except RecursionError:
         raise PlaybookFileError(source, "", "it is nested too deeply for a playbook.") from None
-    except ValueError:  # a number of more digits than Python reads
-        raise PlaybookFileError(source, "", "it holds a number of thousands of digits.") from None
     reading = read_playbook(content, source=source, rename_duplicates=rename_duplicates)
     header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
     _check_header(header, source)
@@ -119,22 +120,35 @@ def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in made if keys.count(key) > 1)
-        raise _UnreadableError(f"the key {twice!r} stands twice in one object.")
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        named = f" (the one named {made['name']!a})" if "name" in made else ""
+        raise _UnreadableError(f"the key {twice!a} stands twice in one object{named}.")
     return made
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise _UnreadableError(f"it holds {name}, which is no JSON number.")
+def _int(digits: str) -> int | float:
+    """The number; one that no database holds, and Python may refuse to read, is infinite."""
+    return int(digits) if len(digits) < _MAX_DIGITS else float("inf")
 
 
 def _check_header(header: Header, source: str) -> None:
-    """Refuse top-level values that could be read but never be written again."""
+    """Refuse top-level values that could be read but not be written again."""
     for key, value in header.fields:
+        if _depth(value) > MAX_DEPTH:
+            raise PlaybookFileError(source, f"`{storable(key)}`", f"it is nested more than {MAX_DEPTH} deep.")
         try:
             json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode("utf-8")
         except UnicodeEncodeError:
-            raise PlaybookFileError(source, f"`{key!a}`", "it holds half a surrogate pair.") from None
+            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds half a surrogate pair.") from None
         except ValueError:
-            raise PlaybookFileError(source, f"`{key}`", "it holds a number too large to keep.") from None
+            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds a number that JSON can't keep.") from None
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects *value* is deep."""
+    depth, level = 0, [value]
+    while level := [held for held in level if isinstance(held, dict | list)]:
+        depth += 1
+        level = [inner for held in level for inner in (held.values() if isinstance(held, dict) else held)]
+    return depth

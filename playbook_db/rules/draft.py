@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from playbook_db.rules.naming import LEGACY_PREFIX, format_name, highest_number, number_of
-from playbook_db.rules.playbook import Change, KeyPoint, Playbook, canonical_order
+from playbook_db.rules.playbook import MAX_COUNTER, Change, KeyPoint, Playbook, canonical_order
 from playbook_db.rules.sections import SECTION_SLUGS
 from playbook_db.rules.texts import normalised
 
@@ -28,7 +28,7 @@ class Draft:
         self._flat = flat
         self._highest: dict[str, int] = {}
         self._texts: Counter[str] | None = None
-        self._last_position = max((point.position for point in playbook.points), default=0)
+        self._last_position = max((playbook.last_position, *(point.position for point in playbook.points)))
         self.changes: list[Change] = []
 
     def __contains__(self, name: object) -> bool:
@@ -45,7 +45,8 @@ class Draft:
         """The playbook as it is now; its header is still the original's."""
         if not self.changes:
             return self._original
-        return Playbook(tuple(self.points()), frozenset(self._spent), self._original.header)
+        header, last_position = self._original.header, self._last_position
+        return Playbook(tuple(self.points()), frozenset(self._spent), header, last_position)
 
     def is_used(self, name: str) -> bool:
         """Whether *name* belongs to a point, live or gone, and so can't be given again."""
@@ -69,7 +70,8 @@ class Draft:
     def reserve(self, names: Iterable[str]) -> None:
         """Keep `new_name` off *names*, which points still to come have as their own."""
         self._reserved = frozenset(names)
-        self._highest.clear()
+        for prefix, highest in self._highest.items():
+            self._highest[prefix] = max(highest, highest_number(self._reserved, prefix))
 
     def add(self, point: KeyPoint, *, kind: str = "add", reason: str | None = None) -> KeyPoint:
         """Put *point* at the end of its section, under its own name."""
@@ -106,6 +108,9 @@ class Draft:
         return self._last_position + 1
 
     def _note(self, kind: str, point: KeyPoint, reason: str | None) -> None:
+        if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
+            helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
+            point = replace(point, helpful=helpful, harmful=harmful)
         before = self._live.get(point.name)
         change = Change(kind, point, reason, reworded=before is None or before.text != point.text)
         if before is not None:

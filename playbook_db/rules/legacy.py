@@ -4,16 +4,17 @@ Anything that can't be read without guessing is refused with its place and value
 in silence. Source: scoring specification, REQ-SCORE-004 to -006; contract, section 3.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from playbook_db.errors import PlaybookFileError
 from playbook_db.rules import naming, texts
-from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
+from playbook_db.rules.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, playbook_of
 from playbook_db.rules.sections import OTHERS, SECTION_SLUGS, find_section
+from playbook_db.rules.texts import storable
 
-MAX_COUNTER = 2**63 - 1  # what a database integer holds
 _SHOWN_VALUE_LENGTH = 60  # characters of a refused value
 
 
@@ -62,9 +63,10 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
     if not is_flat and "key_points" in data:
         warnings.append("it has both `sections` and `key_points`; `key_points` is ignored")
     entries = list(_flat_entries(data, source) if is_flat else _section_entries(data, source, warnings))
-    points, migrated = _read_entries(entries, source, is_flat=is_flat)
+    points, shapes = _read_entries(entries, source, is_flat=is_flat)
     points = _without_duplicates(points, entries, source, rename_duplicates, warnings, is_flat=is_flat)
     playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
+    migrated = (Migrated(points[place].name, *shape) for place, shape in shapes.items())
     return Reading(playbook, tuple(warnings), tuple(migrated), is_flat)
 
 
@@ -90,20 +92,23 @@ def _section_entries(data: Mapping[str, Any], source: str, warnings: list[str]) 
             yield _Entry(raw, section or OTHERS, f"section {title!r}, entry {number}")
 
 
-def _read_entries(entries: Sequence[_Entry], source: str, *, is_flat: bool) -> tuple[list[KeyPoint], list[Migrated]]:
+def _read_entries(
+    entries: Sequence[_Entry], source: str, *, is_flat: bool
+) -> tuple[list[KeyPoint], dict[int, tuple[str, int | None]]]:
+    """The points of *entries*, and of those of an older shape, by their place, the shape and the score."""
     names = _Names(entries, is_flat=is_flat)
     points: list[KeyPoint] = []
-    migrated: list[Migrated] = []
-    for entry in entries:
+    shapes: dict[int, tuple[str, int | None]] = {}
+    for place, entry in enumerate(entries):
         point, shape, score = _read_entry(entry, source)
         if point.name:
             names.see(point.name)
         else:
             point = replace(point, name=names.give(entry.section))
         if shape:
-            migrated.append(Migrated(point.name, shape, score))
+            shapes[place] = shape, score
         points.append(point)
-    return points, migrated
+    return points, shapes
 
 
 def _read_entry(entry: _Entry, source: str) -> tuple[KeyPoint, str | None, int | None]:
@@ -163,6 +168,7 @@ def _without_duplicates(
     first: dict[str, _Entry] = {}
     unique: list[KeyPoint] = []
     names = {point.name for point in points}
+    highest: dict[str, int] = {}
     for point, entry in zip(points, entries, strict=True):
         if point.name not in first:
             first[point.name] = entry
@@ -175,8 +181,9 @@ def _without_duplicates(
                 f"the name {point.name!r} stands at {first[point.name].place} already. "
                 "Give one of them another name, or import with --rename-duplicates.",
             )
-        name = naming.next_name(names, naming.LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section])
-        names.add(name)
+        prefix = naming.LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section]
+        highest[prefix] = (highest.get(prefix) or naming.highest_number(names, prefix)) + 1
+        name = naming.format_name(prefix, highest[prefix])
         warnings.append(f"the second {point.name!r} ({entry.place}) is now {name!r}")
         unique.append(replace(point, name=name))
     return unique
@@ -235,5 +242,7 @@ def _refusal(source: str, entry: _Entry, problem: str) -> PlaybookFileError:
 
 
 def _shown(value: object) -> str:
-    shown = repr(value)
+    shown = json.dumps(value, default=repr, ensure_ascii=False)
+    if storable(shown) != shown:
+        shown = json.dumps(value, default=repr)
     return shown if len(shown) <= _SHOWN_VALUE_LENGTH else shown[:_SHOWN_VALUE_LENGTH] + "…"

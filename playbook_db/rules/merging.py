@@ -4,6 +4,7 @@ All three work on a draft of our playbook. *theirs* is the other one; *retired* 
 left, by name. What a user should hear of comes back in words.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -36,18 +37,20 @@ def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]
     """
     notes: list[str] = []
     draft.reserve(theirs.by_name)
-    here_before = {normalised(point.text): point.name for point in reversed(draft.points())}
+    same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
+    # What the file has under its own name is nobody else's twin; of the others the exact text comes before a like one.
+    others = [point for point in reversed(draft.points()) if point.name not in same]
+    exact = {point.text: point.name for point in others}
+    alike = {normalised(point.text): point.name for point in others}
     for point in theirs.points:
-        name = point.name if point.name in draft and draft[point.name].text == point.text else None
-        name = name or here_before.get(normalised(point.text))
+        name = point.name if point.name in same else exact.get(point.text) or alike.get(normalised(point.text))
         gone = retired.get(point.name)
-        if name is not None and name in draft:
-            _raise_counters(draft, draft[name], point)
+        if name is not None:
+            _set(draft, draft[name], _higher_counters(draft[name], point))
             if name != point.name:
                 notes.append(f"{point.name} is {name} here, with the same text")
         elif gone is not None and point.name not in draft and gone.text == point.text:
-            back = replace(gone, helpful=max(gone.helpful, point.helpful), harmful=max(gone.harmful, point.harmful))
-            draft.place(back, kind="restore", reason="imported again")
+            draft.place(_higher_counters(gone, point), kind="restore", reason="imported again")
             notes.append(f"{point.name} had been retired and is back")
         else:
             _add_theirs(draft, point, notes)
@@ -87,7 +90,9 @@ def merge_three_way(draft: Draft, base: Playbook, theirs: Playbook, retired: Ret
         elif here is not None:
             _combine(draft, before, here, point, notes, theirs_later=theirs_later)
         elif point.text != before.text and point.name in retired:
-            back = replace(point, position=retired[point.name].position)
+            gone = retired[point.name]
+            helpful, harmful = _summed(before, gone, point)
+            back = replace(point, helpful=helpful, harmful=harmful, position=gone.position)
             draft.place(back, kind="restore", reason="reworded on the other side")
             notes.append(f"{point.name} had been retired here and reworded there; it is back with the new text")
     for before in base.points:
@@ -110,7 +115,7 @@ def merge_headers(base: Header, ours: Header, theirs: Header) -> Header:
     """
     known, fields = dict(base.fields), dict(ours.fields)
     for key, value in theirs.fields:
-        if key != "last_updated" and (key not in known or known[key] != value):
+        if key != "last_updated" and (key not in known or json.dumps(known[key]) != json.dumps(value)):
             fields[key] = value
     for key in known:
         if key not in dict(theirs.fields) and key not in ("sections", "last_updated"):
@@ -119,9 +124,17 @@ def merge_headers(base: Header, ours: Header, theirs: Header) -> Header:
     return Header(tuple(fields.items()), newline)
 
 
-def _raise_counters(draft: Draft, here: KeyPoint, there: KeyPoint) -> None:
-    raised = replace(here, helpful=max(here.helpful, there.helpful), harmful=max(here.harmful, there.harmful))
-    _set(draft, here, raised)
+def _higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
+    """Our point with the higher of both counters: one may be an older copy of the other."""
+    return replace(here, helpful=max(here.helpful, there.helpful), harmful=max(here.harmful, there.harmful))
+
+
+def _summed(before: KeyPoint, here: KeyPoint, there: KeyPoint) -> tuple[int, int]:
+    """The counters with the votes that both sides took since *before*."""
+    return (
+        max(0, here.helpful + there.helpful - before.helpful),
+        max(0, here.harmful + there.harmful - before.harmful),
+    )
 
 
 def _set(draft: Draft, here: KeyPoint, wanted: KeyPoint) -> None:
@@ -146,7 +159,7 @@ def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Re
         both = replace(here, helpful=here.helpful + point.helpful, harmful=here.harmful + point.harmful)
         _set(draft, here, both)
     elif here is None and gone is not None and gone.text == point.text:
-        draft.place(replace(point, position=gone.position), kind="restore", reason="put back on the other side")
+        draft.place(_higher_counters(gone, point), kind="restore", reason="put back on the other side")
     else:
         _add_theirs(draft, point, notes)
 
@@ -154,11 +167,12 @@ def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Re
 def _combine(
     draft: Draft, before: KeyPoint, here: KeyPoint, there: KeyPoint, notes: list[str], *, theirs_later: bool
 ) -> None:
+    helpful, harmful = _summed(before, here, there)
     merged = replace(
         here,
         section=here.section if there.section == before.section else there.section,
-        helpful=max(0, here.helpful + there.helpful - before.helpful),
-        harmful=max(0, here.harmful + there.harmful - before.harmful),
+        helpful=helpful,
+        harmful=harmful,
     )
     if there.text in (before.text, here.text):
         _set(draft, here, merged)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
+_MAX_DIGITS = 18  # of a number that counts; a name with more was made by somebody else
 
 
 def format_name(prefix: str, number: int) -> str:
@@ -15,7 +16,8 @@ def number_of(name: str, prefix: str) -> int:
     """The number in *name* if it is one that *prefix* makes, else 0."""
     start = prefix + _joiner(prefix)
     digits = name[len(start) :]
-    return int(digits) if name.startswith(start) and digits.isascii() and digits.isdigit() else 0
+    counts = name.startswith(start) and digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS
+    return int(digits) if counts else 0
 
 
 def highest_number(names: Iterable[str], prefix: str) -> int:

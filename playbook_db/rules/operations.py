@@ -32,7 +32,7 @@ def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skippe
                 raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
             _apply(draft, operation)
         except _RefusedError as refusal:
-            skipped.append(Skipped(index, operation, str(refusal)))
+            skipped.append(Skipped(index, operation, texts.storable(str(refusal))))
     return tuple(skipped)
 
 
@@ -92,8 +92,11 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
     existing = dict.fromkeys(name for name in given if isinstance(name, str) and name in draft)
     sources = [draft[name] for name in existing]
     if len(sources) < 2:
-        there = ", ".join(existing) or "nothing"
-        raise _RefusedError(f"`source_ids` must name two different points that exist, and names {there}")
+        there = ", ".join(existing) or "none"
+        missing = ", ".join(str(name) for name in given if not (isinstance(name, str) and name in existing)) or "none"
+        raise _RefusedError(
+            f"`source_ids` must name two different points that exist (there: {there}; missing: {missing})"
+        )
     section = find_section(fields.get("section")) or sources[0].section
     merged = KeyPoint(
         draft.new_name(section),
@@ -110,7 +113,8 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
 def _delete(draft: Draft, fields: Mapping[str, Any]) -> None:
     target = _target(draft, fields)
     reason = fields.get("reason")
-    draft.retire(target.name, reason=reason if isinstance(reason, str) and reason.strip() else "deleted")
+    told = texts.storable(reason) if isinstance(reason, str) and reason.strip() else "deleted"
+    draft.retire(target.name, reason=told)
 
 
 _PERFORM: dict[str, Callable[[Draft, Mapping[str, Any]], None]] = {

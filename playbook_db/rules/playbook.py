@@ -1,11 +1,14 @@
 """What a playbook is made of: key points, in an order, under a header. Frozen values, no behaviour of their own."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from playbook_db.rules.sections import OTHERS, SECTION_ORDER
+
+MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ def canonical_order(point: KeyPoint) -> tuple[int, int]:
     return SECTION_ORDER[point.section], point.position
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Header:
     """All of a playbook file but its points.
 
@@ -39,6 +42,17 @@ class Header:
 
     fields: tuple[tuple[str, Any], ...] = (("version", "1.0"), ("last_updated", None), ("sections", None))
     final_newline: bool = True
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both write the same: to JSON, 1, 1.0 and true differ."""
+        return isinstance(other, Header) and self._written == other._written
+
+    def __hash__(self) -> int:
+        return hash(self._written)
+
+    @property
+    def _written(self) -> tuple[str, bool]:
+        return json.dumps(dict(self.fields)), self.final_newline
 
     def get(self, key: str) -> Any:
         """The value under *key*, None where it is absent."""
@@ -59,11 +73,16 @@ class Header:
 
 @dataclass(frozen=True)
 class Playbook:
-    """The live points in canonical order, the names that points which left have used up, and the header."""
+    """The live points in canonical order, the names that points which left have used up, and the header.
+
+    `last_position` is the highest position that any point ever had, if it is higher than those of the live ones: a
+    point that comes back finds its own place free.
+    """
 
     points: tuple[KeyPoint, ...] = ()
     spent: frozenset[str] = frozenset()
     header: Header = field(default_factory=Header)
+    last_position: int = 0
 
     @cached_property
     def by_name(self) -> dict[str, KeyPoint]:
@@ -88,7 +107,7 @@ class Change:
 
     `kind` is one of `add`, `vote`, `edit` (text, section or counters set), `move` (another place in its
     section), `retire`, `restore`. `successor` names the point that took over a merged or duplicate one;
-    `reworded` says whether the text is another than before.
+    `reworded` says whether the text is another than that of the live point before.
     """
 
     kind: str

@@ -16,6 +16,11 @@ def why_unusable(text: object) -> str | None:
     return None
 
 
+def storable(text: str) -> str:
+    """*text* with what is no Unicode (half surrogate pairs, as JSON can hold them) replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def normalised(text: str) -> str:
     """*text* without what makes no difference: case, runs of white space, trailing punctuation.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import Skipped, Vote
+from playbook_db.rules.texts import storable
 
 TAGS = ("helpful", "harmful", "neutral")
 
@@ -33,7 +34,8 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> Ballot:
             skipped.append(Skipped(index, item, problem))
         else:
             rationale = item.get("rationale")
-            votes.append(Vote(item["name"], item[tag_key], rationale if isinstance(rationale, str) else None))
+            told = storable(rationale) if isinstance(rationale, str) else None
+            votes.append(Vote(storable(item["name"]), item[tag_key], told))
     return Ballot(tuple(votes), tuple(skipped))
 
 

@@ -5,7 +5,7 @@ transaction, so it must neither sleep nor touch a file nor ask a model.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from playbook_db.rules.draft import Draft
@@ -123,7 +123,7 @@ def _told_header(proposal: Proposal, before: Header) -> Header | None:
 
 def _revised(revision: int | None, draft: Draft, proposal: Proposal, header: Header) -> Revised:
     after = draft.playbook()
-    playbook = Playbook(after.points, after.spent, header)
+    playbook = replace(after, header=header)
     return Revised(revision, playbook, draft.changes, proposal.votes, proposal.skipped, proposal.notes)
 
 

@@ -34,16 +34,15 @@ def load_embedder() -> Embedder | None:
 def threshold(given: float | None) -> float:
     """The similarity from which points are duplicates: *given*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else 0.85.
 
-    Clamped to 0..1. Raises SettingError where the variable is no number.
+    Raises SettingError where the variable is no number.
     """
     value: float | str | None = given if given is not None else os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD")
     if value is None or value == "":
         return DEFAULT_THRESHOLD
     try:
-        number = float(value)
+        return float(value)
     except ValueError as error:
         raise SettingError(f"AGENTIC_CONTEXT_DEDUP_THRESHOLD={value!r} is no number from 0 to 1.") from error
-    return DEFAULT_THRESHOLD if math.isnan(number) else min(1.0, max(0.0, number))
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:

@@ -15,7 +15,7 @@ from playbook_db.store.tables import key_points, mirrors, playbooks
 _LIVE_POINTS = sql(LIVE_POINTS)
 _OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
 _RETIRED = (key_points.c.playbook_id == _OF_PLAYBOOK) & key_points.c.retired_in.is_not(None)
-_SPENT_NAMES = select(key_points.c.name).where(_RETIRED)
+_SPENT = select(key_points.c.name, key_points.c.position).where(_RETIRED)
 _STAND = sql("""
 SELECT p.id, p.header, p.final_newline, r.number, r.time
 FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
@@ -98,7 +98,9 @@ def read(connection: Connection, playbook_id: int, header: Header) -> Playbook:
         KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)
         for name, text, slug, helpful, harmful, position in rows
     )
-    return Playbook(points, frozenset(connection.scalars(_SPENT_NAMES, {"of_playbook": playbook_id})), header)
+    spent = connection.execute(_SPENT, {"of_playbook": playbook_id}).all()
+    last_position = max((position for _, position in spent), default=0)
+    return Playbook(points, frozenset(name for name, _ in spent), header, last_position)
 
 
 def read_retired(connection: Connection, playbook_id: int) -> dict[str, RetiredPoint]:

@@ -13,11 +13,13 @@ from playbook_db.services.editing import apply_batch
 from playbook_db.services.interchange import import_playbook
 from playbook_db.services.project import Project
 from playbook_db.services.revising import read
-from tests.builders import a_flat_dict, a_sections_dict
+from tests.builders import a_flat_dict, a_sections_dict, an_entry
 
 Layout = Literal["flat", "sections"]
 Session = Callable[[list[Any], dict[str, Any]], dict[str, dict[str, Any]]]
 Outcome = list[tuple[str, str, str, int, int]]
+Carried = Callable[[dict[str, Any]], dict[str, Any]]
+Curate = Callable[..., Outcome]
 
 LAYOUTS: tuple[Layout, ...] = ("flat", "sections")
 PATTERNS = "PATTERNS & APPROACHES"
@@ -25,6 +27,7 @@ MISTAKES = "MISTAKES TO AVOID"
 PREFERENCES = "USER PREFERENCES"
 CONTEXT = "PROJECT CONTEXT"
 OTHERS = "OTHERS"
+DATED = {"last_updated": "2026-01-15T10:00:00"}
 
 
 def a_dict(layout: Layout, *entries: Any, section: str = PATTERNS, **fields: Any) -> dict[str, Any]:
@@ -86,3 +89,59 @@ def after_a_batch(project: Project, playbook: dict[str, Any], operations: list[A
     import_playbook(project, document.decode(json.dumps(playbook), source="a test"), source="a test")
     apply_batch(project, operations, origin="a test")
     return [(p.section, p.name, p.text, p.helpful, p.harmful) for p in read(project).points]
+
+
+def helpful(*names: str) -> dict[str, Any]:
+    """The result of a session that found these points helpful."""
+    return {"evaluations": [{"name": name, "rating": "helpful"} for name in names]}
+
+
+def an_addition(text: str, section: str = PATTERNS) -> dict[str, Any]:
+    """The result of a session that taught that text."""
+    return {"new_key_points": [{"text": text, "section": section}]}
+
+
+def texts_of(playbook: dict[str, Any]) -> list[str]:
+    """The texts of a playbook dict, in its order."""
+    return [entry["text"] for entry in entries_of(playbook)]
+
+
+def save(*results: dict[str, Any]) -> dict[str, Any]:
+    """Load the playbook, take it through sessions with these results, save it; it comes back."""
+    playbook = load_playbook()
+    for result in results:
+        playbook = update_playbook_data(playbook, result)
+    save_playbook(playbook)
+    return playbook
+
+
+def by_json(playbook: dict[str, Any]) -> dict[str, Any]:
+    """*playbook* as a program has it that kept it as JSON in between."""
+    made: dict[str, Any] = json.loads(json.dumps(playbook))
+    return made
+
+
+def diagnostics_in(folder: Path) -> dict[str, str]:
+    """The project's diagnostic files: name without the time, and content."""
+    kept = folder / ".claude" / "diagnostic"
+    found = sorted(kept.iterdir()) if kept.exists() else []
+    return {path.name.partition("_")[2]: path.read_text(encoding="utf-8") for path in found}
+
+
+def a_stocked_playbook() -> dict[str, Any]:
+    """Points in three sections, with votes that no two of them share."""
+    return a_sections_dict(
+        {
+            PATTERNS: [an_entry("pat-001", "use types", 3, 1), an_entry("pat-003", "return types too", 5, 0)],
+            MISTAKES: [an_entry("mis-002", "no globals", 1, 2)],
+            OTHERS: [an_entry("kpt_001", "older advice", 8, 4)],
+        }
+    )
+
+
+STOCK = outcome_of(a_stocked_playbook())
+
+
+def without(*names: str) -> Outcome:
+    """The stocked playbook without the points of these names."""
+    return [point for point in STOCK if point[1] not in names]

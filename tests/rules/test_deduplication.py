@@ -145,3 +145,10 @@ def test_folding_similar_points_keeps_its_word(points: list[KeyPoint], threshold
     assert all(nearness(playbook.by_name[name], left.by_name[kept]) >= threshold for name, kept in into.items())
     assert votes_of(left) == votes_of(playbook)
     assert all(playbook.by_name[p.name].text == p.text for p in left.points)
+
+
+def test_a_threshold_that_is_no_number_is_the_default() -> None:
+    """It must not fold all points into one."""
+    draft = a_draft(a_key_point("pat-001", "a"), a_key_point("pat-002", "b"))
+
+    assert fold_similar(draft, lambda one, other: 0.1, threshold=float("nan")) == ()

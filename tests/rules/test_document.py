@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from playbook_db.errors import PlaybookFileError
-from playbook_db.rules.document import Layout, decode, encode
+from playbook_db.rules.document import MAX_DEPTH, Layout, decode, encode
 from playbook_db.rules.playbook import Header, Playbook, playbook_of
 from playbook_db.rules.sections import SECTION_SLUGS
 from tests.builders import a_key_point, a_playbook, an_entry, filed_playbooks
@@ -209,7 +209,7 @@ def test_file_that_is_no_object_is_refused(text: str) -> None:
     """It is JSON, so it isn't damaged, but no playbook."""
     error = refusal_of(text)
 
-    assert error.problem == f"a playbook is a JSON object, and this is {json.loads(text)!r}."
+    assert error.problem == f"a playbook is a JSON object, and this is {text}."
     assert not error.damaged
 
 
@@ -236,11 +236,16 @@ def test_number_that_json_does_not_have_is_refused(text: str, value: str) -> Non
     """Python would read it; nobody else could read what we then write."""
     error = refusal_of(text.format(value))
 
-    assert f"it holds {value}, which" in error.problem
+    assert (error.place, error.problem) in [
+        ("`key_points`, entry 1", f"`score` must be a whole number, and it is {value}."),
+        ("`x`", "it holds a number that JSON can't keep."),
+    ]
     assert not error.damaged
 
 
-@pytest.mark.parametrize(("number", "shown"), [("1e400", "inf"), ("-1e400", "-inf"), ("9223372036854775808", None)])
+@pytest.mark.parametrize(
+    ("number", "shown"), [("1e400", "Infinity"), ("-1e400", "-Infinity"), ("9223372036854775808", None)]
+)
 @pytest.mark.parametrize("key", ["helpful", "harmful", "score"])
 def test_number_out_of_range_is_refused_with_entry_and_value(key: str, number: str, shown: str | None) -> None:
     """What a database integer can't hold is no count."""
@@ -253,16 +258,20 @@ def test_number_out_of_range_is_refused_with_entry_and_value(key: str, number: s
 
 def test_number_of_thousands_of_digits_is_refused() -> None:
     """Python refuses to read it, which must not look like a bug of ours."""
-    assert "thousands of digits" in refusal_of(f'{{"sections": {{}}, "x": {"9" * 5000}}}').problem
+    digits = "9" * 5000
+
+    assert refusal_of(f'{{"sections": {{}}, "x": {digits}}}').place == "`x`"
+    error = refusal_of(f'{{"key_points": ["a", {{"name": "kpt_007", "text": "b", "score": {digits}}}]}}')
+    assert error.place == "`key_points`, entry 2 ('kpt_007')"
 
 
 @pytest.mark.parametrize(
     ("field", "place", "problem"),
     [
-        ('"limit": 1e400', "`limit`", "it holds a number too large to keep."),
-        ('"notes": {"a": [-1e400]}', "`notes`", "it holds a number too large to keep."),
-        ('"author": "\\ud83d"', "`'author'`", "it holds half a surrogate pair."),
-        ('"\\ud83d": 1', "`'\\ud83d'`", "it holds half a surrogate pair."),
+        ('"limit": 1e400', "`limit`", "it holds a number that JSON can't keep."),
+        ('"notes": {"a": [-1e400]}', "`notes`", "it holds a number that JSON can't keep."),
+        ('"author": "\\ud83d"', "`author`", "it holds half a surrogate pair."),
+        ('"\\ud83d": 1', "`?`", "it holds half a surrogate pair."),
     ],
 )
 def test_header_that_could_not_be_written_again_is_refused(field: str, place: str, problem: str) -> None:
@@ -285,7 +294,7 @@ def test_half_a_surrogate_pair_is_refused_with_its_entry(entry: str, place: str)
     error = refusal_of(f'{{"sections": {{"OTHERS": [{entry}]}}}}')
 
     assert error.place == place
-    assert "'half \\ud83d'" in error.problem
+    assert '"half \\ud83d"' in error.problem
     assert str(error).isascii()
 
 
@@ -312,3 +321,16 @@ def test_names_given_twice_are_renamed_when_asked_for() -> None:
 
     assert [point.name for point in reading.playbook.points] == ["kpt_001", "kpt_002"]
     assert "'kpt_001'" in refusal_of(text).problem
+
+
+def test_a_header_nested_too_deeply_is_refused() -> None:
+    """What can be read can be copied, written and printed again, from wherever it is called."""
+    depth = MAX_DEPTH + 1
+
+    assert refusal_of(f'{{"x": {"[" * depth}{"]" * depth}, "sections": {{}}}}').place == "`x`"
+    assert decode(f'{{"x": {"[" * MAX_DEPTH}{"]" * MAX_DEPTH}, "sections": {{}}}}', source=SOURCE)
+
+
+def test_a_refusal_can_always_be_printed() -> None:
+    """Whatever the file holds."""
+    assert str(refusal_of('{"\\ud800": 1e400, "sections": {}}')).encode("utf-8")

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.rules.draft import Draft
-from playbook_db.rules.playbook import Playbook
+from playbook_db.rules.playbook import MAX_COUNTER, Playbook, Vote
 from playbook_db.rules.texts import normalised
+from playbook_db.rules.voting import cast_votes
 from tests.builders import (
     a_draft,
     a_key_point,
@@ -255,3 +256,44 @@ def test_text_that_a_live_point_says_is_always_known(playbook: Playbook, text: s
             draft.place(draft.changes[-1].point, kind="restore")
 
     assert draft.has_text(text) == (normalised(text) in {normalised(point.text) for point in draft.points()})
+
+
+def test_counters_stop_where_the_database_does() -> None:
+    """A counter at the end of an integer's range takes another vote without an error."""
+    draft = a_draft(a_key_point(helpful=MAX_COUNTER))
+
+    cast_votes(draft, [Vote("pat-001", "helpful")])
+
+    assert draft["pat-001"].helpful == MAX_COUNTER
+
+
+def test_a_point_that_comes_back_finds_its_own_place_free() -> None:
+    """Nobody takes the position of a retired point, in later revisions either."""
+    draft = a_draft(a_key_point("pat-001", "a"), a_key_point("pat-002", "b"))
+    draft.retire("pat-002")
+    gone = draft.changes[-1].point
+    draft = Draft(draft.playbook())
+    draft.add(a_key_point("pat-003", "c"))
+    draft = Draft(draft.playbook())
+
+    draft.place(gone, kind="restore")
+
+    assert [point.name for point in draft.points()] == ["pat-001", "pat-002", "pat-003"]
+    assert len({point.position for point in draft.points()}) == 3
+
+
+def test_a_name_that_was_made_is_not_made_again_after_a_reservation() -> None:
+    """Whether or not a point was added under it."""
+    draft = a_draft()
+    made = draft.new_name("OTHERS")
+
+    draft.reserve(["oth-005"])
+
+    assert (made, draft.new_name("OTHERS")) == ("oth-001", "oth-006")
+
+
+def test_a_name_with_an_absurd_number_does_not_make_the_next_one_longer() -> None:
+    """A name that we make can always be read in again."""
+    draft = a_draft(a_key_point("pat-" + "9" * 196))
+
+    assert draft.new_name("PATTERNS & APPROACHES") == "pat-001"

@@ -1,5 +1,6 @@
 """Every shape that a playbook file ever had, read into one."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.errors import PlaybookFileError
-from playbook_db.rules.legacy import MAX_COUNTER, Migrated, Reading, read_playbook
+from playbook_db.rules.legacy import Migrated, Reading, read_playbook
+from playbook_db.rules.playbook import MAX_COUNTER
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, counters, section_names, texts
 
 SOURCE = ".claude/playbook.json"
@@ -286,7 +288,7 @@ def test_counter_that_is_no_count_is_refused(key: str, value: object) -> None:
     error = refusal_of(a_flat_dict("a", {"name": "kpt_007", "text": "b", key: value}))
 
     assert error.place == "`key_points`, entry 2 ('kpt_007')"
-    assert f"`{key}` must be a whole number from 0 up, and it is {repr(value)[:60]}" in error.problem
+    assert f"`{key}` must be a whole number from 0 up, and it is {json.dumps(value)[:60]}" in error.problem
 
 
 @pytest.mark.parametrize(
@@ -297,19 +299,19 @@ def test_score_that_is_no_whole_number_is_refused(value: object) -> None:
     error = refusal_of({"sections": {MISTAKES: [{"name": "mis-001", "text": "b", "score": value}]}})
 
     assert error.place == "section 'MISTAKES TO AVOID', entry 1 ('mis-001')"
-    assert f"`score` must be a whole number, and it is {repr(value)[:60]}" in error.problem
+    assert f"`score` must be a whole number, and it is {json.dumps(value)[:60]}" in error.problem
     assert len(str(error)) < 250
 
 
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("", "`text` is '': a text must not be blank."),
-        (" \n", "`text` is ' \\n': a text must not be blank."),
-        (None, "`text` is None: a text must be a string."),
+        ("", '`text` is "": a text must not be blank.'),
+        (" \n", '`text` is " \\n": a text must not be blank.'),
+        (None, "`text` is null: a text must be a string."),
         (5, "`text` is 5: a text must be a string."),
-        (["a"], "`text` is ['a']: a text must be a string."),
-        ("ab\ud83d", "`text` is 'ab\\ud83d': a text must be Unicode, and this one holds half a surrogate pair"),
+        (["a"], '`text` is ["a"]: a text must be a string.'),
+        ("ab\ud83d", '`text` is "ab\\ud83d": a text must be Unicode, and this one holds half a surrogate pair'),
     ],
 )
 def test_text_that_is_none_is_refused(value: object, problem: str) -> None:
@@ -322,20 +324,20 @@ def test_text_that_is_none_is_refused(value: object, problem: str) -> None:
 
 def test_entry_without_a_text_is_refused() -> None:
     """A point is its text; a bare string that is blank is none, either."""
-    assert "`text` is None" in refusal_of(a_flat_dict({"name": "kpt_001", "score": 1})).problem
-    assert "`text` is ' '" in refusal_of(a_flat_dict("a", " ")).problem
+    assert "`text` is null" in refusal_of(a_flat_dict({"name": "kpt_001", "score": 1})).problem
+    assert '`text` is " "' in refusal_of(a_flat_dict("a", " ")).problem
 
 
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("", "`name` is '': a name must not be blank."),
-        ("a] b", "`name` is 'a] b': a name must not hold brackets, line breaks or control characters."),
-        ("a\nb", "`name` is 'a\\nb': a name must not hold brackets, line breaks or control characters."),
-        ("\ud800", "`name` is '\\ud800': a name must not hold brackets, line breaks or control characters."),
-        ("x" * 201, f"`name` is '{'x' * 59}…: a name must not be longer than 200 characters."),
+        ("", '`name` is "": a name must not be blank.'),
+        ("a] b", '`name` is "a] b": a name must not hold brackets, line breaks or control characters.'),
+        ("a\nb", '`name` is "a\\nb": a name must not hold brackets, line breaks or control characters.'),
+        ("\ud800", '`name` is "\\ud800": a name must not hold brackets, line breaks or control characters.'),
+        ("x" * 201, f'`name` is "{"x" * 59}…: a name must not be longer than 200 characters.'),
         (7, "`name` must be a text, and it is 7."),
-        (["a"], "`name` must be a text, and it is ['a']."),
+        (["a"], '`name` must be a text, and it is ["a"].'),
     ],
 )
 def test_bad_name_is_refused(value: object, problem: str) -> None:
@@ -352,22 +354,22 @@ def test_entry_of_no_known_shape_is_refused(entry: object) -> None:
     error = refusal_of(a_flat_dict("a", entry))
 
     assert error.place == "`key_points`, entry 2"
-    assert error.problem == f"an entry is a text or an object, and this is {entry!r}."
+    assert error.problem == f"an entry is a text or an object, and this is {json.dumps(entry)}."
 
 
 @pytest.mark.parametrize(
     ("data", "place", "problem"),
     [
         ([], "", "a playbook is a JSON object, and this is []."),
-        ("use ruff", "", "a playbook is a JSON object, and this is 'use ruff'."),
-        (None, "", "a playbook is a JSON object, and this is None."),
+        ("use ruff", "", 'a playbook is a JSON object, and this is "use ruff".'),
+        (None, "", "a playbook is a JSON object, and this is null."),
         ({}, "", "it has neither `sections` nor `key_points`, so it is no playbook."),
         ({"key_points": {}}, "`key_points`", "it must be a list, and it is {}."),
-        ({"key_points": None}, "`key_points`", "it must be a list, and it is None."),
+        ({"key_points": None}, "`key_points`", "it must be a list, and it is null."),
         ({"sections": []}, "`sections`", "it must be an object, and it is []."),
-        ({"sections": None, "key_points": []}, "`sections`", "it must be an object, and it is None."),
+        ({"sections": None, "key_points": []}, "`sections`", "it must be an object, and it is null."),
         ({"sections": {OTHERS: {}}}, "section 'OTHERS'", "it must be a list, and it is {}."),
-        ({"sections": {"TIPS": None}}, "section 'TIPS'", "it must be a list, and it is None."),
+        ({"sections": {"TIPS": None}}, "section 'TIPS'", "it must be a list, and it is null."),
     ],
 )
 def test_file_that_is_no_playbook_is_refused(data: object, place: str, problem: str) -> None:
@@ -375,3 +377,12 @@ def test_file_that_is_no_playbook_is_refused(data: object, place: str, problem: 
     error = refusal_of(data)
 
     assert (error.place, error.problem) == (place, problem)
+
+
+def test_what_was_migrated_is_told_under_the_name_it_has_now() -> None:
+    """Also where that was given anew."""
+    data = a_flat_dict({"name": "a", "text": "x"}, {"name": "a", "text": "y"})
+
+    reading = read_playbook(data, source="F", rename_duplicates=True)
+
+    assert [entry.name for entry in reading.migrated] == [point.name for point in reading.playbook.points]

@@ -11,6 +11,8 @@ from playbook_db.rules.operations import MAX_OPERATIONS, apply_new_points, apply
 from playbook_db.rules.playbook import Playbook
 from tests.builders import a_draft, a_key_point, few_texts, json_values, playbooks_of_few_texts
 
+_TWO_DIFFERENT = "`source_ids` must name two different points that exist"
+
 PATTERNS, MISTAKES, OTHERS = "PATTERNS & APPROACHES", "MISTAKES TO AVOID", "OTHERS"
 some_names = st.sampled_from(["pat-001", "pat-002", "kpt_001", "kpt_002", "oth-001", "oth-003", "mis-004"])
 operation_dicts = st.fixed_dictionaries(
@@ -222,9 +224,15 @@ def test_sources_that_do_not_exist_are_passed_over() -> None:
         (["pat-001"], "`source_ids` must list two points or more"),
         ("pat-001", "`source_ids` must list two points or more"),
         ({"pat-001": 1, "pat-002": 1}, "`source_ids` must list two points or more"),
-        (["pat-001", "pat-001"], "`source_ids` must name two different points that exist, and names pat-001"),
-        (["pat-001", "pat-9"], "`source_ids` must name two different points that exist, and names pat-001"),
-        (["x", 5], "`source_ids` must name two different points that exist, and names nothing"),
+        (
+            ["pat-001", "pat-001"],
+            f"{_TWO_DIFFERENT} (there: pat-001; missing: none)",
+        ),
+        (
+            ["pat-001", "pat-9"],
+            f"{_TWO_DIFFERENT} (there: pat-001; missing: pat-9)",
+        ),
+        (["x", 5], f"{_TWO_DIFFERENT} (there: none; missing: x, 5)"),
     ],
 )
 def test_merge_of_fewer_than_two_different_points_is_skipped(source_ids: object, reason: str) -> None:
@@ -441,3 +449,18 @@ def test_unknown_sections_are_told_with_their_operations() -> None:
     told = unknown_sections(["ADD", *({"type": "ADD", "section": section} for section in sections), None, {}])
 
     assert told == ((1, "NOWHERE"), (5, "5"), (6, "NOWHERE"), (7, "pat"))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [{"type": "DELETE", "target_id": "\ud800"}, {"type": "DELETE", "target_id": "pat-001", "reason": "\ud800"}],
+)
+def test_half_a_surrogate_pair_in_a_name_or_reason_spoils_no_batch(operation: dict[str, str]) -> None:
+    """JSON can say it and no database can hold it: what is kept of it can be written."""
+    draft = a_draft(a_key_point())
+
+    skipped = apply_operations(draft, [operation])
+
+    told = [*(item.reason for item in skipped), *(change.reason or "" for change in draft.changes)]
+    assert len(told) == 1
+    assert told[0].encode("utf-8")

@@ -1,0 +1,161 @@
+"""run_deduplication: what is folded into what, from which threshold, and with whose embedder."""
+
+import copy
+import math
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.contract import (
+    run_deduplication,
+)
+from tests.builders import a_flat_dict, a_sections_dict, an_entry
+from tests.contract.playbooks import (
+    OTHERS,
+    PATTERNS,
+    Layout,
+    a_dict,
+    entries_of,
+    outcome_of,
+)
+
+
+def at_angle(degrees: float) -> list[float]:
+    """A vector of that direction; the cosine of two of them is that of the angle between them."""
+    return [math.cos(math.radians(degrees)), math.sin(math.radians(degrees))]
+
+
+EMBEDDER = '''
+import math
+
+def embed(texts):
+    """Each text is an angle in degrees, with a length that must not matter."""
+    return [[7 * math.cos(math.radians(float(t))), 7 * math.sin(math.radians(float(t)))] for t in texts]
+'''
+
+
+@pytest.fixture
+def embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedder of the user's own, in a module that can be imported."""
+    module = f"embedder_{uuid4().hex}"
+    (tmp_path / f"{module}.py").write_text(EMBEDDER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PLAYBOOK_EMBEDDER", f"{module}:embed")
+
+
+def angles(playbook: dict[str, Any]) -> list[str]:
+    """The texts that are left."""
+    return [entry["text"] for entry in entries_of(playbook)]
+
+
+def test_similar_points_fold_into_the_first_of_them(embedder: None, layout: Layout) -> None:
+    """The first in order keeps its name and text and gets the summed counters; the others leave."""
+    playbook = a_dict(
+        layout, an_entry("kpt_001", "0", 1, 2), an_entry("kpt_002", "90", 5, 5), an_entry("kpt_003", "10", 3, 4)
+    )
+
+    after = run_deduplication(playbook)
+
+    assert entries_of(after) == [an_entry("kpt_001", "0", 4, 6), an_entry("kpt_002", "90", 5, 5)]
+
+
+def test_points_of_different_sections_are_compared_too(embedder: None) -> None:
+    """Canonical order decides who survives, whatever the section."""
+    playbook = a_sections_dict({OTHERS: [an_entry("oth-001", "1", 1)], PATTERNS: [an_entry("pat-001", "0", 1)]})
+
+    assert outcome_of(run_deduplication(playbook)) == [(PATTERNS, "pat-001", "0", 2, 0)]
+
+
+def test_a_chain_of_neighbours_does_not_swallow_what_is_nothing_alike(embedder: None) -> None:
+    """What is folded into a survivor must be similar to that survivor: 0 takes in 25, 50 stays and takes in 75."""
+    playbook = a_flat_dict(*(an_entry(f"kpt_00{place}", str(angle), 1) for place, angle in enumerate((0, 25, 50, 75))))
+
+    after = run_deduplication(playbook)
+
+    assert [(entry["text"], entry["helpful"]) for entry in entries_of(after)] == [("0", 2), ("50", 2)]
+
+
+@given(degrees=st.lists(st.integers(0, 359), max_size=8), threshold=st.sampled_from([0.0, 0.5, 0.85, 0.99]))
+def test_afterwards_no_two_points_are_that_similar_and_no_vote_is_lost(
+    embedder: None, degrees: list[int], threshold: float
+) -> None:
+    """The survivors are pairwise below the threshold, the counters sum up to what they were."""
+    playbook = a_flat_dict(*(an_entry(f"kpt_{place:03d}", str(angle), 1, 2) for place, angle in enumerate(degrees)))
+
+    after = entries_of(run_deduplication(playbook, threshold))
+
+    vectors = [at_angle(float(entry["text"])) for entry in after]
+    cosines = [a[0] * b[0] + a[1] * b[1] for place, a in enumerate(vectors) for b in vectors[:place]]
+    assert all(cosine < threshold + 1e-9 for cosine in cosines)
+    assert sum(entry["helpful"] for entry in after) == len(degrees)
+    assert sum(entry["harmful"] for entry in after) == 2 * len(degrees)
+
+
+@pytest.mark.parametrize(
+    ("argument", "variable", "survivors"),
+    [
+        (None, None, "0 40 89 180"),  # 0.85, so that 30 folds and 40 does not
+        (0.75, None, "0 89 180"),
+        (None, "0.75", "0 89 180"),
+        (0.75, "0.99", "0 89 180"),
+        (0.99, "0.75", "0 30 40 89 180"),
+        (None, "", "0 40 89 180"),
+        (-5.0, None, "0 180"),
+        (None, "-5", "0 180"),
+        (7.0, None, "0 30 40 89 180"),
+        (None, "7", "0 30 40 89 180"),
+    ],
+)
+def test_the_threshold_is_the_argument_or_the_variable_or_085(
+    embedder: None, monkeypatch: pytest.MonkeyPatch, argument: float | None, variable: str | None, survivors: str
+) -> None:
+    """The argument wins over AGENTIC_CONTEXT_DEDUP_THRESHOLD, that over 0.85; all clamped to 0..1, where 0 leaves
+    opposites apart and 1 still folds what points the same way."""
+    if variable is not None:
+        monkeypatch.setenv("AGENTIC_CONTEXT_DEDUP_THRESHOLD", variable)
+    texts = ("0", "0.0", "30", "40", "89", "180")
+    playbook = a_flat_dict(*(an_entry(f"kpt_{place:03d}", text) for place, text in enumerate(texts)))
+
+    assert angles(run_deduplication(playbook, argument)) == survivors.split()
+
+
+def test_without_an_embedder_nothing_is_compared(capsys: pytest.CaptureFixture[str], layout: Layout) -> None:
+    """The same object comes back as it was, equal texts and all, and stderr says why."""
+    playbook = a_dict(layout, an_entry("kpt_001", "same"), an_entry("kpt_002", "same"))
+    before = copy.deepcopy(playbook)
+
+    after = run_deduplication(playbook, 0.5)
+
+    assert after is playbook
+    assert after == before
+    assert "PLAYBOOK_EMBEDDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", ["no_such_module_anywhere:embed", "json:no_such_function", "json", ":", "json:"])
+def test_an_embedder_that_cannot_be_loaded_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    """Nothing is raised, nothing folded; stderr names the setting and its value."""
+    monkeypatch.setenv("PLAYBOOK_EMBEDDER", named)
+    playbook = a_flat_dict(an_entry("kpt_001", "same"), an_entry("kpt_002", "same"))
+
+    assert run_deduplication(playbook) is playbook
+    assert len(entries_of(playbook)) == 2
+    assert repr(named) in capsys.readouterr().err
+
+
+def test_a_threshold_that_is_no_number_is_reported(
+    embedder: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The playbook comes back as it was; stderr names the variable and its value."""
+    monkeypatch.setenv("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high")
+    playbook = a_flat_dict(an_entry("kpt_001", "0"), an_entry("kpt_002", "1"))
+
+    assert angles(run_deduplication(playbook)) == ["0", "1"]
+    told = capsys.readouterr().err
+    assert "AGENTIC_CONTEXT_DEDUP_THRESHOLD" in told
+    assert "high" in told

@@ -1,0 +1,180 @@
+"""What programs are promised that load and save the same playbook at once."""
+
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from playbook_db.contract import load_playbook, save_playbook, update_playbook_data
+from playbook_db.services.editing import list_retired
+from playbook_db.services.project import Project
+from tests.builders import a_flat_dict, a_sections_dict, an_entry
+from tests.contract.playbooks import (
+    DATED,
+    MISTAKES,
+    OTHERS,
+    PATTERNS,
+    Carried,
+    an_addition,
+    by_name,
+    entries_of,
+    helpful,
+    outcome_of,
+    read_file,
+    save,
+    texts_of,
+    write_file,
+)
+
+
+def test_two_programs_that_loaded_the_same_lose_nothing(folder: Path, carried: Carried) -> None:
+    """Votes add up, both new points are there, and the second dict holds the outcome."""
+    write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one", 5, 1)]}, **DATED))
+    first, second = carried(load_playbook()), carried(load_playbook())
+
+    save_playbook(update_playbook_data(first, {**helpful("pat-001"), **an_addition("of the first", MISTAKES)}))
+    save_playbook(update_playbook_data(second, {**helpful("pat-001", "pat-001"), **an_addition("of the second")}))
+
+    expected = [
+        (PATTERNS, "pat-001", "one", 8, 1),
+        (PATTERNS, "pat-002", "of the second", 0, 0),
+        (MISTAKES, "mis-001", "of the first", 0, 0),
+    ]
+    assert outcome_of(load_playbook()) == outcome_of(read_file(folder)) == outcome_of(second) == expected
+
+
+def test_a_name_that_two_programs_generated_is_given_anew_on_one_side(
+    folder: Path, carried: Carried, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one that came first keeps the name; the other's point gets the next one, and stderr says so."""
+    write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
+    first, second = carried(load_playbook()), carried(load_playbook())
+    save_playbook(update_playbook_data(first, an_addition("of the first")))
+    capsys.readouterr()
+
+    save_playbook(update_playbook_data(second, an_addition("of the second")))
+
+    assert outcome_of(load_playbook()) == [
+        (PATTERNS, "pat-001", "one", 0, 0),
+        (PATTERNS, "pat-002", "of the first", 0, 0),
+        (PATTERNS, "pat-003", "of the second", 0, 0),
+    ]
+    assert outcome_of(second) == outcome_of(load_playbook())
+    told = capsys.readouterr().err
+    assert "pat-002" in told
+    assert "pat-003" in told
+
+
+def test_two_programs_that_loaded_an_empty_playbook_lose_nothing(folder: Path) -> None:
+    """A new playbook is a known state too."""
+    first, second = load_playbook(), load_playbook()
+
+    save_playbook(update_playbook_data(first, an_addition("of the first")))
+    save_playbook(update_playbook_data(second, an_addition("of the second")))
+
+    assert texts_of(load_playbook()) == ["of the first", "of the second"]
+
+
+def test_two_programs_that_learnt_the_same_have_one_point_of_it(folder: Path, carried: Carried) -> None:
+    """The same text under the same generated name is one point; the votes of both sides are in it."""
+    write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
+    programs = [carried(load_playbook()), carried(load_playbook())]
+
+    for playbook in programs:
+        update_playbook_data(playbook, an_addition("learnt twice"))
+        save_playbook(update_playbook_data(playbook, helpful("pat-002")))
+
+    assert outcome_of(load_playbook())[1:] == [(PATTERNS, "pat-002", "learnt twice", 2, 0)]
+
+
+def test_a_point_that_one_program_deleted_is_not_brought_back_by_the_other(
+    folder: Path, carried: Carried, kept: Project
+) -> None:
+    """A late save merges: the deletion stays, and so does the late program's vote on another point."""
+    write_file(folder, a_flat_dict(an_entry("kpt_001", "one"), an_entry("kpt_002", "two"), **DATED))
+    first, second = carried(load_playbook()), carried(load_playbook())
+    first = update_playbook_data(first, {"operations": [{"type": "DELETE", "target_id": "kpt_002"}]})
+    save_playbook(first)
+
+    save_playbook(update_playbook_data(second, helpful("kpt_001", "kpt_002")))
+
+    assert outcome_of(load_playbook()) == [(OTHERS, "kpt_001", "one", 1, 0)]
+    assert set(list_retired(kept)) == {"kpt_002"}
+
+
+def test_texts_reworded_by_two_programs_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The later text is live, the other is in the history, and stderr names the point."""
+    write_file(folder, a_flat_dict(an_entry("kpt_001", "one"), **DATED))
+    first, second = load_playbook(), load_playbook()
+    for playbook, text in ((first, "the first's"), (second, "the second's")):
+        entries_of(playbook)[0]["text"] = text
+        save_playbook(playbook)
+
+    assert texts_of(load_playbook()) == ["the second's"]
+    assert "kpt_001" in capsys.readouterr().err
+
+
+def test_a_name_is_never_given_twice_by_the_database(folder: Path, carried: Carried) -> None:
+    """A dict function looks at the entries it has and may make the name of a deleted point again; the database gives
+    another, and a late vote for the old point does not hit the new one."""
+    write_file(
+        folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one"), an_entry("pat-002", "old", 7)]}, **DATED)
+    )
+    late = carried(load_playbook())
+    save({"operations": [{"type": "DELETE", "target_id": "pat-002"}]})
+
+    playbook = update_playbook_data(carried(load_playbook()), an_addition("new"))
+    regenerated = by_name(playbook)
+    save_playbook(playbook)
+    save_playbook(update_playbook_data(late, helpful("pat-002", "pat-001")))
+
+    assert regenerated["pat-002"]["text"] == "new"
+    assert outcome_of(load_playbook()) == [(PATTERNS, "pat-001", "one", 1, 0), (PATTERNS, "pat-003", "new", 0, 0)]
+
+
+ROUNDS = """
+import sys
+from playbook_db.contract import load_playbook, save_playbook, update_playbook_data
+
+for number in range(10):
+    save_playbook(
+        update_playbook_data(
+            load_playbook(),
+            {
+                "evaluations": [{"name": "pat-001", "rating": "helpful"}],
+                "new_key_points": [{"text": f"{sys.argv[1]}, round {number}", "section": "PATTERNS & APPROACHES"}],
+            },
+        )
+    )
+"""
+
+
+def test_four_programs_at_once_lose_no_vote_and_no_point(folder: Path) -> None:
+    """4 processes x 10 rounds of load, update and save: 40 votes, 40 new points of 40 names, in database and file."""
+    write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
+    load_playbook()
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", ROUNDS, f"program {number}"],
+                    stderr=subprocess.PIPE,
+                    env=os.environ,
+                    text=True,
+                )
+            )
+            for number in range(4)
+        ]
+        told = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, told
+
+    for found in (load_playbook(), read_file(folder)):
+        entries = by_name(found)
+        assert len(entries) == len(entries_of(found)) == 41
+        assert entries.pop("pat-001")["helpful"] == 40
+        assert {entry["text"] for entry in entries.values()} == {
+            f"program {program}, round {number}" for program in range(4) for number in range(10)
+        }
