@@ -16,7 +16,7 @@ from typing import Any
 
 from playbook_db import projects, settings
 from playbook_db.claude_code.transcript import assistant_texts, read_messages
-from playbook_db.errors import PlaybookError
+from playbook_db.errors import SettingError
 from playbook_db.rules import deduplication, pruning, voting
 from playbook_db.rules import operations as _operations
 from playbook_db.rules.citations import cited_names
@@ -209,18 +209,15 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
     """
     try:
         embedder = similarity.load_embedder()
+        if embedder is None:
+            _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not looked for"])
+            return playbook
         bound = similarity.threshold(threshold)
-    except PlaybookError as error:
+        likeness = similarity.cosine(plain.from_plain(playbook).playbook.points, embedder)
+    except SettingError as error:
         _report([str(error)])
         return playbook
-    if embedder is None:
-        _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not looked for"])
-        return playbook
-
-    def fold(draft: Draft) -> None:
-        deduplication.fold_similar(draft, similarity.cosine(draft.points(), embedder), threshold=bound)
-
-    return _change(playbook, fold)
+    return _change(playbook, lambda draft: deduplication.fold_similar(draft, likeness, threshold=bound))
 
 
 def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
@@ -229,8 +226,10 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
 
     def apply(draft: Draft) -> None:
         left_out = _operations.apply_operations(draft, operations)
-        diagnostics.operations(str(get_project_dir()), len(operations), left_out)
+        unknown = _operations.unknown_sections(operations)
+        diagnostics.operations(str(get_project_dir()), len(operations), left_out, unknown)
         skipped.extend(f"operation {item.index + 1} is skipped: {item.reason}" for item in left_out)
+        skipped.extend(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
 
     changed = _change(playbook, apply)
     _report(skipped)

@@ -11,6 +11,7 @@ from playbook_db.cli.output import change_record, print_json, print_revised
 from playbook_db.cli.points import as_json
 from playbook_db.cli.reading import read_input
 from playbook_db.errors import OperationsFileError
+from playbook_db.rules.operations import unknown_sections
 from playbook_db.services import diagnostics, editing, revising, templates
 from playbook_db.services.revising import Revised
 
@@ -32,7 +33,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
         origin = "stdin" if file == "-" else file
         revised = editing.apply_batch(project, operations, origin=origin, dry_run=dry_run)
         if not dry_run:
-            diagnostics.operations(project.folder, len(operations), revised.skipped)
+            diagnostics.operations(project.folder, len(operations), revised.skipped, unknown_sections(operations))
         tell(revised.notes)
         _print(revised, as_json=as_json, dry_run=dry_run)
 

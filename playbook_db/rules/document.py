@@ -44,7 +44,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
         raise PlaybookFileError(source, "", "it is nested too deeply for a playbook.") from None
     reading = read_playbook(content, source=source, rename_duplicates=rename_duplicates)
     header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
-    _check_header(header, source)
+    check_header(header, source)
     playbook = Playbook(reading.playbook.points, reading.playbook.spent, header)
     return Reading(playbook, reading.warnings, reading.migrated, reading.is_flat)
 
@@ -64,6 +64,23 @@ def encode(playbook: Playbook, *, layout: Layout = "sections") -> str:
         parts.append(_points_text(playbook, layout))
     body = ",\n  ".join(parts)
     return f"{{\n  {body}\n}}" + ("\n" if playbook.header.final_newline else "")
+
+
+def check_header(header: Header, source: str) -> None:
+    """Refuse top-level values that could be read but not be written again."""
+    for key, value in header.fields:
+        if _depth(value) > MAX_DEPTH:
+            raise PlaybookFileError(source, f"`{storable(key)}`", f"it is nested more than {MAX_DEPTH} deep.")
+        try:
+            json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        except UnicodeEncodeError:
+            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds half a surrogate pair.") from None
+        except ValueError:
+            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds a number that JSON can't keep.") from None
+        except TypeError as error:
+            raise PlaybookFileError(
+                source, f"`{storable(key)}`", f"it is nothing that JSON can keep ({error})."
+            ) from None
 
 
 def _points_text(playbook: Playbook, layout: Layout) -> str:
@@ -130,19 +147,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _int(digits: str) -> int | float:
     """The number; one that no database holds, and Python may refuse to read, is infinite."""
     return int(digits) if len(digits) < _MAX_DIGITS else float("inf")
-
-
-def _check_header(header: Header, source: str) -> None:
-    """Refuse top-level values that could be read but not be written again."""
-    for key, value in header.fields:
-        if _depth(value) > MAX_DEPTH:
-            raise PlaybookFileError(source, f"`{storable(key)}`", f"it is nested more than {MAX_DEPTH} deep.")
-        try:
-            json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        except UnicodeEncodeError:
-            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds half a surrogate pair.") from None
-        except ValueError:
-            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds a number that JSON can't keep.") from None
 
 
 def _depth(value: Any) -> int:

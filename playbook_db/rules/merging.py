@@ -83,10 +83,16 @@ def merge_three_way(draft: Draft, base: Playbook, theirs: Playbook, retired: Ret
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
     theirs_later = _is_later(theirs.header, base.header, ours.header)
+    ours_alone = {
+        normalised(point.text): point.name
+        for point in reversed(ours.points)
+        if point.name not in base.by_name and point.name not in theirs.by_name
+    }
     for point in theirs.points:
         before, here = base.by_name.get(point.name), ours.by_name.get(point.name)
         if before is None:
-            _merge_new(draft, point, here, retired, notes)
+            twin = None if here is not None and here.text == point.text else ours_alone.get(normalised(point.text))
+            _merge_new(draft, point, here if twin is None else draft[twin], retired, notes)
         elif here is not None:
             _combine(draft, before, here, point, notes, theirs_later=theirs_later)
         elif point.text != before.text and point.name in retired:
@@ -155,7 +161,7 @@ def _add_theirs(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
 
 def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Retired, notes: list[str]) -> None:
     gone = retired.get(point.name)
-    if here is not None and here.text == point.text:  # both sides learnt it on their own
+    if here is not None and normalised(here.text) == normalised(point.text):  # both sides learnt it on their own
         both = replace(here, helpful=here.helpful + point.helpful, harmful=here.harmful + point.harmful)
         _set(draft, here, both)
     elif here is None and gone is not None and gone.text == point.text:

@@ -91,11 +91,11 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
     text = _text(fields, "merged_text")
     existing = dict.fromkeys(name for name in given if isinstance(name, str) and name in draft)
     sources = [draft[name] for name in existing]
+    missing = ", ".join(str(name) for name in given if not (isinstance(name, str) and name in existing))
     if len(sources) < 2:
         there = ", ".join(existing) or "none"
-        missing = ", ".join(str(name) for name in given if not (isinstance(name, str) and name in existing)) or "none"
         raise _RefusedError(
-            f"`source_ids` must name two different points that exist (there: {there}; missing: {missing})"
+            f"`source_ids` must name two different points that exist (there: {there}; missing: {missing or 'none'})"
         )
     section = find_section(fields.get("section")) or sources[0].section
     merged = KeyPoint(
@@ -105,7 +105,8 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
         helpful=sum(source.helpful for source in sources),
         harmful=sum(source.harmful for source in sources),
     )
-    draft.add(merged, reason="merged from " + ", ".join(existing))
+    told = f"merged from {', '.join(existing)}" + (f" (missing: {missing})" if missing else "")
+    draft.add(merged, reason=texts.storable(told))
     for source in sources:
         draft.retire(source.name, reason=f"merged into {merged.name}", successor=merged.name)
 

@@ -4,6 +4,7 @@ Source: scoring design, Instrumentation Hooks. Old files are rotated away.
 """
 
 import contextlib
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -26,25 +27,31 @@ def is_on(folder: str) -> bool:
 def save(folder: str, content: str, name: str) -> str:
     """Write *content* into a new file named after the time and *name*; its path.
 
-    Raises DiagnosticsError where the folder is a link out of the project: a clone may bring one.
+    Raises DiagnosticsError where it can't be written, or the folder is a link out of the project: a clone may bring
+    one.
     """
     kept = os.path.join(folder, ".claude", "diagnostic")
-    os.makedirs(kept, exist_ok=True)
     root = os.path.realpath(folder)
     if os.path.commonpath([os.path.realpath(kept), root]) != root:
         raise DiagnosticsError(f"{kept} is a link out of the project. Nothing was written; put a plain folder there.")
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
     path = os.path.join(kept, f"{stamp}_{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.txt")
-    with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(content)
-    _rotate(kept)
+    try:
+        os.makedirs(kept, exist_ok=True)
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(content)
+        _rotate(kept)
+    except OSError as error:
+        raise DiagnosticsError(f"{path} can't be written: {error.strerror}.") from error
     return path
 
 
 def migration(folder: str, migrated: Iterable[Migrated]) -> None:
     """Tell which entries of an older shape were read, where diagnostics are on."""
-    lines = [f"  - {entry.name}: from {entry.shape}, score {entry.original_score}" for entry in migrated]
-    _tell(folder, lines, f"Migrated {len(lines)} playbook entries:", "playbook_migration")
+    entries = [{"name": entry.name, "from": entry.shape, "original_score": entry.original_score} for entry in migrated]
+    if entries:
+        told = json.dumps(entries, indent=2, ensure_ascii=False)
+        _tell(folder, [told], f"Migrated {len(entries)} playbook entries:", "playbook_migration")
 
 
 def pruning(folder: str, pruned: Iterable[KeyPoint]) -> None:
@@ -57,16 +64,21 @@ def pruning(folder: str, pruned: Iterable[KeyPoint]) -> None:
     _tell(folder, lines, f"Pruned {len(lines)} key points:", "playbook_pruning")
 
 
-def operations(folder: str, count: int, skipped: Iterable[Skipped]) -> None:
-    """Tell how many operations of a batch were carried out and why the others weren't, where diagnostics are on."""
-    lines = [f"  - operation {item.index + 1}: {item.reason}" for item in skipped]
+def operations(
+    folder: str, count: int, skipped: Iterable[Skipped], unknown_sections: Iterable[tuple[int, str]] = ()
+) -> None:
+    """Tell how many operations of a batch came, why some were skipped, and which name a section that we don't have,
+    where diagnostics are on."""
+    told = [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
+    title = f"{count} operations, {len(told)} skipped:"
+    told += [f"  - operation {index + 1} names no section of ours: {section}" for index, section in unknown_sections]
     if count:
-        _tell(folder, [*lines, ""], f"{count} operations, {len(lines)} skipped:", "curator_operations")
+        _tell(folder, [*told, ""], title, "curator_operations")
 
 
 def _tell(folder: str, lines: list[str], title: str, name: str) -> None:
     if lines and is_on(folder):
-        with contextlib.suppress(OSError, DiagnosticsError):  # a report must not spoil what it reports on
+        with contextlib.suppress(DiagnosticsError):  # a report must not spoil what it reports on
             save(folder, "\n".join([title, *lines]), name)
 
 

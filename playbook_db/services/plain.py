@@ -2,26 +2,35 @@
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from playbook_db.rules import document
 from playbook_db.rules.legacy import Reading, read_playbook
 from playbook_db.rules.playbook import KeyPoint, Playbook
 from playbook_db.rules.sections import SECTION_SLUGS
 
 
 class PlaybookDict(dict[str, Any]):
-    """A plain dict that remembers which revision it was loaded from; a deep copy remembers it too."""
+    """A plain dict that remembers what it was loaded from; a deep copy remembers it too.
 
+    `origin` is the database and the project, `revision` the revision, `spent` the names that points which left have
+    used up, those included that left from this dict since.
+    """
+
+    origin: tuple[str, str] | None = None
     revision: int | None = None
+    spent: frozenset[str] = frozenset()
 
 
-def to_plain(playbook: Playbook, *, revision: int | None = None) -> PlaybookDict:
-    """*playbook* as a dict in the layout of the file, with all five sections."""
-    plain = PlaybookDict((key, copy.deepcopy(value)) for key, value in playbook.header.fields)
+def to_plain(playbook: Playbook, *, origin: tuple[str, str], revision: int) -> PlaybookDict:
+    """*playbook* as a dict in the layout of the file, with all five sections, `version` and `last_updated`."""
+    fields = {"version": "1.0", "last_updated": None, **dict(playbook.header.fields)}
+    plain = PlaybookDict(copy.deepcopy(fields))
     plain["sections"] = {section: [] for section in SECTION_SLUGS}
     for point in playbook.points:
         plain["sections"][point.section].append(_entry(point))
-    plain.revision = revision
+    plain.origin, plain.revision, plain.spent = origin, revision, playbook.spent
     return plain
 
 
@@ -33,11 +42,18 @@ def from_plain(plain: Mapping[str, Any]) -> Reading:
     data = dict(plain)
     if "sections" not in data and "key_points" not in data:
         data["sections"] = {}
-    return read_playbook(data, source="the playbook given")
+    reading = read_playbook(data, source="the playbook given")
+    document.check_header(reading.playbook.header, "the playbook given")
+    if not isinstance(plain, PlaybookDict):
+        return reading
+    known = replace(reading.playbook, spent=plain.spent - reading.playbook.by_name.keys())
+    return replace(reading, playbook=known)
 
 
 def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None:
     """Let *plain* hold what *playbook* does, keeping its lists and entries where they are the same ones."""
+    if isinstance(plain, PlaybookDict):
+        plain.spent = playbook.spent
     known = {
         entry["name"]: entry
         for listed in _lists(plain, flat=flat)

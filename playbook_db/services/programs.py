@@ -15,7 +15,7 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
     """The project's playbook as a dict, after taking in its file where that changed; and what is worth a word."""
     synced = mirror.accept(project)
     playbook, revision = read_with_revision(project)
-    return plain.to_plain(playbook, revision=revision), synced.notes
+    return plain.to_plain(playbook, origin=_origin(project), revision=revision), synced.notes
 
 
 def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
@@ -31,7 +31,9 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
         ours = draft.playbook()
         theirs = merging.in_our_sections(reading, ours)
         retired = {name: gone.point for name, gone in past.retired().items()}
-        loaded = given.revision if isinstance(given, PlaybookDict) else None
+        loaded = None
+        if isinstance(given, PlaybookDict) and given.origin == _origin(project):
+            loaded = given.revision
         base_revision = past.revision_of(theirs.header) if loaded is None else loaded
         if base_revision is None:
             notes = merging.become(draft, theirs, retired)
@@ -48,5 +50,9 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     plain.write_back(given, saved.playbook, flat=reading.is_flat)
     given["last_updated"] = saved.playbook.header.last_updated
     if isinstance(given, PlaybookDict):
-        given.revision = saved.revision
+        given.origin, given.revision = _origin(project), saved.revision
     return (*before.notes, *saved.notes, *mirror.write(project).notes)
+
+
+def _origin(project: Project) -> tuple[str, str]:
+    return str(project.store.url), project.key

@@ -13,6 +13,7 @@ from playbook_db.errors import SettingError
 from playbook_db.rules.deduplication import DEFAULT_THRESHOLD, Similarity
 from playbook_db.rules.playbook import KeyPoint
 
+_DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
 Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
@@ -46,12 +47,21 @@ def threshold(given: float | None) -> float:
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
-    """The cosine of the vectors of two of *points*, each text embedded once."""
-    vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
+    """The cosine of the vectors of two of *points*, each text embedded once.
+
+    Raises SettingError where the embedder fails, or doesn't give a vector of one length for each text.
+    """
+    try:
+        vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
+    except Exception as error:  # another's code: whatever it raises
+        raise SettingError(f"The embedder of PLAYBOOK_EMBEDDER failed: {error!r}. Nothing was changed.") from error
+    if len(vectors) != len(points) or len({len(vector) for vector in vectors}) > 1:
+        raise SettingError("The embedder of PLAYBOOK_EMBEDDER must give a vector of one length for each text.")
     units = {point.name: _unit(vector) for point, vector in zip(points, vectors, strict=True)}
 
     def similarity(one: KeyPoint, other: KeyPoint) -> float:
-        return sum(a * b for a, b in zip(units[one.name], units[other.name], strict=True))
+        product = sum(a * b for a, b in zip(units[one.name], units[other.name], strict=True))
+        return round(product, _DIGITS)
 
     return similarity
 
