@@ -129,6 +129,11 @@ def object_names(connection: Connection, kind: str) -> list[str]:
     return [row[0] for row in found]
 
 
+def by_index(name: str) -> str:
+    """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
+    return f"INDEXED BY {name}"
+
+
 def statements(file_name: str) -> list[str]:
     """The SQL statements of one of the store's own files, `triggers.sql` or `views.sql`."""
     found, statement = [], ""
