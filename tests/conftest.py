@@ -13,7 +13,7 @@ from playbook_db.store.engine import Store, open_store
 settings.register_profile(
     "search", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-# A change must not be turned away for a counterexample that it has nothing to do with: CI tries the same ones each time.
+# CI tries the same examples each time: no change is turned away for a counterexample that has nothing to do with it.
 settings.register_profile("same", parent=settings.get_profile("search"), derandomize=True)
 settings.load_profile("same" if os.environ.get("CI") else "search")
 
