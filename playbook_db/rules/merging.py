@@ -39,11 +39,13 @@ def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
     # What the file has under its own name is nobody else's twin; of the others the exact text comes before a like one.
-    others = [point for point in reversed(draft.points()) if point.name not in same]
-    exact = {point.text: point.name for point in others}
-    alike = {normalised(point.text): point.name for point in others}
+    others = [point for point in draft.points() if point.name not in same]
+    exact: dict[str, list[str]] = {}
+    for point in others:
+        exact.setdefault(point.text, []).append(point.name)
+    alike = {normalised(point.text): point.name for point in reversed(others)}
     for point in theirs.points:
-        name = point.name if point.name in same else exact.get(point.text) or alike.get(normalised(point.text))
+        name = point.name if point.name in same else _next_twin(exact, point.text) or alike.get(normalised(point.text))
         gone = retired.get(point.name)
         if name is not None:
             _set(draft, draft[name], _higher_counters(draft[name], point))
@@ -128,6 +130,12 @@ def merge_headers(base: Header, ours: Header, theirs: Header) -> Header:
             fields.pop(key, None)
     newline = ours.final_newline if theirs.final_newline == base.final_newline else theirs.final_newline
     return Header(tuple(fields.items()), newline)
+
+
+def _next_twin(twins: dict[str, list[str]], text: str) -> str | None:
+    """The first of the points that say *text* which isn't taken yet; the last one serves as often as it must."""
+    names = twins.get(text, [])
+    return names.pop(0) if len(names) > 1 else next(iter(names), None)
 
 
 def _higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:

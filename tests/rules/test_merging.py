@@ -567,3 +567,16 @@ def test_a_header_value_that_only_python_calls_equal_is_a_change() -> None:
 
     assert merge_headers(base, base, theirs).get("x") is True
     assert base != theirs
+
+
+def test_twins_of_a_file_that_were_both_given_other_names_are_told_apart_the_second_time() -> None:
+    """Each finds its own again, so that no vote moves from one to the other."""
+    theirs = a_playbook(a_key_point("pat-001", "use mypy"), a_key_point("pat-002", "use mypy", harmful=1))
+    first = Draft(a_playbook(a_key_point("pat-001", "x"), a_key_point("pat-002", "y")))
+    take_in(first, theirs, {})
+    second = Draft(first.playbook())
+
+    take_in(second, theirs, {})
+
+    assert second.changes == []
+    assert [(p.text, p.harmful) for p in second.points()] == [("x", 0), ("y", 0), ("use mypy", 0), ("use mypy", 1)]
