@@ -12,7 +12,7 @@ class PointNotFoundError(PlaybookError):
     `similar` holds live names that look alike.
     """
 
-    def __init__(self, name: str, *, retired: bool = False, similar: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
         self.name, self.retired, self.similar = name, retired, similar
         if retired:
             hint = f"It was retired; bring it back with: playbook restore {name}"
@@ -48,8 +48,16 @@ class MirrorError(PlaybookError):
     """The mirror .claude/playbook.json can't be read or written where it stands."""
 
 
+class ProjectError(PlaybookError):
+    """A project can't be moved, or isn't known."""
+
+
 class DiagnosticsError(PlaybookError):
     """The folder for diagnostics isn't one that we may write into."""
+
+
+class InstallError(PlaybookError):
+    """Our hooks can't be put into Claude Code's settings, or taken out; the settings file is as it was."""
 
 
 class OperationsFileError(PlaybookError):

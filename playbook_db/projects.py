@@ -8,7 +8,7 @@ files, without starting git. Standard library only.
 import os
 
 
-def project_dir(given: str | None = None) -> str:
+def project_dir(given: "str | None" = None) -> str:
     """The folder that is meant: *given*, else `CLAUDE_PROJECT_DIR`, else the project around the current folder.
 
     Around the current folder means the nearest folder upwards that holds `.claude` or `.git`; the home
@@ -17,7 +17,7 @@ def project_dir(given: str | None = None) -> str:
     explicit = given or os.environ.get("CLAUDE_PROJECT_DIR")
     if explicit:
         return os.path.abspath(explicit)
-    return _enclosing_project(os.getcwd())
+    return enclosing_project(os.getcwd())
 
 
 def project_key(folder: str) -> str:
@@ -38,7 +38,8 @@ def mirror_path(folder: str) -> str:
     return os.path.join(folder, ".claude", "playbook.json")
 
 
-def _enclosing_project(start: str) -> str:
+def enclosing_project(start: str) -> str:
+    """The nearest folder at or above *start* that holds `.claude` or `.git`; *start* where there is none."""
     home = os.path.realpath(os.path.expanduser("~"))
     here = os.path.realpath(start)
     while True:
@@ -52,7 +53,7 @@ def _enclosing_project(start: str) -> str:
         here = above
 
 
-def _worktree_root(real: str) -> str | None:
+def _worktree_root(real: str) -> "str | None":
     """The nearest folder at or above *real* that has a `.git`."""
     here = real
     while True:
@@ -64,7 +65,7 @@ def _worktree_root(real: str) -> str | None:
         here = above
 
 
-def _main_worktree(root: str) -> str | None:
+def _main_worktree(root: str) -> "str | None":
     """The main worktree of the repository that *root* is a linked worktree of; None where *root* isn't linked."""
     pointer = _first_line(os.path.join(root, ".git"))
     if pointer is None or not pointer.startswith("gitdir:"):
@@ -77,7 +78,7 @@ def _main_worktree(root: str) -> str | None:
     return os.path.dirname(shared) if os.path.basename(shared) == ".git" else shared
 
 
-def _first_line(path: str) -> str | None:
+def _first_line(path: str) -> "str | None":
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.readline().strip()

@@ -26,7 +26,7 @@ def data_dir() -> str:
     return os.path.join(claude_dir(), "playbook")
 
 
-def database_url(given: str | None = None) -> str:
+def database_url(given: "str | None" = None) -> str:
     """The SQLAlchemy URL of the database: *given*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
 
     A value without `://` is taken for the path of an SQLite file.
@@ -35,3 +35,31 @@ def database_url(given: str | None = None) -> str:
     if "://" in value:
         return value
     return "sqlite:///" + os.path.abspath(os.path.expanduser(value))
+
+
+def sqlite_file(url: str) -> "str | None":
+    """The file of the SQLite database at *url*, read off without SQLAlchemy; None where it is no SQLite file."""
+    scheme, _, rest = url.partition("://")
+    if scheme.partition("+")[0] != "sqlite" or not rest.startswith("/"):
+        return None
+    return rest[1:].partition("?")[0] or None
+
+
+def logs_dir() -> str:
+    """Where the hooks and the worker write a line about what went wrong. Not made here."""
+    return os.path.join(data_dir(), "logs")
+
+
+def spool_dir() -> str:
+    """Where a hook leaves a job that the database can't take just now. Not made here."""
+    return os.path.join(data_dir(), "spool")
+
+
+def runtime_dir() -> str:
+    """Where the plugin sets up the environment of its worker. Not made here."""
+    return os.path.join(data_dir(), "runtime")
+
+
+def is_disabled() -> bool:
+    """Whether `PLAYBOOK_DISABLE` tells the hooks and the worker to do nothing."""
+    return os.environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")

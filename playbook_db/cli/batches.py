@@ -12,7 +12,7 @@ from playbook_db.cli.points import as_json
 from playbook_db.cli.reading import read_input
 from playbook_db.errors import OperationsFileError
 from playbook_db.rules.operations import unknown_sections
-from playbook_db.services import diagnostics, editing, revising, templates
+from playbook_db.services import diagnostics, editing, telling
 from playbook_db.services.revising import Revised
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
@@ -52,11 +52,12 @@ def prune(dry_run: bool, as_json: bool) -> None:
 
 
 @click.command()
+@click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
 @project_options
-def render() -> None:
+def render(is_whole: bool) -> None:
     """Print the text that goes into a prompt; nothing for an empty playbook."""
     with opened() as project:
-        text = templates.render_playbook(revising.read(project))
+        text = telling.tell_all(project) if is_whole else telling.tell(project)
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
 

@@ -4,7 +4,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from playbook_db.rules.playbook import KeyPoint
+    from playbook_db.rules.selection import Candidate
 
 PLACEHOLDER = "{key_points}"
 # One entry is one line: a text must not be able to forge another entry or a section's header.
@@ -24,7 +24,12 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
     return f"[{name}] helpful={helpful} harmful={harmful} :: {text.translate(_LINE_BREAKS)}"
 
 
-def render_points(points: "Iterable[KeyPoint]") -> str:
+def render_header(section: str) -> str:
+    """The line above a section's points."""
+    return f"## {section}"
+
+
+def render_points(points: "Iterable[Candidate]") -> str:
     """All *points*, which come in canonical order: a header line above each section, a blank line between sections.
 
     Sections without points are left out; nothing at all for no points. Source: contract, section 1.
@@ -36,7 +41,7 @@ def render_points(points: "Iterable[KeyPoint]") -> str:
             if lines:
                 lines.append("")
             section = point.section
-            lines.append(f"## {section}")
+            lines.append(render_header(section))
         lines.append(render_point(point.name, point.helpful, point.harmful, point.text))
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ SECTION_ORDER = {name: place for place, name in enumerate(SECTION_SLUGS)}
 SLUG_SECTIONS = {slug: name for name, slug in SECTION_SLUGS.items()}
 
 
-def find_section(value: object) -> str | None:
+def find_section(value: object) -> "str | None":
     """The canonical section that *value* names, surrounding space and case ignored; None where it names none."""
     if not isinstance(value, str):
         return None

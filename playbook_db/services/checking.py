@@ -16,4 +16,5 @@ def check(store: Store) -> list[str]:
             told, stands = past.at(past.revision), past.playbook()
             if told.points != stands.points or told.header != stands.header:
                 found.append(f"the playbook of {key} is not what its history says (revision {past.revision})")
+        found += integrity.check_derived(connection)
     return found

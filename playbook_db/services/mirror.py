@@ -19,6 +19,8 @@ from playbook_db.rules.playbook import Playbook
 from playbook_db.services import diagnostics, mirror_file
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Proposal, Revised, revise, timestamp
+from playbook_db.store import playbooks
+from playbook_db.store.engine import Store
 from playbook_db.store.past import Past
 from playbook_db.store.playbooks import Mirror
 
@@ -51,6 +53,17 @@ def sync(project: Project) -> Synced:
     """
     kept = state(project)
     return _sync(project, make=kept == "on") if kept in ("on", "found") else Synced()
+
+
+def sync_changed(store: Store) -> Iterator[Synced]:
+    """Sync each mirror that is kept and whose file isn't, at a glance, what it was when last in step."""
+    with store.snapshot() as connection:
+        kept = playbooks.kept_mirrors(connection)
+    for path, known in kept:
+        if mirror_file.status(path) != (known.size_bytes, known.mtime_ns):
+            folder = os.path.dirname(os.path.dirname(path))
+            if os.path.isdir(folder):
+                yield sync(Project(store, folder))
 
 
 def accept(project: Project) -> Synced:
@@ -174,6 +187,7 @@ def _bring_up_to_date(project: Project, found: bytes | None, *, make: bool) -> b
         past = Past.open(connection, project.key)
         revision = past.revision
         if found is not None and known == Mirror(revision, mirror_file.digest(found)):
+            _note(project, known)
             return True
         if revision == 0 and not make:
             return True
@@ -193,9 +207,12 @@ def _known(project: Project) -> Mirror | None:
 
 
 def _note(project: Project, mirror: Mirror) -> None:
-    if mirror != _known(project):
+    """Keep what the file holds, and how it looks at a glance."""
+    size_bytes, mtime_ns = mirror_file.status(project.mirror_path)
+    known = _known(project)
+    if mirror != known or (known.size_bytes, known.mtime_ns) != (size_bytes, mtime_ns):
         with _writing(project) as past:
-            past.note_mirror(project.mirror_path, mirror)
+            past.note_mirror(project.mirror_path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
 def _set_state(project: Project, wanted: str) -> None:

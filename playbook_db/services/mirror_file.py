@@ -37,6 +37,15 @@ def read(path: str, project_folder: str) -> bytes | None:
         raise MirrorError(f"{path} can't be read: {error.strerror}. It is left alone.") from error
 
 
+def status(path: str) -> tuple[int | None, int | None]:
+    """Size in bytes and time of change in nanoseconds of the file at *path*; None for both where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None, None
+    return found.st_size, found.st_mtime_ns
+
+
 def replace(path: str, data: bytes) -> None:
     """Write the mirror at *path*, whole or not at all. The caller holds the lock. Raises MirrorError."""
     try:

@@ -54,6 +54,13 @@ class Store:
         with self._translated(), self._readers.begin() as connection:
             yield connection
 
+    def tidy(self) -> None:
+        """Leave the database as one file that opens at once, unless others are at it."""
+        path = sqlite_path(self.url)
+        if path is not None:
+            self._engine.dispose()
+            sqlite.checkpoint(path, least_bytes=1)
+
     def close(self) -> None:
         """Let go of every connection."""
         self._engine.dispose()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import BindParameter, Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
+from playbook_db.rules import selection
 from playbook_db.rules.playbook import Change, Header, KeyPoint, Playbook, Skipped, Vote
 from playbook_db.rules.sections import SECTION_SLUGS, SLUG_SECTIONS
 from playbook_db.store import sqlite
@@ -23,7 +24,7 @@ _UPDATE_POINT = (
         {
             name: bindparam(f"new_{name}")
             for name in (
-                "section", "position", "text", "helpful", "harmful", "retired_in", "retired_reason",
+                "section", "position", "text", "helpful", "harmful", "retired_in", "retired_reason", "rank",
             )
         }
     )
@@ -38,7 +39,11 @@ _OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
 _SET_HEADER = (
     update(playbooks)
     .where(playbooks.c.id == _OF_PLAYBOOK)
-    .values(header=bindparam("new_header"), final_newline=bindparam("new_final_newline"))
+    .values(
+        header=bindparam("new_header"),
+        final_newline=bindparam("new_final_newline"),
+        live_points=playbooks.c.live_points + bindparam("more_points"),
+    )
 )
 _HIGHEST_ID = select(func.max(key_points.c.id)).where(key_points.c.playbook_id == _OF_PLAYBOOK)
 _ALL_IDS = select(key_points.c.name, key_points.c.id).where(key_points.c.playbook_id == _OF_PLAYBOOK)
@@ -125,6 +130,7 @@ def append(connection: Connection, playbook_id: int, number: int, new: NewRevisi
             "of_playbook": playbook_id,
             "new_header": header["header"],
             "new_final_newline": header["final_newline"],
+            "more_points": _more_points(new.changes),
         },
     )
 
@@ -172,6 +178,18 @@ def _header_at(connection: Connection, playbook_id: int, revision: int) -> Heade
     return header.stamped(time) if time else header
 
 
+def _more_points(made: Iterable[Change]) -> int:
+    """By how many *made* lets the live points grow."""
+    first: dict[str, str] = {}
+    last: dict[str, str] = {}
+    for change in made:
+        first.setdefault(change.point.name, change.kind)
+        last[change.point.name] = change.kind
+    came = sum(kind in ("add", "restore") for kind in first.values())
+    left = sum(kind == "retire" for kind in last.values())
+    return came - left
+
+
 def _vote_names(taken: Iterable[Vote]) -> set[str]:
     return {vote.name for vote in taken if vote.matched}
 
@@ -196,6 +214,7 @@ def _write_points(
             "harmful": change.point.harmful,
             "retired_in": revision if leaves else None,
             "retired_reason": change.reason if leaves else None,
+            "rank": selection.rank(change.point.helpful, change.point.harmful, revision),
         }
         if name in ids:
             renamed = {f"new_{key}": value for key, value in state.items()}

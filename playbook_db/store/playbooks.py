@@ -1,18 +1,21 @@
 """The playbooks as they stand: which there are, their points, their headers, what their mirrors hold."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 
-from sqlalchemy import BindParameter, Connection, bindparam, insert, select, update
+from sqlalchemy import BindParameter, Connection, TextClause, bindparam, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook
 from playbook_db.rules.sections import SLUG_SECTIONS
-from playbook_db.store.read import LIVE_POINTS
+from playbook_db.store import read as statements
 from playbook_db.store.tables import key_points, mirrors, playbooks
 
 # Statements are made once: putting one together costs more than running it.
-_LIVE_POINTS = sql(LIVE_POINTS)
+_LIVE_POINTS = sql(statements.LIVE_POINTS)
+_RANKED_POINTS = sql(statements.RANKED_POINTS)
+_UNJUDGED_POINTS = sql(statements.UNJUDGED_POINTS)
 _OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
 _RETIRED = (key_points.c.playbook_id == _OF_PLAYBOOK) & key_points.c.retired_in.is_not(None)
 _SPENT = select(key_points.c.name, key_points.c.position).where(_RETIRED)
@@ -24,7 +27,7 @@ WHERE p.key = :project_key
 """)
 _LOCK = select(playbooks.c.id).where(playbooks.c.key == bindparam("project_key")).with_for_update()
 _MIRROR_STATE = select(playbooks.c.mirror).where(playbooks.c.id == _OF_PLAYBOOK)
-_MIRROR = select(mirrors.c.revision, mirrors.c.sha256).where(
+_MIRROR = select(mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns).where(
     mirrors.c.playbook_id == _OF_PLAYBOOK, mirrors.c.path == bindparam("at_path")
 )
 _COLUMNS = (
@@ -51,10 +54,12 @@ class Standing:
 @dataclass(frozen=True, slots=True)
 class Mirror:
     """What a mirror file held when it was last seen: a revision of ours (None where none is known to), and its
-    content's SHA-256."""
+    content's SHA-256. Its size and time of change tell at a glance, if not for sure, that it is still the same."""
 
     revision: int | None
     sha256: str
+    size_bytes: int | None = field(default=None, compare=False)
+    mtime_ns: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,22 @@ def read(connection: Connection, playbook_id: int, header: Header) -> Playbook:
     return Playbook(points, frozenset(name for name, _ in spent), header, last_position)
 
 
+def read_candidates(connection: Connection, playbook_id: int) -> tuple[Iterator[KeyPoint], list[KeyPoint], int]:
+    """What `rules.selection` chooses from: the live points, best first; the newest without votes; how many are live.
+    The first are read as they are asked for, inside the transaction."""
+
+    def points(statement: TextClause) -> Iterator[KeyPoint]:
+        for _, name, text, slug, helpful, harmful, position in connection.execute(
+            statement, {"playbook_id": playbook_id}
+        ):
+            yield KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)
+
+    live_points = connection.execute(
+        select(playbooks.c.live_points).where(playbooks.c.id == _OF_PLAYBOOK), {"of_playbook": playbook_id}
+    ).scalar_one()
+    return points(_RANKED_POINTS), list(points(_UNJUDGED_POINTS)), live_points
+
+
 def read_retired(connection: Connection, playbook_id: int) -> dict[str, RetiredPoint]:
     """The points that have left, by name, the last to leave first."""
     rows = connection.execute(
@@ -137,12 +158,33 @@ def read_mirror(connection: Connection, playbook_id: int, path: str) -> Mirror |
 
 def note_mirror(connection: Connection, playbook_id: int, path: str, mirror: Mirror) -> None:
     """Keep what the mirror at *path* holds now."""
-    known = {"revision": mirror.revision, "sha256": mirror.sha256}
+    known = asdict(mirror)
     changed = connection.execute(
         update(mirrors).where(mirrors.c.playbook_id == playbook_id, mirrors.c.path == path).values(known)
     )
     if not changed.rowcount:
         connection.execute(insert(mirrors).values(playbook_id=playbook_id, path=path, **known))
+
+
+def kept_mirrors(connection: Connection) -> list[tuple[str, Mirror]]:
+    """The path of each mirror that is kept, and what it held when last seen."""
+    columns = (mirrors.c.path, mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns)
+    kept = (
+        select(*columns)
+        .join(playbooks, playbooks.c.id == mirrors.c.playbook_id)
+        .where(playbooks.c.mirror.in_(("on", "found")), playbooks.c.ignored == 0)
+        .order_by(mirrors.c.path)
+    )
+    return [(path, Mirror(*rest)) for path, *rest in connection.execute(kept)]
+
+
+def is_ignored(connection: Connection, playbook_id: int) -> bool:
+    """Whether the hooks and the worker keep out of the playbook's project."""
+    return bool(
+        connection.execute(
+            select(playbooks.c.ignored).where(playbooks.c.id == _OF_PLAYBOOK), {"of_playbook": playbook_id}
+        ).scalar_one()
+    )
 
 
 def created_in(connection: Connection, playbook_id: int) -> dict[str, int]:

@@ -161,14 +161,14 @@ def check(connection: Connection) -> list[str]:
     return found
 
 
-def checkpoint(path: str) -> None:
-    """Work a long write-ahead log into the file, if no one else is at it.
+def checkpoint(path: str, *, least_bytes: int | None = None) -> None:
+    """Work a write-ahead log of *least_bytes* (else a long one) into the file, if no one else is at it.
 
     SQLite before 3.51.3 can, rarely, damage a file that two connections checkpoint at once, hence the lock;
     and hence no automatic checkpoints.
     """
     try:
-        if os.path.getsize(f"{path}-wal") < WAL_CHECKPOINT_BYTES:
+        if os.path.getsize(f"{path}-wal") < (WAL_CHECKPOINT_BYTES if least_bytes is None else least_bytes):
             return
     except OSError:
         return

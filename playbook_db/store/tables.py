@@ -22,8 +22,10 @@ from sqlalchemy import (
 )
 from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
+REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
     9,
     10,
@@ -101,6 +103,20 @@ playbooks = _table(
     Column("final_newline", Integer, nullable=False, server_default=sql("1")),
     Column("mirror", Text, nullable=False, server_default=sql("'undecided'")),
     Column("created_at", Text, nullable=False),
+    Column(
+        "ignored",
+        Integer,
+        CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
+        nullable=False,
+        server_default=sql("0"),
+    ),
+    Column(
+        "live_points",
+        COUNT,
+        CheckConstraint("live_points >= 0", name="ck_playbooks_live_points"),
+        nullable=False,
+        server_default=sql("0"),
+    ),
     UniqueConstraint("key", name="uq_playbooks_key"),
     *_not_blank("playbooks", "key"),
     CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
@@ -148,6 +164,7 @@ key_points = _table(
     Column("created_in", COUNT, nullable=False),
     Column("retired_in", COUNT),
     Column("retired_reason", Text),
+    Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
     UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
     _of_playbook("key_points"),
@@ -167,6 +184,14 @@ Index(
     key_points.c.playbook_id,
     key_points.c.section,
     key_points.c.position,
+    sqlite_where=key_points.c.retired_in.is_(None),
+    postgresql_where=key_points.c.retired_in.is_(None),
+)
+Index(
+    "ix_key_points_rank",
+    key_points.c.playbook_id,
+    key_points.c.rank.desc(),
+    key_points.c.id,
     sqlite_where=key_points.c.retired_in.is_(None),
     postgresql_where=key_points.c.retired_in.is_(None),
 )
@@ -242,6 +267,8 @@ mirrors = _table(
     Column("path", Text, nullable=False),
     Column("revision", COUNT),
     Column("sha256", Text, nullable=False),
+    Column("size_bytes", COUNT),
+    Column("mtime_ns", COUNT),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_mirrors"),
     _of_playbook("mirrors"),
     _of_revision("mirrors"),
@@ -277,7 +304,7 @@ reflections = _table(
     Column("input_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("output_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("cached_tokens", COUNT, nullable=False, server_default=sql("0")),
-    Column("cost_usd", Double().with_variant(REAL(), "sqlite")),
+    Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT),
     Column("created_at", Text, nullable=False),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_reflections"),
@@ -305,6 +332,8 @@ jobs = _table(
     Column("error", Text),
     Column("created_at", Text, nullable=False),
     Column("finished_at", Text),
+    Column("parent_path", Text),
+    Column("agent_id", Text),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_jobs"),
     _of_playbook("jobs"),
     *_not_blank("jobs", "kind"),
@@ -312,3 +341,29 @@ jobs = _table(
     _at_least("jobs", "attempts", 0),
 )
 Index("ix_jobs_state", jobs.c.playbook_id, jobs.c.state, jobs.c.id)
+# A transcript that waits to be learnt from waits once, however many hooks have seen it.
+Index(
+    "uq_jobs_waiting",
+    jobs.c.playbook_id,
+    jobs.c.kind,
+    jobs.c.transcript_path,
+    unique=True,
+    sqlite_where=jobs.c.state == "queued",
+    postgresql_where=jobs.c.state == "queued",
+)
+
+injections = _table(
+    "injections",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("points", Text, nullable=False),
+    Column("left_out", COUNT, nullable=False),
+    Column("time", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_injections"),
+    _of_playbook("injections"),
+    _at_least("injections", "left_out", 0),
+)
+Index("ix_injections_session", injections.c.playbook_id, injections.c.session_id)

@@ -50,6 +50,13 @@ FROM vote_log
 WHERE is_matched
 GROUP BY playbook, name;
 
+CREATE VIEW shown_points AS
+SELECT p.key AS playbook, i.session_id, i.time, i.source, i.revision, k.name
+FROM injections AS i
+JOIN playbooks AS p ON p.id = i.playbook_id
+JOIN json_each(i.points) AS shown
+JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = shown.value;
+
 CREATE VIEW session_impact AS
 SELECT p.key AS playbook, r.session_id, min(r.time) AS first_at, max(r.time) AS last_at,
        count(DISTINCT r.number) AS revisions,

@@ -8,6 +8,7 @@ import pytest
 
 from playbook_db.cli import main as door
 from playbook_db.services import editing
+from playbook_db.store.read import SCHEMA
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.cli.conftest import Playbook
 
@@ -137,7 +138,7 @@ def test_db_check_finds_points_that_are_not_what_their_history_says(playbook: Pl
 
 def test_db_upgrade_tells_where_the_database_stands(playbook: Playbook) -> None:
     """One that is there and current is left alone."""
-    assert playbook("db", "upgrade").out.endswith("is at schema 0001\n")
+    assert playbook("db", "upgrade").out.endswith(f"is at schema {SCHEMA:04d}\n")
 
 
 def test_db_check_does_not_make_a_database(playbook: Playbook) -> None:

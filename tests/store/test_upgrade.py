@@ -4,22 +4,26 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from playbook_db.errors import DatabaseError, SchemaTooNewError, SchemaTooOldError
-from playbook_db.services import editing
+from playbook_db.services import checking, editing
 from playbook_db.services.project import Project
 from playbook_db.store import upgrade
 from playbook_db.store.engine import open_store
+from playbook_db.store.read import SCHEMA
 
+_FROZEN = Path(__file__).parents[1] / "frozen"
+_NEXT = SCHEMA + 1
 _NEXT_MIGRATION = '''
 """A column more; the points that are there get an empty one."""
 import sqlalchemy as sa
 from alembic import op
-revision = "0002"
-down_revision = "0001"
+revision = "{next:04d}"
+down_revision = "{now:04d}"
 branch_labels = None
 depends_on = None
 
@@ -35,8 +39,12 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "migrations"
     shutil.copytree(upgrade.migrations_folder(), folder)
     monkeypatch.setattr(upgrade, "migrations_folder", lambda: str(folder))
-    monkeypatch.setattr(upgrade, "SCHEMA", 2)
-    return folder / "versions" / "0002_note.py"
+    monkeypatch.setattr(upgrade, "SCHEMA", _NEXT)
+    return folder / "versions" / f"{_NEXT:04d}_note.py"
+
+
+def _next_migration(then: str) -> str:
+    return _NEXT_MIGRATION.format(next=_NEXT, now=SCHEMA, then=then)
 
 
 def _version(path: Path) -> int:
@@ -57,13 +65,13 @@ def test_an_older_database_is_upgraded_after_a_backup_beside_it(
     """The points are there afterwards, the version is told in the file, and the backup holds the old schema."""
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
-    request.getfixturevalue("next_version").write_text(_NEXT_MIGRATION.format(then="pass"))
+    request.getfixturevalue("next_version").write_text(_next_migration("pass"))
 
     backup = upgrade.ensure_current(f"sqlite:///{path}")
 
     assert backup is not None
     assert Path(backup).parent == path.parent
-    assert (_version(path), _version(Path(backup))) == (2, 1)
+    assert (_version(path), _version(Path(backup))) == (_NEXT, SCHEMA)
     for file in (path, Path(backup)):
         connection = sqlite3.connect(file)
         assert connection.execute("SELECT text FROM live_key_points").fetchall() == [("use type hints",)]
@@ -78,13 +86,13 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
     """A migration is one transaction: its schema, its views and its triggers come together or not at all."""
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
-    request.getfixturevalue("next_version").write_text(_NEXT_MIGRATION.format(then="raise ZeroDivisionError"))
+    request.getfixturevalue("next_version").write_text(_next_migration("raise ZeroDivisionError"))
 
     with pytest.raises(ZeroDivisionError):
         upgrade.ensure_current(f"sqlite:///{path}")
 
     connection = sqlite3.connect(path)
-    assert _version(path) == 1
+    assert _version(path) == SCHEMA
     assert "note" not in [row[1] for row in connection.execute("PRAGMA table_info(key_points)")]
     assert connection.execute("SELECT text FROM live_key_points").fetchall() == [("use type hints",)]
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):
@@ -101,7 +109,7 @@ def test_a_database_newer_than_the_code_is_refused_and_untouched(tmp_path: Path,
     connection.close()
     before = path.read_bytes()
 
-    with pytest.raises(SchemaTooNewError, match=r"schema 0099.*knows 0001.*pip install --upgrade"):
+    with pytest.raises(SchemaTooNewError, match=rf"schema 0099.*knows {SCHEMA:04d}.*pip install --upgrade"):
         open_store(f"sqlite:///{path}")
 
     assert path.read_bytes() == before
@@ -113,9 +121,9 @@ def test_where_migrating_is_not_wanted_an_older_database_is_told(
     """The message names both versions and the command that helps."""
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
-    monkeypatch.setattr(upgrade, "SCHEMA", 2)
+    monkeypatch.setattr(upgrade, "SCHEMA", _NEXT)
 
-    with pytest.raises(SchemaTooOldError, match=r"schema 0001.*needs 0002.*playbook db upgrade"):
+    with pytest.raises(SchemaTooOldError, match=rf"schema {SCHEMA:04d}.*needs {_NEXT:04d}.*playbook db upgrade"):
         upgrade.require_current(f"sqlite:///{path}")
 
 
@@ -162,3 +170,27 @@ def test_eight_processes_that_open_a_new_database_at_once_make_one(tmp_path: Pat
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*), count(DISTINCT name) FROM live_key_points").fetchone() == (8, 8)
     connection.close()
+
+
+@pytest.mark.parametrize("frozen", sorted(_FROZEN.glob("*.db")), ids=lambda path: path.stem)
+def test_a_database_that_an_older_version_wrote_is_upgraded_whole(frozen: Path, tmp_path: Path) -> None:
+    """Points, history and retired points are what they were; each point has the rank that a new write gives it."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(frozen, path)
+    stored = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
+    told = "SELECT playbook, revision, seq, kind, name, section, helpful, harmful, text, reason FROM history"
+    with closing(sqlite3.connect(frozen)) as connection:
+        before = [connection.execute(query).fetchall() for query in (stored, told)]
+
+    upgrade.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert [connection.execute(query).fetchall() for query in (stored, told)] == before
+        assert len(before[0]) > 20
+    with open_store(f"sqlite:///{path}") as store:
+        assert checking.check(store) == []
+
+
+def test_each_schema_before_ours_has_a_frozen_database() -> None:
+    """What users have on their disks is what the upgrade is tried on."""
+    assert [path.stem for path in sorted(_FROZEN.glob("*.db"))] == [f"{number:04d}" for number in range(1, SCHEMA)]
