@@ -4,16 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check lint types imports bench torture build clean
+.PHONY: help demo test test-client check lint types imports bench torture build clean
 
 help: ## print the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## do the main job on real input: import, vote, apply, render, export
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest
+
+test-client: $(READY) ## the tests with the real Claude Code client, which is installed from npm into a temporary folder
+	$(BIN)/python -m pytest tests/client -rs
 
 check: lint types imports test ## what CI runs: ruff, mypy --strict, import-linter, pytest
 

@@ -13,6 +13,8 @@ from playbook_db.errors import PlaybookError
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 _MODULES = {
+    "install": "hooks",
+    "uninstall": "hooks",
     "init": "mirrors",
     "mirror": "mirrors",
     "import": "files",
@@ -27,6 +29,10 @@ _MODULES = {
     "apply": "batches",
     "prune": "batches",
     "render": "batches",
+    "work": "working",
+    "jobs": "working",
+    "project": "projects",
+    "doctor": "doctor",
     "db": "database",
 }
 

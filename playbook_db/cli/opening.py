@@ -35,6 +35,12 @@ def database_url() -> str:
     return settings.database_url(_options().get("db"))
 
 
+def chosen_project() -> str | None:
+    """The folder that `--project` names, None where it isn't given."""
+    chosen: str | None = _options().get("project")
+    return chosen
+
+
 @contextmanager
 def opened(*, sync: bool = True) -> "Iterator[Project]":
     """The project that the options and the environment name, in its database.
@@ -45,7 +51,7 @@ def opened(*, sync: bool = True) -> "Iterator[Project]":
     from playbook_db.services.project import Project
     from playbook_db.store.engine import open_store
 
-    folder = projects.project_dir(_options().get("project"))
+    folder = projects.project_dir(chosen_project())
     if not os.path.isdir(folder):
         raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
     with open_store(database_url()) as store:

@@ -1,0 +1,224 @@
+"""What works on this machine and what doesn't, tried for real, and what to do about each.
+
+Nothing of the user's changes: the hook that writes is tried in a folder and a database of its own.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from playbook_db import settings
+from playbook_db.claude_code import hook_trial, install, registered, runtime, spool, worker
+from playbook_db.errors import DatabaseError, PlaybookError
+
+_SOUND_SQLITE = (3, 51, 3)  # before, two connections that checkpoint at once can, rarely, damage the file
+_LITTLE_DISK_BYTES = 50 * 1024 * 1024
+_LOG_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: `state` is `ok`, `note` (worth knowing) or `broken`; `remedy` is what to do, empty
+    where there is nothing to do."""
+
+    about: str
+    state: str
+    told: str
+    remedy: str = ""
+
+
+def examine(url: str, folder: str) -> list[Finding]:
+    """All findings for the database at *url* and the project in *folder*."""
+    findings: list[Finding] = []
+    for look in (_interpreter, _data_folder, _database, _queue, _registrations, _hooks, _worker, _model, _logs):
+        try:
+            findings += look(url, folder)
+        except PlaybookError as error:
+            findings.append(Finding(_about(look), "broken", str(error), "Do what the line above says"))
+        except Exception as error:  # the outer door: one look that fails must not hide the others
+            told = f"{type(error).__name__}: {error}"
+            findings.append(Finding(_about(look), "broken", told, "Report the line above: doctor should know it"))
+    return findings
+
+
+def _about(look: Callable[..., object]) -> str:
+    return look.__name__.strip("_").replace("_", " ")
+
+
+def _interpreter(url: str, folder: str) -> Iterator[Finding]:
+    python = registered.hook_python(folder) or install.interpreter()
+    version, sqlite = hook_trial.versions(python)
+    told = f"{python}: Python {version}, SQLite {sqlite}"
+    number = tuple(map(int, sqlite.split(".")))
+    if number < (3, 37):
+        yield Finding(
+            "interpreter",
+            "broken",
+            f"{told}; 3.37 or later is needed",
+            "Install a newer Python, then: playbook install",
+        )
+    elif number < _SOUND_SQLITE:
+        yield Finding(
+            "interpreter",
+            "ok",
+            f"{told}. SQLite before 3.51.3 can damage a file that two connections checkpoint at once; "
+            "here only one ever does, under a lock",
+        )
+    else:
+        yield Finding("interpreter", "ok", told)
+
+
+def _data_folder(url: str, folder: str) -> Iterator[Finding]:
+    path = settings.data_dir()
+    if not os.path.isdir(path):
+        yield Finding("data folder", "note", f"{path} isn't there yet", "playbook init")
+        return
+    mode = os.stat(path).st_mode & 0o777
+    if not os.access(path, os.W_OK | os.X_OK):
+        yield Finding("data folder", "broken", f"{path} can't be written", f"chmod u+rwx {path}")
+    elif mode & 0o077:
+        yield Finding("data folder", "note", f"{path} can be read by others (mode {mode:o})", f"chmod 700 {path}")
+    else:
+        yield Finding("data folder", "ok", path)
+    free = shutil.disk_usage(path).free
+    if free < _LITTLE_DISK_BYTES:
+        yield Finding("disk", "broken", f"{free >> 20} MiB are left where {path} is", "Make room on that disk")
+
+
+def _database(url: str, folder: str) -> Iterator[Finding]:
+    from playbook_db.services import checking
+    from playbook_db.store import upgrade
+    from playbook_db.store.connecting import described
+    from playbook_db.store.engine import open_store
+    from playbook_db.store.read import SCHEMA
+
+    where = described(url)
+    if settings.sqlite_file(url) is None:
+        yield Finding(
+            "database", "broken", f"{where} is none that hooks can open", "Unset PLAYBOOK_DB_URL, or name a file"
+        )
+        return
+    if not os.path.exists(where):
+        yield Finding("database", "note", f"{where} isn't there yet", "playbook init")
+        return
+    upgrade.require_current(url)
+    with open_store(url) as store:
+        problems = checking.check(store)
+        if problems:
+            told = f"{where}: {len(problems)} problems, first: {problems[0]}"
+            yield Finding("database", "broken", told, "Keep a copy of the file; see all with: playbook db check")
+        else:
+            size = os.path.getsize(where) / 1024
+            yield Finding("database", "ok", f"{where}: schema {SCHEMA:04d}, {size:,.0f} KiB, sound")
+        if not hook_trial.can_write(store):
+            yield Finding(
+                "database", "broken", f"{where} is locked by another process", "End the program that holds it"
+            )
+
+
+def _queue(url: str, folder: str) -> Iterator[Finding]:
+    from playbook_db.services import queueing
+    from playbook_db.store.engine import open_store
+
+    waiting = len(spool.waiting())
+    if waiting:
+        yield Finding("spool", "note", f"{waiting} jobs wait in {settings.spool_dir()}", "playbook work")
+    path = settings.sqlite_file(url)
+    if path is None or not os.path.exists(path):
+        return
+    try:
+        with open_store(url) as store:
+            jobs = queueing.list_jobs(store)
+    except DatabaseError:  # told of above
+        return
+    counts = {state: sum(job.state == state for job in jobs) for state in ("queued", "running", "done", "failed")}
+    told = ", ".join(f"{count} {state}" for state, count in counts.items())
+    failed = [job for job in jobs if job.state == "failed"]
+    if failed:
+        last = failed[-1]
+        told += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
+        yield Finding("queue", "note", told, "playbook jobs --all")
+    else:
+        yield Finding("queue", "ok", told)
+
+
+def _registrations(url: str, folder: str) -> Iterator[Finding]:
+    found = registered.find(folder)
+    yield from (Finding("settings", "broken", problem, "Mend the file") for problem in found.unreadable)
+    for path in found.off:
+        yield Finding("settings", "broken", f"{path} turns all hooks off (disableAllHooks)", f"Take that out of {path}")
+    for place in found.places:
+        again = f"playbook install --scope {place.scope}"
+        if place.missing:
+            yield Finding("hooks", "broken", f"{place.path} lacks {', '.join(place.missing)}", again)
+        elif place.dead:
+            yield Finding("hooks", "broken", f"{place.path} names {place.dead}, which isn't there", again)
+        else:
+            yield Finding("hooks", "ok", f"registered in {place.path}")
+    if found.plugin:
+        yield Finding("plugin", "ok", f"{found.plugin} is enabled")
+    if len(found.places) + bool(found.plugin) > 1:
+        yield Finding("hooks", "note", "registered more than once; the first answers, the others stay silent")
+    if not found.places and not found.plugin:
+        yield Finding("hooks", "broken", "registered nowhere: Claude Code doesn't know of them", "playbook install")
+    if settings.is_disabled():
+        yield Finding("hooks", "note", "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
+
+
+def _hooks(url: str, folder: str) -> Iterator[Finding]:
+    python = registered.hook_python(folder) or install.interpreter()
+    for hook, trial in (("inject", hook_trial.inject), ("enqueue", hook_trial.enqueue)):
+        outcome = trial(python, install.hooks_folder(), folder)
+        speed = f"{outcome.median_ms:.0f} ms, a bare interpreter {outcome.bare_ms:.0f} ms"
+        if outcome.problem:
+            yield Finding(hook, "broken", f"{outcome.problem} ({speed})", "See the log lines below")
+        else:
+            yield Finding(hook, "ok", f"{outcome.told}; {speed}")
+
+
+def _worker(url: str, folder: str) -> Iterator[Finding]:
+    if worker.is_at_work():
+        yield Finding("worker", "ok", "at work just now")
+    if registered.find(folder).plugin:
+        told = runtime.describe()
+        state = runtime.read_state().get("state")
+        yield Finding("worker", "ok" if runtime.is_ready() else "broken" if state == "failed" else "note", told)
+    python = registered.worker_python(folder) or sys.executable
+    problem = hook_trial.why_worker_fails(python)
+    if problem:
+        yield Finding("worker", "broken", f"{python} can't run it: {problem}", "playbook install")
+    else:
+        yield Finding("worker", "ok", f"{python} can run it")
+
+
+def _model(url: str, folder: str) -> Iterator[Finding]:
+    ways = []
+    if os.environ.get("ANTHROPIC_API_KEY"):
+        ways.append("a key in ANTHROPIC_API_KEY")
+    client = shutil.which("claude")
+    if client:
+        ways.append(client)
+    told = " and ".join(ways)
+    yield (
+        Finding("model access", "ok", told)
+        if ways
+        else Finding(
+            "model access",
+            "note",
+            "no ANTHROPIC_API_KEY, and no claude on PATH",
+            "Set one up before sessions can be learnt from",
+        )
+    )
+
+
+def _logs(url: str, folder: str) -> Iterator[Finding]:
+    for name in ("hooks.log", "worker.log", "setup.log"):
+        try:
+            with open(os.path.join(settings.logs_dir(), name), encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            continue
+        for line in lines[-_LOG_LINES:]:
+            yield Finding(name, "note", line)

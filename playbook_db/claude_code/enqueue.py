@@ -1,0 +1,120 @@
+"""The hook of PreCompact, SubagentStop and SessionEnd: it notes what there is to learn from, and leaves.
+
+Standard library only. The job is a row in the database, or a file in the spool where the database can't take it; the
+worker does the rest, apart from the session. Nothing is ever printed: what PreCompact prints goes into the summary.
+"""
+
+import os
+
+from playbook_db import projects, settings
+from playbook_db.claude_code import events, frame, registration, spool, user_settings, worker_start
+from playbook_db.store import direct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+DEADLINE_S = 1.0  # of the 1.5 s that Claude Code gives at a session's end
+_WAIT_S = 0.2  # for a database that somebody holds
+Job = "dict[str, str | None]"
+
+
+def main() -> "NoReturn":
+    """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
+    pending: list[dict[str, str | None]] = []  # the job, until it is kept
+
+    def work(hook: frame.Frame) -> None:
+        job = _job(hook)
+        if job is None:
+            return
+        pending.append(job)
+        why = _store(job)
+        if why is None or _leave(hook, job, why):
+            pending.clear()
+        worker_start.start(hook)
+
+    def at_deadline(hook: frame.Frame) -> None:
+        for job in pending:
+            _leave(hook, job, "the database didn't answer in time")
+
+    frame.run("enqueue", work, silence=b"", deadline_s=DEADLINE_S, at_deadline=at_deadline)
+
+
+def _job(hook: frame.Frame) -> "dict[str, str | None] | None":
+    """What is to be learnt from after the event on standard input; None where that is nothing."""
+    event = events.parse(hook.payload())
+    if event is None:
+        hook.note("what came on standard input is no JSON object; nothing was queued")
+        return None
+    name = event.hook_event_name or ""
+    if registration.EVENTS.get(name, ("", 0))[0] != "enqueue":
+        return None
+    folder = event.project_folder()
+    if folder is None:
+        hook.note("neither CLAUDE_PROJECT_DIR nor cwd tells which project this is; nothing was queued")
+        return None
+    if not _is_wanted(event, folder) or registration.answers_elsewhere(name, registration.own_scope(), folder):
+        return None
+    path, parent = event.transcript_path, None
+    if name == "SubagentStop":
+        path, parent = event.agent_transcript_path, path
+        if not event.agent_type and not (path and os.path.exists(path)):
+            return None  # a compaction's own agent; it leaves no transcript
+    if not path:
+        hook.note(f"{name} told of no transcript; nothing was queued")
+        return None
+    detail = event.reason or event.trigger or event.agent_type
+    return {
+        "project": projects.project_key(folder),
+        "folder": folder,
+        "session_id": event.session_id,
+        "transcript_path": path,
+        "parent_path": parent,
+        "agent_id": event.agent_id,
+        "reason": f"{name}:{detail}" if detail else name,
+        "queued_at": frame.timestamp(),
+    }
+
+
+def _is_wanted(event: events.Event, folder: str) -> bool:
+    """Whether the user's settings let us learn from *event*."""
+    if event.hook_event_name == "PreCompact":
+        return True
+    if event.hook_event_name == "SubagentStop":
+        return user_settings.is_on("playbook_update_on_subagent_stop", folder)
+    return user_settings.is_on(
+        "playbook_update_on_clear" if event.reason == "clear" else "playbook_update_on_exit", folder
+    )
+
+
+def _store(job: "dict[str, str | None]") -> "str | None":
+    """Queue *job* in the database; where that can't be, why (`""` where nothing is wrong)."""
+    path = settings.sqlite_file(settings.database_url())
+    if path is None or not os.path.exists(path):
+        return ""  # not made yet, or not one that a hook can open
+    try:
+        connection = direct.connect(path, wait_s=_WAIT_S)
+        direct.allow_writes(connection)
+        direct.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
+    except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
+        return f"{path}: {error}"
+    try:
+        spool.keep_reserve()
+    except OSError:
+        pass  # the job is safe; the reserve is for a worse day
+    return None
+
+
+def _leave(hook: frame.Frame, job: "dict[str, str | None]", why: str) -> bool:
+    """Leave *job* in the spool, since *why*; whether that went well."""
+    try:
+        kept = spool.leave(job)
+    except OSError as error:
+        hook.note(
+            f"{job['transcript_path']} is not queued: {why or 'there is no database yet'}, and "
+            f"{settings.spool_dir()} can't be written either ({error.strerror})"
+        )
+        return False
+    if why:
+        hook.note(f"{why}; the job waits in {kept}")
+    return True

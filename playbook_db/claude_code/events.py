@@ -1,0 +1,126 @@
+"""What Claude Code tells a hook: the JSON object on its standard input, and its environment.
+
+Nothing in it is trusted: a field that is missing or of another kind is None. Standard library only, and little of it.
+"""
+
+import os
+
+from playbook_db import projects, settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FIELDS = (
+    "hook_event_name", "session_id", "transcript_path", "cwd", "source", "reason", "trigger",
+    "agent_id", "agent_type", "agent_transcript_path",
+)  # fmt: skip
+
+
+class Event:
+    """One event of a session; each field a text, or None where it isn't told."""
+
+    __slots__ = (*_FIELDS, "told_project")
+
+    hook_event_name: "str | None"
+    session_id: "str | None"
+    transcript_path: "str | None"
+    cwd: "str | None"
+    source: "str | None"
+    reason: "str | None"
+    trigger: "str | None"
+    agent_id: "str | None"
+    agent_type: "str | None"
+    agent_transcript_path: "str | None"
+
+    def __init__(self, payload: "dict[str, Any]") -> None:
+        for name in _FIELDS:
+            value = payload.get(name)
+            setattr(self, name, _clean(value) if isinstance(value, str) else None)
+        self.told_project = os.environ.get("CLAUDE_PROJECT_DIR")
+
+    def project_folder(self) -> "str | None":
+        """The folder of the session's project; None where it can't be told which, as no playbook beats the wrong one.
+
+        That is `CLAUDE_PROJECT_DIR`. Without it, `cwd` may have moved since the session began, but the transcript's
+        folder is named after where it began.
+        """
+        if self.told_project:
+            return projects.project_dir(self.told_project)
+        if not self.cwd or not os.path.isabs(self.cwd):
+            return None
+        began = _folder_named_as(self.cwd, self.transcript_path)
+        if began is not None:
+            return began
+        if self.transcript_path and _is_kept_by_claude_code(self.transcript_path):
+            return None
+        return projects.enclosing_project(self.cwd)
+
+
+def parse(data: bytes) -> "Event | None":
+    """The event in *data*, None where that is no JSON object."""
+    text = data.decode("utf-8", "replace").strip(" \t\r\n\ufeff")
+    try:
+        payload = _scan(text)
+    except Exception:  # the scanner alone can't even say what is wrong
+        payload = _load(text)
+    return Event(payload) if isinstance(payload, dict) else None
+
+
+def session_folder_name(folder: str) -> str:
+    """How Claude Code names the folder of the transcripts of sessions that began in *folder*."""
+    return "".join([char if char.isascii() and char.isalnum() else "-" for char in folder])
+
+
+def _load(text: str) -> object:
+    """*text* as JSON, None where it is none."""
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _scan(text: str) -> object:
+    """*text* as JSON, read with the C scanner alone: `import json` costs more than a hook's whole work."""
+    from _json import make_scanner
+
+    class Context:
+        strict = True
+        object_hook = object_pairs_hook = None
+        parse_float = float
+        parse_int = int
+        parse_constant = float
+        memo: "dict[str, str]" = {}  # noqa: RUF012 - the scanner asks for it
+
+    value, end = make_scanner(Context())(text, 0)  # type: ignore[arg-type]
+    if end != len(text):
+        raise ValueError(f"more than one JSON value, from character {end + 1} on")
+    return value
+
+
+def _clean(text: str) -> str:
+    """*text* as a database can keep it: half a surrogate pair is replaced, and so is a NUL."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
+
+
+def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
+    """The folder at or above *start* that the transcript's folder is named after."""
+    if not transcript_path:
+        return None
+    wanted = os.path.basename(os.path.dirname(transcript_path))
+    here = os.path.normpath(start)
+    while wanted:
+        if session_folder_name(here) == wanted or session_folder_name(os.path.realpath(here)) == wanted:
+            return here
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+    return None
+
+
+def _is_kept_by_claude_code(transcript_path: str) -> bool:
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(transcript_path)))
+    return os.path.realpath(folder) == os.path.realpath(os.path.join(settings.claude_dir(), "projects"))

@@ -1,0 +1,120 @@
+"""The frame around a hook's work: whatever happens inside, the session gets valid output in time and exit code 0.
+
+Standard library only, and of that only what an interpreter has loaded anyway or loads in no time.
+"""
+
+import _thread
+import os
+import time
+
+from playbook_db import settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+_LOG_BYTES = 256 * 1024  # of which one older file is kept
+_CHUNK_BYTES = 1 << 20
+
+
+class Frame:
+    """What a hook's work has of the outside: its input, its one output, and the log."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._has_said = False
+        self._saying = _thread.allocate_lock()
+
+    def payload(self) -> bytes:
+        """All of standard input; nothing where it is closed."""
+        chunks = []
+        try:
+            while True:
+                chunk = os.read(0, _CHUNK_BYTES)
+                if not chunk:
+                    break
+                chunks.append(chunk)
+        except OSError:
+            pass
+        return b"".join(chunks)
+
+    def say(self, output: bytes) -> bool:
+        """Write *output* to standard output, unless something was said already; whether it was this."""
+        with self._saying:
+            if self._has_said:
+                return False
+            self._has_said = True
+            try:
+                while output:
+                    output = output[os.write(1, output) :]
+            except OSError:
+                pass  # nobody listens any more
+            return True
+
+    def note(self, problem: str) -> None:
+        """Keep one line about what went wrong in the log, where that can be written."""
+        append_line(os.path.join(settings.logs_dir(), "hooks.log"), f"{self.name}: {problem}")
+
+
+def run(
+    name: str,
+    work: "Callable[[Frame], None]",
+    *,
+    silence: bytes,
+    deadline_s: float,
+    at_deadline: "Callable[[Frame], None] | None" = None,
+) -> "NoReturn":
+    """Do *work* and end this process with exit code 0.
+
+    Where the work says nothing, *silence* is printed. After *deadline_s* seconds the process ends whatever the work
+    is waiting for, after *at_deadline*. It ends without the interpreter's own goodbye, which takes milliseconds and
+    would close the database.
+    """
+    frame = Frame(name)
+    try:
+        if not settings.is_disabled():
+            _thread.start_new_thread(_end_in_time, (frame, silence, deadline_s, at_deadline))
+            work(frame)
+    except BaseException as error:  # the outer door: nothing may reach the session
+        frame.note(f"{type(error).__name__}: {error}")
+    finally:
+        frame.say(silence)
+        os._exit(0)
+
+
+def append_line(path: str, text: str) -> None:
+    """Append *text* as one line, with the time, to the log at *path*, where that can be written."""
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())[:2000]}\n"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            if os.fstat(file).st_size > _LOG_BYTES:
+                os.replace(path, path + ".1")
+            os.write(file, line.encode("utf-8", "replace"))
+        finally:
+            os.close(file)
+    except OSError:
+        pass  # nowhere left to say it
+
+
+def timestamp() -> str:
+    """Now, as the database has it: UTC, ISO 8601, microseconds."""
+    microseconds = int(time.time() * 1e6)
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(microseconds // 10**6))
+    return f"{seconds}.{microseconds % 10**6:06d}+00:00"
+
+
+def _end_in_time(
+    frame: Frame, silence: bytes, deadline_s: float, at_deadline: "Callable[[Frame], None] | None"
+) -> None:
+    """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
+    time.sleep(deadline_s)
+    try:
+        if frame.say(silence):
+            if at_deadline is not None:
+                at_deadline(frame)
+            frame.note(f"it took longer than {deadline_s:g} s; the session went on without it")
+    finally:
+        os._exit(0)

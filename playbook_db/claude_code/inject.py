@@ -1,0 +1,154 @@
+"""The hook of SessionStart: it puts the playbook before the session, and says nothing rather than the wrong thing.
+
+Standard library only. It opens the database to read; which points were shown is kept afterwards, if that can be had
+at once.
+"""
+
+import os
+
+from playbook_db import projects, settings
+from playbook_db.claude_code import events, frame, registration
+from playbook_db.rules import selection
+from playbook_db.services import templates
+from playbook_db.store import direct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+DEADLINE_S = 0.3
+_WAIT_S = 0.05  # for a database that somebody holds; another process that recovers the log needs no longer
+SILENCE = b"{}\n"
+EVENT = "SessionStart"
+
+
+def main() -> "NoReturn":
+    """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
+    frame.run("inject", _work, silence=SILENCE, deadline_s=DEADLINE_S)
+
+
+def _work(hook: frame.Frame) -> None:
+    event = events.parse(hook.payload())
+    if event is None:
+        return hook.note("what came on standard input is no JSON object; the session went on without the playbook")
+    if event.hook_event_name != EVENT:
+        return None
+    folder = event.project_folder()
+    if folder is None:
+        return hook.note("neither CLAUDE_PROJECT_DIR nor cwd tells which project this is; no playbook was shown")
+    if registration.answers_elsewhere(EVENT, registration.own_scope(), folder):
+        return None
+    _answer(hook, event, folder)
+    return None
+
+
+def _answer(hook: frame.Frame, event: events.Event, folder: str) -> None:
+    """Tell the session of *folder* what its playbook says, and start the worker where something waits for it."""
+    path = settings.sqlite_file(settings.database_url())
+    work_waits = _is_spool_filled() or _is_set_up_missing()
+    project = None
+    try:
+        if path is not None and os.path.exists(path):
+            connection = direct.connect(path, wait_s=_WAIT_S)
+            project = direct.find_project(connection, projects.project_key(folder))
+            if project is not None and not project.is_ignored:
+                template = templates.playbook_template()
+                text, points = selection.tell(
+                    template,
+                    direct.ranked_points(connection, project.id),
+                    direct.unjudged_points(connection, project.id),
+                    project.live_points,
+                )
+                work_waits = _has_mirror_changed(connection, project, folder) or work_waits
+                if text and hook.say(_output(text)) and event.session_id:
+                    _record(hook, connection, project, points, event)
+        if project is None or project.mirror == "undecided":
+            _tell_of_waiting_mirror(hook, event, folder)
+    except direct.UnusableError as error:
+        work_waits = work_waits or error.is_old
+        hook.say(SILENCE)
+        hook.note(str(error))
+    except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
+        hook.say(SILENCE)
+        hook.note(f"{path}: {error}. The session went on without the playbook; run: playbook doctor")
+    hook.say(SILENCE)
+    if work_waits:
+        from playbook_db.claude_code import worker_start  # late: rarely needed
+
+        worker_start.start(hook)
+
+
+def _output(text: str, *, to_user: "str | None" = None) -> bytes:
+    parts = []
+    if text:
+        told = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
+        parts.append(f'"hookSpecificOutput":{told}')
+    if to_user:
+        parts.append(f'"systemMessage":{_quoted(to_user)}')
+    return ("{" + ",".join(parts) + "}\n").encode("ascii")
+
+
+def _quoted(text: str) -> str:
+    try:
+        from _json import encode_basestring_ascii
+    except ImportError:
+        from json.encoder import encode_basestring_ascii
+    quoted: str = encode_basestring_ascii(text)
+    return quoted
+
+
+def _is_spool_filled() -> bool:
+    try:
+        return bool(os.listdir(settings.spool_dir()))
+    except OSError:
+        return False
+
+
+def _is_set_up_missing() -> bool:
+    """Whether this is the plugin, and what its worker needs isn't there yet."""
+    return registration.own_scope() == registration.PLUGIN and not os.path.exists(settings.runtime_dir())
+
+
+def _has_mirror_changed(connection: "direct.Connection", project: direct.StoredProject, folder: str) -> bool:
+    """Whether the project's mirror, where one is kept, isn't the file that was last in step with the database."""
+    if project.mirror not in ("on", "found"):
+        return False
+    path = projects.mirror_path(folder)
+    try:
+        status = os.stat(path)
+    except OSError:
+        return project.mirror == "on"
+    known = direct.mirror_file(connection, project.id, path)
+    return known is None or known != (status.st_size, status.st_mtime_ns)
+
+
+def _tell_of_waiting_mirror(hook: frame.Frame, event: events.Event, folder: str) -> None:
+    """Tell the user, not the model, of a playbook that came with the project: it is somebody else's text."""
+    path = projects.mirror_path(folder)
+    if event.source == "startup" and os.path.exists(path):
+        hook.say(_output("", to_user=f"{path} is here but not in use yet. To look at it and take it in: playbook init"))
+
+
+def _record(
+    hook: frame.Frame,
+    connection: "direct.Connection",
+    project: direct.StoredProject,
+    points: "Sequence[direct.StoredPoint]",
+    event: events.Event,
+) -> None:
+    """Keep which points the session was shown, unless the database is taken just now."""
+    try:
+        connection.execute("PRAGMA busy_timeout = 0")
+        direct.allow_writes(connection)
+        direct.add_injection(
+            connection,
+            project,
+            points,
+            session_id=event.session_id or "",
+            source=event.source or "",
+            now=frame.timestamp(),
+        )
+    except Exception as error:  # the session has its playbook; this is for statistics
+        if "locked" not in str(error):
+            hook.note(f"{error}: what the session was shown is not on record")

@@ -1,0 +1,74 @@
+"""The spool: one file for each job that the database couldn't take, until the worker takes it in.
+
+Leaving one needs the standard library alone. A file is there whole or not at all.
+"""
+
+import os
+import time
+
+from playbook_db import settings
+
+RESERVE_BYTES = 64 * 1024  # kept free for the spool, given up when the disk is full
+SUFFIX = ".json"
+
+
+def leave(job: "dict[str, str | None]") -> str:
+    """Keep *job* in the spool; its file. Raises OSError where nothing can be written."""
+    try:
+        return _leave(job)
+    except OSError as error:
+        import errno
+
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os.unlink(_reserve())
+        return _leave(job)
+
+
+def keep_reserve() -> None:
+    """Have some room on the disk that a job can take when there is none left."""
+    path = _reserve()
+    if os.path.exists(path):
+        return
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(file, b"\0" * RESERVE_BYTES)
+    finally:
+        os.close(file)
+
+
+def waiting() -> "list[str]":
+    """The files in the spool, oldest first."""
+    folder = settings.spool_dir()
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIX)]
+
+
+def _leave(job: "dict[str, str | None]") -> str:
+    import json
+
+    folder = settings.spool_dir()
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
+    temporary = path + ".part"
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(json.dumps(job).encode("ascii"))
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, path)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+    return path
+
+
+def _reserve() -> str:
+    return os.path.join(settings.data_dir(), "reserve")

@@ -1,0 +1,500 @@
+"""Registering our hooks in Claude Code's settings files, and taking them out again."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.claude_code import install, registration, settings_file
+from playbook_db.errors import InstallError
+
+NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+STAMP = ".before-playbook-20260203T040506Z"
+
+
+@pytest.fixture(autouse=True)
+def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of hooks that are there to be registered."""
+    made = tmp_path / "the hooks' folder"
+    made.mkdir()
+    for name in ("inject.py", "enqueue.py"):
+        (made / name).write_text("import sys; print(*sys.argv)")
+    monkeypatch.setattr(install, "hooks_folder", lambda: str(made))
+    return made
+
+
+@pytest.fixture
+def settings(home: Path) -> Path:
+    """Where the user's settings file is, in a folder that is there."""
+    (home / ".claude").mkdir()
+    return home / ".claude" / "settings.json"
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o7777
+
+
+def test_each_event_gets_its_hook_with_its_timeout(home: Path, folder: Path) -> None:
+    """One group an event, in a file and a folder that the install makes where there are none."""
+    done = install.install("user", str(folder), now=NOW)
+
+    path = home / ".claude" / "settings.json"
+    hooks = json.loads(path.read_text())["hooks"]
+    assert (done.path, done.changed, done.backup) == (str(path), True, None)
+    assert list(hooks) == list(registration.EVENTS)
+    for event, (hook, timeout_s) in registration.EVENTS.items():
+        ((group,),) = [hooks[event]]
+        ((entry,),) = group.values()
+        assert (entry["type"], entry["timeout"]) == ("command", timeout_s)
+        assert f"{hook}.py" in entry["command"]
+        assert registration.is_live(entry["command"])
+
+
+def test_the_command_written_runs_the_hook(folder: Path, settings: Path, hooks: Path) -> None:
+    """Through a shell without a PATH, with the scope and the environment's own interpreter as arguments."""
+    install.install("project", str(folder), now=NOW)
+
+    content = json.loads((folder / ".claude" / "settings.json").read_text())
+    (command,) = registration.our_commands(content, "SessionStart")
+    ran = subprocess.run(["/bin/sh", "-c", command], env={}, capture_output=True, text=True, check=True)
+    assert ran.stdout == f"{hooks / 'inject.py'} project {os.path.abspath(sys.executable)}\n"
+
+
+@pytest.mark.parametrize(
+    ("scope", "name", "mode"),
+    [("user", None, 0o600), ("project", "settings.json", 0o644), ("local", "settings.local.json", 0o644)],
+)
+def test_a_new_file_is_for_the_user_alone_or_for_the_project(
+    scope: str, name: str | None, mode: int, home: Path, folder: Path
+) -> None:
+    """The user's settings may hold keys; a project's are shared."""
+    install.install(scope, str(folder), now=NOW)
+
+    path = folder / ".claude" / name if name else home / ".claude" / "settings.json"
+    assert _mode(path) == mode
+    assert _names(path.parent) == [path.name]
+
+
+def test_a_second_install_touches_nothing(folder: Path, settings: Path) -> None:
+    """Not a byte, not the time of the file, and no second backup."""
+    settings.write_text('{"model": "x"}')
+    install.install("user", str(folder), now=NOW)
+    before = settings.stat()
+
+    done = install.install("user", str(folder), now=NOW)
+
+    assert (done.changed, done.backup) == (False, None)
+    assert (settings.stat().st_ino, settings.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert len(_names(settings.parent)) == 2
+
+
+def test_an_install_from_elsewhere_replaces_our_command(
+    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the package moved, the new command stands where the old one stood; uninstalling still leaves nothing."""
+    original = b'{"hooks": {"SessionEnd": [{"hooks": []}]}, "a": 1.0}'
+    settings.write_bytes(original)
+    install.install("user", str(folder), now=NOW)
+    before = settings.read_text()
+    monkeypatch.setattr(sys, "executable", "/else/where/bin/python")
+
+    install.install("user", str(folder), now=NOW)
+
+    old, new = (registration.our_commands(json.loads(told), "PreCompact") for told in (before, settings.read_text()))
+    assert settings.read_text() == before.replace(
+        shlex.split(old[0], comments=True)[-3].rstrip(";"), "/else/where/bin/python"
+    )
+    assert "/else/where/bin/python" in new[0]
+    install.uninstall("user", str(folder))
+    assert settings.read_bytes() == original
+    assert _names(settings.parent) == ["settings.json"]
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        b"{}",
+        b"{ }\n",
+        b"{\n}",
+        b'{"hooks":{}}',
+        b'{"hooks": {"SessionStart": [ ]}}',
+        b'\xef\xbb\xbf{\r\n    "model": "x"\r\n}\r\n',
+        b'{\n\t"a": "\\/ \xc3\xa9 \\u00e9",\n\t"b": [1.0, 1e5, 123456789012345678901234567890]\n}',
+        b'{\r  "a": 1\r}',
+        b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}, "odd", {"hooks": "x"}]}}',
+    ],
+)
+def test_install_and_uninstall_leave_no_trace(original: bytes, folder: Path, settings: Path) -> None:
+    """The bytes are those of before, and no backup is left."""
+    settings.write_bytes(original)
+
+    install.install("user", str(folder), now=NOW)
+    assert settings.read_bytes() != original
+    assert registration.answers_elsewhere("PreCompact", "local", str(folder))
+    install.uninstall("user", str(folder))
+
+    assert settings.read_bytes() == original
+    assert _names(settings.parent) == ["settings.json"]
+
+
+@given(
+    content=st.dictionaries(
+        st.text(), st.recursive(st.none() | st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists)
+    ),
+    indent=st.sampled_from([None, 0, 2, "\t"]),
+    bom=st.booleans(),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_settings_file_comes_back_byte_for_byte(
+    content: dict[str, object], indent: int | str | None, bom: bool, newline: str, folder: Path, home: Path
+) -> None:
+    """Whatever JSON, indentation, line breaks and byte order mark."""
+    content.pop("hooks", None)
+    (home / ".claude").mkdir(exist_ok=True)
+    path = home / ".claude" / "settings.json"
+    original = json.dumps(content, indent=indent).replace("\n", newline).encode("utf-8-sig" if bom else "utf-8")
+    path.write_bytes(original)
+
+    install.install("user", str(folder), now=NOW)
+    changed = json.loads(path.read_bytes())
+    install.uninstall("user", str(folder))
+
+    assert changed == {**content, "hooks": changed["hooks"]}
+    assert path.read_bytes() == original
+    assert _names(path.parent) == ["settings.json"]
+
+
+def test_a_file_that_we_made_is_removed_again(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after an install that changed it, and the backup of that goes too; not where more has come into it."""
+    path = home / ".claude" / "settings.json"
+    install.install("user", str(folder), now=NOW)
+    monkeypatch.setattr(sys, "executable", "/else/where/bin/python")
+    assert install.install("user", str(folder), now=NOW).backup is not None
+
+    done = install.uninstall("user", str(folder))
+
+    assert done == install.Uninstalled(str(path), removed=True, kept=())
+    assert _names(path.parent) == []
+
+
+def test_a_file_that_we_made_stays_when_someone_uses_it(folder: Path, home: Path) -> None:
+    """What others have put there is theirs."""
+    path = home / ".claude" / "settings.json"
+    install.install("user", str(folder), now=NOW)
+    path.write_text(path.read_text().replace("{", '{"model": "x",', 1))
+
+    done = install.uninstall("user", str(folder))
+
+    assert done is not None
+    assert not done.removed
+    assert json.loads(path.read_text()) == {"model": "x"}
+
+
+def test_the_old_file_is_kept_beside_the_new_one(folder: Path, settings: Path) -> None:
+    """With its mode; an older backup of the same second isn't written over."""
+    settings.write_text('{"a": 1}')
+    settings.chmod(0o640)
+    taken = settings.with_name(settings.name + STAMP)
+    taken.write_text("mine")
+
+    done = install.install("user", str(folder), now=NOW)
+
+    assert done.backup == f"{taken}-2"
+    assert Path(done.backup).read_text() == '{"a": 1}'
+    assert (_mode(Path(done.backup)), _mode(settings), taken.read_text()) == (0o640, 0o640, "mine")
+
+
+def test_a_backup_that_holds_what_the_file_doesnt_is_kept_and_named(folder: Path, settings: Path) -> None:
+    """A setting changed since the install: the backup still has the old one."""
+    settings.write_text('{"a": 1}')
+    backup = install.install("user", str(folder), now=NOW).backup
+    settings.write_text(settings.read_text().replace('"a": 1', '"a": 2'))
+
+    done = install.uninstall("user", str(folder))
+
+    assert done is not None
+    assert done.kept == (backup,)
+    assert settings.read_text() == '{"a": 2}'
+    assert backup is not None
+    assert Path(backup).read_text() == '{"a": 1}'
+
+
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_link_is_followed_and_stays_a_link(dangling: bool, folder: Path, settings: Path, tmp_path: Path) -> None:
+    """Settings kept in a folder of dotfiles stay there; the backup stands beside the link."""
+    real = tmp_path / "claude-settings"
+    settings.symlink_to(real)
+    if not dangling:
+        real.write_text('{"a": 1}')
+
+    install.install("user", str(folder), now=NOW)
+    assert settings.is_symlink()
+    assert "hooks" in json.loads(real.read_text())
+    install.uninstall("user", str(folder))
+
+    assert settings.is_symlink()
+    assert real.exists() is not dangling
+    assert dangling or real.read_text() == '{"a": 1}'
+    assert _names(settings.parent) == ["settings.json"]
+
+
+def test_the_owner_of_the_file_stays(folder: Path, settings: Path) -> None:
+    """An install under sudo doesn't take the settings away from their user."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    settings.write_text("{}")
+    os.chown(settings, 12345, 12346)
+
+    backup = install.install("user", str(folder), now=NOW).backup
+
+    assert backup is not None
+    for path in (settings, Path(backup)):
+        assert (path.stat().st_uid, path.stat().st_gid) == (12345, 12346)
+
+
+def _when_written(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Have *act* done each time the new content is on the disk, but not yet in its place."""
+    fsync = os.fsync
+
+    def interrupted(handle: int) -> None:
+        fsync(handle)
+        act()
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+
+
+def test_an_edit_of_another_program_meanwhile_is_not_lost(
+    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written between our reading and our writing is read again."""
+    settings.write_text('{"a": 1}')
+    _when_written(monkeypatch, lambda: "hooks" in settings.read_text() or settings.write_text('{"a": 2}'))
+
+    install.install("user", str(folder), now=NOW)
+
+    content = json.loads(settings.read_text())
+    assert (content["a"], list(content["hooks"])) == (2, list(registration.EVENTS))
+    assert _names(settings.parent) == ["settings.json", "settings.json" + STAMP]
+    assert settings.with_name("settings.json" + STAMP).read_text() == '{"a": 2}'
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_that_keeps_changing_is_left_alone(
+    there: bool, folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a few attempts we give up, and nothing of ours is left."""
+    if there:
+        settings.write_text("{}")
+    _when_written(monkeypatch, lambda: settings.write_text((settings.read_text() if settings.exists() else "{}") + " "))
+
+    with pytest.raises(InstallError, match="keeps being changed"):
+        install.install("user", str(folder), now=NOW)
+
+    assert settings.read_text().rstrip() == "{}"
+    assert _names(settings.parent) == ["settings.json"]
+
+
+def test_an_edit_during_an_uninstall_is_not_lost(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file stays as that program wrote it, and so does the backup."""
+    settings.write_text('{"a": 1}')
+    install.install("user", str(folder), now=NOW)
+    later = settings.read_text().replace('"a": 1', '"a": 2')
+    _when_written(monkeypatch, lambda: settings.write_text(later))
+
+    monkeypatch.setattr(install, "_ATTEMPTS", 1)
+
+    with pytest.raises(InstallError, match="keeps being changed"):
+        install.uninstall("user", str(folder))
+
+    assert settings.read_text() == later
+
+
+def test_a_file_that_someone_has_written_to_is_not_removed(settings: Path) -> None:
+    """It went from holding nothing but ours to holding something."""
+    settings.write_text('{"a": 1}')
+
+    with pytest.raises(settings_file.ChangedMeanwhileError):
+        settings_file.remove(str(settings), expected=b"{}")
+
+    assert settings.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{\n  "a": 1, // why\n}', r"settings\.json, line 2, column 11: .*no comments"),
+        (b'{"a": 1,}', r"settings\.json, line 1, column \d: .*closing bracket"),
+        (b"", r"line 1, column 1: the file is empty"),
+        (b'{"a":\n "\xc3\xa9\xff"}', r"line 2, column 4: this is not UTF-8"),
+        ('{"a": 1}'.encode("utf-16"), r"line 1, column 1: this is not UTF-8"),
+        (b"[]", r"line 1, column 1: .*object"),
+        (b'\xef\xbb\xbf{"hooks": 1}', r"line 1, column 11: .*object"),
+        (b'{"hooks": {"SessionEnd": {}}}', r"line 1, column 26: .*list"),
+        (b'{"hooks": {}, "hooks": {}}', r"line 1, column 15: .*second time"),
+        (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", r"nested too deeply"),
+    ],
+)
+def test_a_file_that_we_cant_edit_is_refused_and_left_alone(
+    content: bytes, told: str, folder: Path, settings: Path
+) -> None:
+    """The error says where, and what to do; no backup is made."""
+    settings.write_bytes(content)
+
+    with pytest.raises(InstallError, match=told) as caught:
+        install.install("user", str(folder), now=NOW)
+
+    assert "correct it, and run the command again" in str(caught.value)
+    assert settings.read_bytes() == content
+    assert _names(settings.parent) == ["settings.json"]
+
+
+def test_a_broken_file_with_our_hooks_isnt_uninstalled_by_guess(folder: Path, settings: Path) -> None:
+    """Where our mark stands in something that isn't JSON, a person has to look; without it there is nothing to do."""
+    settings.write_text("{ # playbook-db")
+    with pytest.raises(InstallError, match="line 1, column 3"):
+        install.uninstall("user", str(folder))
+    settings.write_text("{ // nothing of ours")
+    assert install.uninstall("user", str(folder)) is None
+
+
+def test_what_the_disk_refuses_is_told_and_leaves_no_litter(
+    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that can't be written to, or a disk that is full."""
+    settings.write_text("{}")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(InstallError, match=r"settings\.json can't be written: Permission denied"):
+        install.install("user", str(folder), now=NOW)
+
+    assert settings.read_text() == "{}"
+    assert _names(settings.parent) == ["settings.json"]
+
+
+def test_a_write_protected_file_is_left_alone(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rename would get round the protection that someone put there."""
+    settings.write_text("{}")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+
+    with pytest.raises(InstallError, match="write-protected"):
+        install.install("user", str(folder), now=NOW)
+
+    assert _names(settings.parent) == ["settings.json"]
+
+
+def test_a_folder_or_a_file_in_the_way_is_told(folder: Path, home: Path) -> None:
+    """`.claude` may be a file, the settings file a folder."""
+    (home / ".claude").write_text("")
+    with pytest.raises(InstallError, match="can't be written"):
+        install.install("user", str(folder), now=NOW)
+    assert install.uninstall("user", str(folder)) is None
+
+    (folder / ".claude" / "settings.json").mkdir()
+    with pytest.raises(InstallError, match="can't be read: Is a directory"):
+        install.install("project", str(folder), now=NOW)
+
+
+def test_another_scope_with_our_hooks_is_named_with_the_one_that_answers(folder: Path, settings: Path) -> None:
+    """Of several the user's answers, then the project's; a registration whose files are gone counts for nothing."""
+    assert install.install("local", str(folder), now=NOW).notes == ()
+    (note,) = install.install("project", str(folder), now=NOW).notes
+    assert "local scope too" in note
+    assert "project scope answer" in note
+    notes = install.install("user", str(folder), now=NOW).notes
+    assert [("user scope answer" in note) for note in notes] == [True, True]
+    (folder / ".claude" / "settings.json").write_text("{ broken")
+    settings.write_text(settings.read_text().replace("inject.py", "gone.py").replace("enqueue.py", "gone.py"))
+
+    assert install.install("local", str(folder), now=NOW).notes == ()
+
+
+def test_a_home_folder_that_is_the_project_has_one_settings_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """User scope and project scope are the same file there: nobody else registers."""
+    install.install("user", str(home), now=NOW)
+
+    done = install.install("project", str(home), now=NOW)
+
+    assert (done.changed, done.notes) == (True, ())
+    assert len(registration.our_commands(json.loads(Path(done.path).read_text()), "PreCompact")) == 1
+
+
+@pytest.mark.parametrize("off", [True, False])
+def test_it_is_told_when_hooks_are_switched_off(off: bool, folder: Path, settings: Path) -> None:
+    """An install that can't work would be a riddle."""
+    settings.write_text(json.dumps({"disableAllHooks": off}))
+
+    notes = install.install("user", str(folder), now=NOW).notes
+
+    assert ["disableAllHooks" in note for note in notes] == [True] * off
+
+
+def test_the_interpreter_is_the_real_file_outside_the_environment(tmp_path: Path) -> None:
+    """An environment's `python` is a link; the hooks run with what it leads to."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    code = (
+        "from playbook_db.claude_code import install; import sys; print(install.interpreter()); print(sys.executable)"
+    )
+    ran = subprocess.run(
+        [environment / "bin" / "python", "-c", code],
+        env={"PYTHONPATH": str(Path(install.__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    real, executable = ran.stdout.splitlines()
+    assert real == install.interpreter() == os.path.realpath(real)
+    assert executable == str(environment / "bin" / "python")
+    assert not real.startswith(str(environment))
+
+
+def test_a_shim_is_not_taken_for_an_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script named python, as pyenv puts on the PATH, is passed over; without a real one the install is refused."""
+    real = install.interpreter()
+    shim = tmp_path / "python"
+    shim.write_text("#!/bin/sh\nexec python\n")
+    shim.chmod(0o755)
+    monkeypatch.setattr(sys, "_base_executable", str(shim))
+    assert install.interpreter() == real
+
+    monkeypatch.setattr(sys, "executable", str(shim))
+    with pytest.raises(InstallError, match="no Python interpreter"):
+        install.interpreter()
+
+
+def test_a_path_that_settings_cant_hold_is_refused(
+    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A settings file is UTF-8; a path that isn't would come out as another one."""
+    monkeypatch.setattr(install, "hooks_folder", lambda: "/caf\udce9")
+
+    with pytest.raises(InstallError, match="isn't UTF-8"):
+        install.install("user", str(folder), now=NOW)
+
+    assert _names(settings.parent) == []
+
+
+def test_the_copies_beside_a_file_are_ours_alone(folder: Path, settings: Path) -> None:
+    """Other people's backups, and those of another settings file, are not looked at."""
+    for name in ("settings.json.bak", "settings.json.before-playbook", "settings.local.json" + STAMP, "x" + STAMP):
+        (settings.parent / name).write_text("{}")
+    settings.write_text("{}")
+    backup = install.install("user", str(folder), now=NOW).backup
+
+    assert settings_file.copies(str(settings)) == [backup]

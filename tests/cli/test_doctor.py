@@ -1,0 +1,168 @@
+"""`playbook doctor`: everything is tried for real, and each thing that is broken is told with its remedy."""
+
+import fcntl
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db import settings
+from tests.cli.conftest import Playbook
+
+Findings = Callable[[], dict[str, list[dict[str, Any]]]]
+
+
+@pytest.fixture
+def findings(playbook: Playbook) -> Findings:
+    """What doctor finds, by what it is about; `code` holds the exit code."""
+
+    def examine() -> dict[str, list[dict[str, Any]]]:
+        done = playbook("doctor", "--json")
+        told = done.json
+        found: dict[str, list[dict[str, Any]]] = {}
+        for finding in told["findings"]:
+            found.setdefault(finding["about"], []).append(finding)
+        broken = [finding for each in found.values() for finding in each if finding["state"] == "broken"]
+        assert (done.code == 1) == bool(broken) == (not told["ok"])
+        assert all(finding["remedy"] for finding in broken)
+        return found
+
+    return examine
+
+
+@pytest.fixture
+def well(playbook: Playbook, home: Path) -> None:
+    """All is as it should be: a database, a point in it, the hooks registered."""
+    playbook("add", "use type hints")
+    assert playbook("install").code == 0
+
+
+@pytest.mark.usefixtures("well")
+def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findings, home: Path) -> None:
+    """The hooks have run for real, and neither a job nor an injection is left of it."""
+    found = findings()
+
+    assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
+    assert "shows 1 points" in found["inject"][0]["told"]
+    assert "a bare interpreter" in found["enqueue"][0]["told"]
+    assert "SQLite" in found["interpreter"][0]["told"]
+    with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM injections").fetchone() == (0,)
+
+
+def test_a_fresh_machine_is_told_what_to_do_first(findings: Findings) -> None:
+    """No database is no fault; hooks that Claude Code knows nothing of are."""
+    found = findings()
+
+    assert found["database"][0]["remedy"] == "playbook init"
+    assert (found["hooks"][0]["state"], found["hooks"][0]["remedy"]) == ("broken", "playbook install")
+
+
+@pytest.mark.usefixtures("well")
+def test_a_damaged_database_is_broken(findings: Findings, home: Path) -> None:
+    """The file is named; the hooks run all the same."""
+    path = home / ".claude" / "playbook" / "playbook.db"
+    path.write_bytes(b"nothing that SQLite wrote" * 100)
+
+    found = findings()
+
+    assert str(path) in found["database"][0]["told"]
+    assert found["database"][0]["state"] == "broken"
+    assert found["inject"][0]["state"] == "ok"
+
+
+@pytest.mark.usefixtures("well")
+def test_a_locked_database_is_broken(findings: Findings, home: Path) -> None:
+    """Another program that holds the write lock for long keeps everything from being learnt."""
+    with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        found = findings()
+
+    assert [finding["state"] for finding in found["database"]] == ["ok", "broken"]
+    assert "locked" in found["database"][1]["told"]
+
+
+@pytest.mark.usefixtures("well")
+def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Path) -> None:
+    """Integrity is more than SQLite's own: what stands beside the points must be true of them."""
+    with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
+        connection.execute("UPDATE playbooks SET live_points = 7")
+        connection.commit()
+
+    (finding,) = findings()["database"]
+
+    assert (finding["state"], "count of live points" in finding["told"]) == ("broken", True)
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (lambda text: text.replace("PreCompact", "PreCompaction"), "lacks PreCompact"),
+        (lambda text: text.replace("/inject.py", "/gone.py"), "gone.py, which isn't there"),
+        (lambda text: text[:-5], "can't be read"),
+        (lambda text: text.replace("{", '{"disableAllHooks": true,', 1), "turns all hooks off"),
+    ],
+)
+@pytest.mark.usefixtures("well")
+def test_settings_that_keep_the_hooks_from_running_are_broken(
+    findings: Findings, home: Path, edit: Callable[[str], str], told: str
+) -> None:
+    """Half a registration, a moved installation, a syntax error, hooks turned off: each is named with its file."""
+    path = home / ".claude" / "settings.json"
+    path.write_text(edit(path.read_text()))
+
+    found = findings()
+
+    broken = [
+        finding["told"] for about in ("hooks", "settings") for finding in found.get(about, [])
+        if finding["state"] == "broken"
+    ]  # fmt: skip
+    assert any(told in each and str(path.parent.parent) in each for each in broken), broken
+
+
+@pytest.mark.usefixtures("well")
+def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(findings: Findings, home: Path) -> None:
+    """What happens out of sight can be seen here."""
+    data = home / ".claude" / "playbook"
+    (data / "spool").mkdir()
+    (data / "spool" / "1.json").write_text("{}")
+    (data / "logs").mkdir(exist_ok=True)
+    (data / "logs" / "hooks.log").write_text("an old line\n" * 5 + "the last line\n")
+    with open(data / "worker.lock", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        found = findings()
+
+    assert found["spool"][0]["told"].startswith("1 jobs wait")
+    assert found["worker"][0]["told"] == "at work just now"
+    assert [finding["told"] for finding in found["hooks.log"]] == ["an old line", "an old line", "the last line"]
+
+
+@pytest.mark.usefixtures("well")
+def test_a_folder_that_others_can_read_and_a_disabled_playbook_are_told(
+    findings: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither is broken; both are worth knowing, with the way out."""
+    Path(settings.data_dir()).chmod(0o755)
+    monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
+
+    found = findings()
+
+    assert found["data folder"][0]["remedy"].startswith("chmod 700")
+    assert "PLAYBOOK_DISABLE" in found["hooks"][-1]["told"]
+
+
+@pytest.mark.usefixtures("well")
+def test_for_people_each_finding_is_a_line_with_its_remedy_below(playbook: Playbook, home: Path) -> None:
+    """Without --json; the exit code tells scripts the same."""
+    (home / ".claude" / "settings.json").unlink()
+
+    done = playbook("doctor")
+
+    assert done.code == 1
+    assert "BROKEN  hooks: registered nowhere" in done.out
+    assert "        -> playbook install" in done.out

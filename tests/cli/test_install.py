@@ -1,0 +1,125 @@
+"""install and uninstall, as a person sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code import install
+from tests.cli.conftest import Playbook
+
+
+@pytest.fixture(autouse=True)
+def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks that are there to be registered."""
+    made = tmp_path / "hooks"
+    made.mkdir()
+    for name in ("inject.py", "enqueue.py"):
+        (made / name).write_text("")
+    monkeypatch.setattr(install, "hooks_folder", lambda: str(made))
+
+
+def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path) -> None:
+    """The file, the interpreter and the backup; the second time, that there was nothing to do."""
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+
+    first, second = playbook("install"), playbook("install")
+
+    (backup,) = path.parent.glob("settings.json.before-playbook-*")
+    assert (first.code, second.code, first.err) == (0, 0, "")
+    for told in (str(path), install.interpreter(), str(backup), "SessionStart (inject)"):
+        assert told in first.out
+    assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
+
+
+def test_an_install_tells_what_keeps_it_from_answering(playbook: Playbook, home: Path) -> None:
+    """On stderr: another scope that answers, and hooks that are switched off."""
+    playbook("install")
+    path = home / ".claude" / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
+
+    assert '"disableAllHooks": true' in playbook("install").err
+    assert "user scope too" in playbook("install", "--scope", "local").err
+
+
+def test_an_uninstall_finds_every_scope(playbook: Playbook, home: Path, folder: Path) -> None:
+    """Without options, the user's settings and both of the project; the data stays and is named."""
+    for scope in ("user", "project", "local"):
+        assert playbook("install", "--scope", scope).code == 0
+
+    result = playbook("uninstall")
+
+    assert result.code == 0
+    assert result.out.count("removed; nothing else was in it") == 3
+    assert f"what was learnt stays in {home / '.claude' / 'playbook'}" in result.out
+    assert not [*home.rglob("settings*"), *folder.rglob("settings*")]
+
+
+def test_an_uninstall_of_one_scope_leaves_the_others(playbook: Playbook, home: Path, folder: Path) -> None:
+    """Only the settings named are changed."""
+    playbook("install")
+    playbook("install", "--scope", "project")
+
+    playbook("uninstall", "--scope", "user")
+
+    assert not (home / ".claude" / "settings.json").exists()
+    assert (folder / ".claude" / "settings.json").exists()
+
+
+def test_an_uninstall_with_nothing_to_do_says_so(playbook: Playbook) -> None:
+    """It is no error."""
+    result = playbook("uninstall")
+
+    assert result.code == 0
+    assert "no settings file has hooks of ours" in result.out
+
+
+def test_a_backup_that_is_kept_is_named(playbook: Playbook, home: Path) -> None:
+    """On stderr: it is for the person to decide."""
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"a": 1}')
+    playbook("install")
+    path.write_text(path.read_text().replace('"a": 1', '"a": 2'))
+
+    assert "before-playbook-" in playbook("uninstall").err
+
+
+def test_one_broken_file_keeps_the_hooks_in_no_other(playbook: Playbook, home: Path, folder: Path) -> None:
+    """The others are cleaned, the broken one is left alone and named, and the exit code says so."""
+    playbook("install")
+    playbook("install", "--scope", "local")
+    path = home / ".claude" / "settings.json"
+    broken = path.read_text() + "}"
+    path.write_text(broken)
+
+    result = playbook("uninstall")
+
+    assert result.code == 1
+    assert f"{path}, line " in result.err
+    assert path.read_text() == broken
+    assert not (folder / ".claude" / "settings.local.json").exists()
+
+
+def test_a_refused_install_exits_with_one(playbook: Playbook, home: Path) -> None:
+    """With the file, the line and the column."""
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"a": 1,\n// no\n}')
+
+    result = playbook("install")
+
+    assert (result.code, result.out) == (1, "")
+    assert f"{path}, line 2, column 1" in result.err
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_project_that_isnt_there_is_an_error(command: str, playbook: Playbook, tmp_path: Path) -> None:
+    """A folder mistyped is not made."""
+    result = playbook(command, "--scope", "project", "--project", str(tmp_path / "typo"))
+
+    assert result.code == 1
+    assert "There is no folder" in result.err
+    assert not (tmp_path / "typo").exists()
