@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import batch, concurrency, history, interchange
+from benchmarks import batch, concurrency, history, hooks, interchange
 from benchmarks.figures import show
 
 BENCHMARKS = {
@@ -15,6 +15,7 @@ BENCHMARKS = {
     "interchange": interchange.run,
     "batch": batch.run,
     "history": history.run,
+    "hooks": hooks.run,
 }
 
 

@@ -58,19 +58,19 @@ def upgrade() -> None:
     op.create_table(
         "injections",
         sa.Column("playbook_id", sa.Integer, nullable=False),
-        sa.Column("id", COUNT, nullable=False),
         sa.Column("session_id", sa.Text, nullable=False),
+        sa.Column("seq", sa.Integer, nullable=False),
         sa.Column("source", sa.Text, nullable=False),
         sa.Column("revision", COUNT, nullable=False),
         sa.Column("points", sa.Text, nullable=False),
         sa.Column("left_out", COUNT, nullable=False),
         sa.Column("time", sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint("playbook_id", "id", name="pk_injections"),
+        sa.PrimaryKeyConstraint("playbook_id", "session_id", "seq", name="pk_injections"),
         sa.ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name="fk_injections_playbook"),
         sa.CheckConstraint("left_out >= 0", name="ck_injections_left_out"),
         sqlite_strict=True,
+        sqlite_with_rowid=False,
     )
-    op.create_index("ix_injections_session", "injections", ["playbook_id", "session_id"])
 
 
 def downgrade() -> None:

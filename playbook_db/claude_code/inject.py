@@ -5,9 +5,10 @@ at once.
 """
 
 import os
+import sys
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import events, frame, registration
+from playbook_db.claude_code import events, frame
 from playbook_db.rules import selection
 from playbook_db.services import templates
 from playbook_db.store import direct
@@ -37,7 +38,7 @@ def _work(hook: frame.Frame) -> None:
     folder = event.project_folder()
     if folder is None:
         return hook.note("neither CLAUDE_PROJECT_DIR nor cwd tells which project this is; no playbook was shown")
-    if registration.answers_elsewhere(EVENT, registration.own_scope(), folder):
+    if sys.argv[1:2] != ["user"] and _answers_elsewhere(folder):  # the user's own settings always answer
         return None
     _answer(hook, event, folder)
     return None
@@ -105,9 +106,16 @@ def _is_spool_filled() -> bool:
         return False
 
 
+def _answers_elsewhere(folder: str) -> bool:
+    """Whether another registration of ours answers."""
+    from playbook_db.claude_code import registration
+
+    return registration.answers_elsewhere(EVENT, registration.own_scope(), folder)
+
+
 def _is_set_up_missing() -> bool:
     """Whether this is the plugin, and what its worker needs isn't there yet."""
-    return registration.own_scope() == registration.PLUGIN and not os.path.exists(settings.runtime_dir())
+    return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 
 def _has_mirror_changed(connection: "direct.Connection", project: direct.StoredProject, folder: str) -> bool:

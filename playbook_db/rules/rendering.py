@@ -21,7 +21,8 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
 
     Source: scoring contract, Formatted Output Contract.
     """
-    return f"[{name}] helpful={helpful} harmful={harmful} :: {text.translate(_LINE_BREAKS)}"
+    told = text if text.isprintable() else text.translate(_LINE_BREAKS)
+    return f"[{name}] helpful={helpful} harmful={harmful} :: {told}"
 
 
 def render_header(section: str) -> str:

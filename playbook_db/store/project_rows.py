@@ -66,11 +66,11 @@ def rename(connection: Connection, playbook_id: int, key: str, *, moved: tuple[s
 def join(connection: Connection, kept_id: int, empty_id: int) -> None:
     """Give what hangs on a playbook without revisions to another one, and remove it."""
     _drop_twins(connection, kept_id, empty_id)
-    for table in (jobs, injections):
-        highest = connection.scalar(select(func.max(table.c.id)).where(table.c.playbook_id == kept_id)) or 0
-        connection.execute(
-            update(table).where(table.c.playbook_id == empty_id).values(playbook_id=kept_id, id=table.c.id + highest)
-        )
+    highest = connection.scalar(select(func.max(jobs.c.id)).where(jobs.c.playbook_id == kept_id)) or 0
+    connection.execute(
+        update(jobs).where(jobs.c.playbook_id == empty_id).values(playbook_id=kept_id, id=jobs.c.id + highest)
+    )
+    connection.execute(delete(injections).where(injections.c.playbook_id == empty_id))  # nothing to show was there
     for table in (transcripts, mirrors):
         known = select(table.c.path).where(table.c.playbook_id == kept_id)
         connection.execute(delete(table).where(table.c.playbook_id == empty_id, table.c.path.in_(known)))

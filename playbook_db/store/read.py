@@ -39,9 +39,9 @@ MIRROR_FILE = "SELECT m.size_bytes, m.mtime_ns FROM mirrors AS m WHERE m.playboo
 ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
 
 ADD_INJECTION = """
-INSERT INTO injections (playbook_id, id, session_id, source, revision, points, left_out, time)
-SELECT :playbook_id, coalesce(max(i.id), 0) + 1, :session_id, :source, :revision, :points, :left_out, :now
-FROM injections AS i WHERE i.playbook_id = :playbook_id
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now
+FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 
 # A transcript that waits already is not queued twice.

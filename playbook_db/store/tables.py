@@ -355,15 +355,15 @@ Index(
 injections = _table(
     "injections",
     Column("playbook_id", Integer, nullable=False),
-    Column("id", COUNT, nullable=False),
     Column("session_id", Text, nullable=False),
+    Column("seq", Integer, nullable=False),
     Column("source", Text, nullable=False),
     Column("revision", COUNT, nullable=False),
     Column("points", Text, nullable=False),
     Column("left_out", COUNT, nullable=False),
     Column("time", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_injections"),
+    PrimaryKeyConstraint("playbook_id", "session_id", "seq", name="pk_injections"),
     _of_playbook("injections"),
     _at_least("injections", "left_out", 0),
+    with_rowid=False,  # one page to write at a session's start, not three
 )
-Index("ix_injections_session", injections.c.playbook_id, injections.c.session_id)

@@ -1,0 +1,59 @@
+"""What every test with the real client gets: the client, a home, a project, the API; loopback alone."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.client.harness import World, fresh_home, is_compaction
+from tests.client.install import Client, ClientMissingError, ensure_client
+from tests.messages_api import MessagesApi, Rule
+
+SUMMARY = Rule("<summary>\nThey greeted each other.\n</summary>", when=is_compaction)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder: `client`, and no socket connects anywhere but here."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.client)
+            item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+
+
+@pytest.fixture(scope="session")
+def client() -> Client:
+    """The real client, installed once."""
+    try:
+        return ensure_client()
+    except ClientMissingError as missing:
+        pytest.skip(f"no Claude Code client: {missing}")
+
+
+@pytest.fixture
+def tmux() -> None:
+    """For tests that need a terminal."""
+    if shutil.which("tmux") is None:
+        pytest.skip(
+            "tmux is missing, which gives the client a terminal; install it (apt install tmux, brew install tmux)"
+        )
+
+
+@pytest.fixture
+def api() -> Iterator[MessagesApi]:
+    """An API that says "Done." to everything and sums up when a conversation is compacted."""
+    with MessagesApi(SUMMARY) as made:
+        yield made
+
+
+@pytest.fixture
+def world(client: Client, home: Path, folder: Path, api: MessagesApi) -> World:
+    """A home without hooks, a trusted project, an API; nothing is running yet."""
+    fresh_home(home, folder)
+    return World(client, home, folder, api)

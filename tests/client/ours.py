@@ -1,0 +1,118 @@
+"""Our side, as the tests see it: hooks in a settings file, points in a playbook, jobs in the queue."""
+
+import json
+import re
+import shutil
+import sqlite3
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playbook_db.claude_code import registration
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.playbook import KeyPoint
+from playbook_db.rules.sections import OTHERS
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal, revise
+from playbook_db.store.engine import open_store
+from playbook_db.store.past import Past
+from tests.client.harness import World
+from tests.messages_api import Request
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PYTHON = str(Path(sys.executable).resolve())  # an interpreter itself, no environment's link to it
+NO_WORKER = shutil.which("true") or "true"  # as the worker's Python: it ends at once, and jobs stay in the queue
+TITLE = "# Playbook"  # begins what a session is told
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A row of the queue."""
+
+    session_id: str
+    transcript_path: str
+    parent_path: str | None
+    agent_id: str | None
+    reason: str
+    state: str
+
+
+def data_folder(world: World) -> Path:
+    """Where our files stand in that home."""
+    return world.home / ".claude" / "playbook"
+
+
+def our_hooks(worker_python: str = NO_WORKER, *, python: str = PYTHON) -> dict[str, list[dict[str, Any]]]:
+    """The `hooks` of a settings file in which `playbook install` has registered ours, to run under *python*."""
+    made = {}
+    for event, (hook, timeout_s) in registration.EVENTS.items():
+        command = registration.command(
+            hook,
+            scope="user",
+            python=python,
+            hooks_folder=str(REPOSITORY / "hooks"),
+            worker_python=worker_python,
+        )
+        made[event] = [{"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
+    return made
+
+
+def foreign_hook(command: str, timeout_s: int = 20) -> list[dict[str, Any]]:
+    """Somebody else's hook, as an entry of an event."""
+    return [{"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
+
+
+def register(world: World, hooks: Mapping[str, Any] | None = None) -> None:
+    """Put *hooks*, else ours, into the user's settings of the client."""
+    chosen = json.loads(world.settings_file.read_text())
+    world.settings_file.write_text(json.dumps({**chosen, "hooks": our_hooks() if hooks is None else hooks}))
+
+
+def fill(world: World, *texts: str) -> None:
+    """Add a point for each of *texts* to the playbook of the world's project."""
+
+    def plan(draft: Draft, _: Past) -> Proposal:
+        for text in texts:
+            draft.add(KeyPoint(draft.new_name(OTHERS), text, OTHERS))
+        return Proposal("edit", "filled for a test")
+
+    data_folder(world).mkdir(parents=True, exist_ok=True)
+    with open_store(f"sqlite:///{data_folder(world) / 'playbook.db'}") as store:
+        revise(Project(store, str(world.project)), plan)
+
+
+def jobs(world: World) -> list[Job]:
+    """Every job in the queue, oldest first."""
+    columns = "session_id, transcript_path, parent_path, agent_id, reason, state"
+    return [Job(*row) for row in _rows(world, f"SELECT {columns} FROM jobs ORDER BY created_at, id")]
+
+
+def injected_sources(world: World) -> list[str]:
+    """How each session that was told something had begun, oldest first."""
+    return [row[0] for row in _rows(world, "SELECT source FROM injections ORDER BY time")]
+
+
+def spooled(world: World) -> list[dict[str, Any]]:
+    """The jobs in the spool folder, oldest first."""
+    return [json.loads(path.read_text()) for path in sorted((data_folder(world) / "spool").glob("*.json"))]
+
+
+def log(world: World) -> str:
+    """What the hooks noted."""
+    path = data_folder(world) / "logs" / "hooks.log"
+    return path.read_text() if path.exists() else ""
+
+
+def times_told(request: Request, text: str) -> int:
+    """How many entries of a playbook in *request* say *text*."""
+    return len(
+        re.findall(rf"^\[[a-z]+-\d+\] helpful=\d+ harmful=\d+ :: {re.escape(text)}$", request.said, re.MULTILINE)
+    )
+
+
+def _rows(world: World, query: str) -> list[Any]:
+    with closing(sqlite3.connect(data_folder(world) / "playbook.db", timeout=10)) as connection:
+        return connection.execute(query).fetchall()

@@ -1,0 +1,54 @@
+"""The plugin, as the client takes it: valid, installed through a marketplace, at work, and gone again."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.client.harness import World, run_command, run_print
+from tests.client.ours import REPOSITORY, data_folder, fill, jobs, log, times_told
+
+POINT = "say why before how"
+NOT_OF_A_CLONE = (".git", ".venv", "dist", "__pycache__", ".*_cache", ".hypothesis")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """The repository as somebody gets it who clones it: nothing that was made in it, no environment."""
+    made = tmp_path / "clone"
+    shutil.copytree(REPOSITORY, made, ignore=shutil.ignore_patterns(*NOT_OF_A_CLONE))
+    return made
+
+
+def test_the_client_finds_the_plugin_and_the_marketplace_valid(world: World) -> None:
+    """`claude plugin validate` has nothing to say against either; it would say so if it passed with warnings."""
+    run = run_command(world, "plugin", "validate", str(REPOSITORY))
+
+    assert (run.code, run.err) == (0, "")
+    assert run.out.splitlines()[-1].endswith("Validation passed"), run.out
+
+
+def test_installed_from_the_marketplace_it_works_and_leaves_the_data_behind(world: World, clone: Path) -> None:
+    """Told at the start, one job at the end; uninstalling ends that, and the data folder is as it was."""
+    fill(world, POINT)
+    added = run_command(world, "plugin", "marketplace", "add", str(clone))
+    installed = run_command(world, "plugin", "install", "playbook@playbook-db")
+    run = run_print(world, "--output-format", "stream-json", "--verbose", "hello")
+    [begun] = [event for event in map(json.loads, run.out.splitlines()) if event.get("subtype") == "init"]
+    told = [times_told(request, POINT) for request in world.api.messages()]
+    queued = jobs(world)
+    before = (data_folder(world) / "playbook.db").read_bytes()
+    gone = run_command(world, "plugin", "uninstall", "playbook@playbook-db")
+    after = run_print(world, "hello again")
+
+    assert (added.code, installed.code, gone.code) == (0, 0, 0), (added, installed, gone)
+    assert (run.code, run.err) == (0, "")
+    assert "playbook" in [plugin["name"] for plugin in begun["plugins"]]
+    assert told == [1]
+    assert [job.reason for job in queued] == ["SessionEnd:other"]
+    assert log(world) == ""
+    assert (after.code, after.err) == (0, "")
+    assert times_told(world.api.messages()[-1], POINT) == 0
+    assert jobs(world) == queued
+    assert (data_folder(world) / "playbook.db").read_bytes() == before

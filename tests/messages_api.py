@@ -1,0 +1,113 @@
+"""A Messages API on loopback, whose answers are scripted and which remembers everything it was asked.
+
+    with MessagesApi(Rule("at once", said="hurry"), Answer(status=429, headers={"retry-after": "1"})) as api:
+        ...  # a client with ANTHROPIC_BASE_URL=api.url
+        assert api.messages()[0].last_said == "hello"
+
+It answers /v1/messages (one JSON value or a stream), /v1/messages/count_tokens and /v1/models, and refuses
+to be a proxy: whoever is told to use it as one can't get out, and is found out by `outward()`.
+"""
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from types import TracebackType
+from typing import Any, Self
+
+from tests.messages_server import Server
+from tests.messages_wire import Answer, Request, ToolCall, Usage
+
+__all__ = ["Answer", "MessagesApi", "Request", "Rule", "ToolCall", "Usage"]
+
+Scripted = Answer | str | Callable[[Request], Answer | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An answer, and to what it is given. Without a condition it is given to everything.
+
+    `said` and `system` are regular expressions searched in the user's last message and in the system prompt;
+    `when` is a claim about the request; after `times` answers the rule is used up.
+    """
+
+    answer: Scripted
+    said: str = ""
+    system: str = ""
+    when: Callable[[Request], bool] | None = None
+    times: int | None = None
+
+    def fits(self, request: Request) -> bool:
+        """Whether the rule speaks of *request*."""
+        if self.when and not self.when(request):
+            return False
+        return bool(re.search(self.said, request.last_said) and re.search(self.system, request.system))
+
+
+class MessagesApi:
+    """The server; it listens from `with` on. The first rule that fits gives the answer, else "Done."."""
+
+    def __init__(self, *rules: Rule | Scripted) -> None:
+        made = [rule if isinstance(rule, Rule) else Rule(rule) for rule in rules]
+        self._rules = [*made, Rule("Done.")]
+        self._used = [0] * len(self._rules)
+        self._requests: list[Request] = []
+        self._news = threading.Condition()
+        self._numbers = count(1)
+        self._server = Server(self._take, self._answer_to)
+
+    @property
+    def url(self) -> str:
+        """What a client takes for ANTHROPIC_BASE_URL."""
+        return self._server.url
+
+    @property
+    def requests(self) -> list[Request]:
+        """Everything asked so far, oldest first."""
+        with self._news:
+            return list(self._requests)
+
+    def messages(self) -> list[Request]:
+        """The requests for a message, oldest first."""
+        return [request for request in self.requests if request.is_message]
+
+    def outward(self) -> list[str]:
+        """Where a client wanted to go through us as a proxy."""
+        return [request.path for request in self.requests if request.method == "CONNECT" or "://" in request.path]
+
+    def wait_for(self, wanted: Callable[[list[Request]], Any], timeout_s: float = 30.0) -> bool:
+        """Wait until *wanted* is true of the requests for a message; whether it came true in time."""
+        with self._news:
+            return self._news.wait_for(lambda: bool(wanted([r for r in self._requests if r.is_message])), timeout_s)
+
+    def _take(self, request: Request) -> int:
+        """Remember *request*; its number, from 1."""
+        with self._news:
+            self._requests.append(request)
+            self._news.notify_all()
+            return next(self._numbers)
+
+    def _answer_to(self, request: Request) -> Answer:
+        """What is answered to *request*; its rule is used once."""
+        with self._news:
+            places = [place for place, rule in enumerate(self._rules) if self._is_usable(place, rule, request)]
+            self._used[places[0]] += 1
+        scripted = self._rules[places[0]].answer
+        said = scripted(request) if callable(scripted) else scripted
+        return Answer(said) if isinstance(said, str) else said
+
+    def _is_usable(self, place: int, rule: Rule, request: Request) -> bool:
+        return (rule.times is None or self._used[place] < rule.times) and rule.fits(request)
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
