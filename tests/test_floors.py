@@ -16,7 +16,19 @@ def _modules_after(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["settings", "projects", "errors", "rules.sections", "rules.rendering", "store.read"],
+    [
+        "settings",
+        "projects",
+        "errors",
+        "rules.sections",
+        "rules.rendering",
+        "rules.selection",
+        "services.templates",
+        "store.read",
+        "store.direct",
+        "claude_code.inject",
+        "claude_code.enqueue",
+    ],
 )
 def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
     """These rooms are for the hooks too, where an import costs the user milliseconds at every prompt."""

@@ -15,8 +15,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from playbook_db.claude_code import json_text, registration, settings_file, settings_text
-from playbook_db.claude_code.settings_file import ChangedMeanwhileError
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.settings_editing import json_text, settings_file, settings_text
+from playbook_db.claude_code.settings_editing.settings_file import ChangedMeanwhileError
 from playbook_db.errors import InstallError
 
 _ATTEMPTS = 3  # to replace a file that other programs are writing

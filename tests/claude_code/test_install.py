@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code import install, registration, settings_file
+from playbook_db.claude_code import install, registration
+from playbook_db.claude_code.settings_editing import settings_file
 from playbook_db.errors import InstallError
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)

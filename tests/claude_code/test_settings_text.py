@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code import json_text, settings_text
-from playbook_db.claude_code.json_text import JsonTextError
-from playbook_db.claude_code.settings_text import with_hooks, without_hooks
+from playbook_db.claude_code.settings_editing import json_text, settings_text
+from playbook_db.claude_code.settings_editing.json_text import JsonTextError
+from playbook_db.claude_code.settings_editing.settings_text import with_hooks, without_hooks
 
 STARTED = {"type": "command", "command": "exec inject # playbook-db", "timeout": 5}
 ENDED = {"type": "command", "command": "exec 'é' # playbook-db", "timeout": 10}

@@ -7,7 +7,8 @@ them, and are never changed in place.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from playbook_db.claude_code import json_text, registration
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.settings_editing import json_text
 
 
 def is_ours(entry: object) -> bool:

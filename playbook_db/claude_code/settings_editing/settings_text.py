@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from playbook_db.claude_code import json_text, settings_check
-from playbook_db.claude_code.json_text import Container, Element, JsonTextError
+from playbook_db.claude_code.settings_editing import json_text, settings_check
+from playbook_db.claude_code.settings_editing.json_text import Container, Element, JsonTextError
 
 Entry = dict[str, str | int]  # a hook as a settings file has it: type, command, timeout
 
