@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.torture import kills, mutations, processes
+from benchmarks.torture import hooks, kills, mutations, processes
 
-KINDS = ("kills", "processes", "mutations")
+KINDS = ("kills", "processes", "mutations", "hooks")
 
 
 def main() -> int:
@@ -23,6 +23,8 @@ def main() -> int:
     parser.add_argument("--crowds", type=int, nargs="+", default=[8, 16, 32], metavar="N", help="processes at once")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of each process (default: 10)")
     parser.add_argument("--mutations", type=int, default=4000, metavar="N", help="files to try (default: 4000)")
+    parser.add_argument("--payloads", type=int, default=1000, metavar="N", help="for the hooks (default: 1000)")
+    parser.add_argument("--databases", type=int, default=200, metavar="N", help="for the hooks (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="what the dice start from (default: 1)")
     given = parser.parse_args()
     if set(given.kinds) - set(KINDS):
@@ -31,6 +33,7 @@ def main() -> int:
         ("kills", "", lambda folder: kills.run(folder, count=given.kills, seed=given.seed)),
         *(("processes", f" {size}", _crowd(size, given.rounds, given.seed)) for size in given.crowds),
         ("mutations", "", lambda folder: mutations.run(folder, count=given.mutations, seed=given.seed)),
+        ("hooks", "", _hooks(given.payloads, given.databases, given.seed)),
     ]
     broken = [
         kind + which
@@ -43,6 +46,10 @@ def main() -> int:
 
 def _crowd(size: int, rounds: int, seed: int) -> Callable[[Path], Any]:
     return lambda folder: processes.run(folder, processes=size, rounds=rounds, seed=seed)
+
+
+def _hooks(payloads: int, databases: int, seed: int) -> Callable[[Path], Any]:
+    return lambda folder: hooks.run(folder, payloads=payloads, databases=databases, seed=seed)
 
 
 def _carry_out(title: str, work: Callable[[Path], Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What the hooks need: points ranked and counted, what a session was shown, whose a job is, what is ignored.
+"""What hooks and learning need: points ranked and counted, what sessions were shown, whose jobs are, model calls.
 
 The points that are there get the rank that their votes and their last change give them, and are counted; no project
 is ignored, and mirrors are looked at once more, since nothing is known yet of their files' size and time.
@@ -37,6 +37,8 @@ def upgrade() -> None:
     op.add_column("mirrors", sa.Column("mtime_ns", COUNT))
     op.add_column("jobs", sa.Column("parent_path", sa.Text))
     op.add_column("jobs", sa.Column("agent_id", sa.Text))
+    op.add_column("reflections", sa.Column("bullet_tags", sa.Text))
+    op.add_column("reflections", sa.Column("finished_at", sa.Text))
     _rank_points()
     live = sa.text("retired_in IS NULL")
     op.create_index(
@@ -55,6 +57,36 @@ def upgrade() -> None:
         sqlite_where=waiting,
         postgresql_where=waiting,
     )
+    unfinished = sa.text("finished_at IS NULL")
+    op.create_index(
+        "ix_reflections_unfinished",
+        "reflections",
+        ["playbook_id", "transcript_path"],
+        sqlite_where=unfinished,
+        postgresql_where=unfinished,
+    )
+    op.create_table(
+        "model_calls",
+        sa.Column("playbook_id", sa.Integer, nullable=False),
+        sa.Column("id", COUNT, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("session_id", sa.Text),
+        sa.Column("model", sa.Text),
+        sa.Column("input_tokens", COUNT, nullable=False),
+        sa.Column("output_tokens", COUNT, nullable=False),
+        sa.Column("cached_tokens", COUNT, nullable=False),
+        sa.Column("cost_usd", REAL_NUMBER),
+        sa.Column("duration_ms", COUNT, nullable=False),
+        sa.Column("time", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("playbook_id", "id", name="pk_model_calls"),
+        sa.ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name="fk_model_calls_playbook"),
+        sa.CheckConstraint("kind IN ('reflect', 'curate')", name="ck_model_calls_kind"),
+        sa.CheckConstraint("input_tokens >= 0", name="ck_model_calls_input_tokens"),
+        sa.CheckConstraint("output_tokens >= 0", name="ck_model_calls_output_tokens"),
+        sa.CheckConstraint("cached_tokens >= 0", name="ck_model_calls_cached_tokens"),
+        sqlite_strict=True,
+    )
+    op.create_index("ix_model_calls_time", "model_calls", ["playbook_id", "time"])
     op.create_table(
         "injections",
         sa.Column("playbook_id", sa.Integer, nullable=False),

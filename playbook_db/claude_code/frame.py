@@ -39,18 +39,24 @@ class Frame:
             pass
         return b"".join(chunks)
 
-    def say(self, output: bytes) -> bool:
-        """Write *output* to standard output, unless something was said already; whether it was this."""
-        with self._saying:
+    def say(self, output: bytes, *, wait: bool = True) -> bool:
+        """Write *output* to standard output, unless something was said already; whether it was this.
+
+        Without *wait*, what is just being said counts as said: its reader may be stuck.
+        """
+        if not self._saying.acquire(wait):
+            return False
+        try:
             if self._has_said:
                 return False
             self._has_said = True
-            try:
-                while output:
-                    output = output[os.write(1, output) :]
-            except OSError:
-                pass  # nobody listens any more
-            return True
+            while output:
+                output = output[os.write(1, output) :]
+        except OSError:
+            pass  # nobody listens any more
+        finally:
+            self._saying.release()
+        return True
 
     def note(self, problem: str) -> None:
         """Keep one line about what went wrong in the log, where that can be written."""
@@ -112,7 +118,7 @@ def _end_in_time(
     """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
     time.sleep(deadline_s)
     try:
-        if frame.say(silence):
+        if frame.say(silence, wait=False):
             if at_deadline is not None:
                 at_deadline(frame)
             frame.note(f"it took longer than {deadline_s:g} s; the session went on without it")

@@ -101,7 +101,7 @@ def _quoted(text: str) -> str:
 
 def _is_spool_filled() -> bool:
     try:
-        return bool(os.listdir(settings.spool_dir()))
+        return any(name.endswith(".json") for name in os.listdir(settings.spool_dir()))
     except OSError:
         return False
 

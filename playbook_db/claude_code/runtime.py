@@ -127,6 +127,8 @@ def _make() -> None:
 def _put_in_place(target: str) -> None:
     """Let `runtime` be *target* from one moment to the next; what it was before is removed."""
     link = settings.runtime_dir()
+    if os.path.isdir(link) and not os.path.islink(link):
+        raise SetupError(f"{link} is a folder that playbook didn't make. Move it away.")
     before = os.path.realpath(link) if os.path.islink(link) else None
     temporary = target + ".link"
     os.symlink(target, temporary)

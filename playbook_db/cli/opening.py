@@ -12,6 +12,7 @@ from playbook_db.errors import SettingError
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
+    from playbook_db.store.engine import Store
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,6 +40,15 @@ def chosen_project() -> str | None:
     """The folder that `--project` names, None where it isn't given."""
     chosen: str | None = _options().get("project")
     return chosen
+
+
+@contextmanager
+def opened_store() -> "Iterator[Store]":
+    """The database that the options and the environment name, whether or not there is a project here."""
+    from playbook_db.store.engine import open_store
+
+    with open_store(database_url()) as store:
+        yield store
 
 
 @contextmanager

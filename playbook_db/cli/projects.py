@@ -5,7 +5,7 @@ import os
 import click
 
 from playbook_db import projects
-from playbook_db.cli.opening import opened, project_options
+from playbook_db.cli.opening import chosen_project, opened, opened_store, project_options
 from playbook_db.cli.output import print_json
 from playbook_db.cli.points import as_json
 from playbook_db.services import project_list
@@ -21,8 +21,8 @@ def project() -> None:
 @project_options
 def list_projects(as_json: bool) -> None:
     """List the projects that have a playbook, a line each; a folder that is gone is marked."""
-    with opened(sync=False) as here:
-        found = project_list.list_projects(here.store)
+    with opened_store() as store:
+        found = project_list.list_projects(store)
     if as_json:
         print_json(
             [
@@ -64,9 +64,9 @@ def ignore(off: bool) -> None:
 @project_options
 def move(old: str, new: str | None) -> None:
     """Give the playbook of the folder OLD, which has moved, to NEW (default: this project)."""
-    with opened(sync=False) as here:
-        target = os.path.abspath(new) if new else here.folder
-        key = project_list.move(here.store, os.path.abspath(old), target)
+    with opened_store() as store:
+        target = os.path.abspath(new) if new else projects.project_dir(chosen_project())
+        key = project_list.move(store, os.path.abspath(old), target)
         click.echo(f"the playbook of {projects.project_key(os.path.abspath(old))} is now that of {key}")
 
 

@@ -56,11 +56,13 @@ def sync(project: Project) -> Synced:
 
 
 def sync_changed(store: Store) -> Iterator[Synced]:
-    """Sync each mirror that is kept and whose file isn't, at a glance, what it was when last in step."""
+    """Sync each mirror that is kept and that is behind its playbook, or isn't, at a glance, what it was when last in
+    step."""
     with store.snapshot() as connection:
         kept = playbooks.kept_mirrors(connection)
-    for path, known in kept:
-        if mirror_file.status(path) != (known.size_bytes, known.mtime_ns):
+    for path, last, known in kept:
+        is_untouched = mirror_file.status(path) == (known.size_bytes, known.mtime_ns)
+        if not is_untouched or (known.revision or 0) != last:
             folder = os.path.dirname(os.path.dirname(path))
             if os.path.isdir(folder):
                 yield sync(Project(store, folder))

@@ -14,9 +14,10 @@ from playbook_db.store.project_rows import ListedProject
 
 
 def list_projects(store: Store) -> list[ListedProject]:
-    """All projects that have a playbook, by their folders."""
+    """All projects that have a playbook, by their folders; not those that have moved away and left an empty one."""
     with store.snapshot() as connection:
-        return project_rows.read_all(connection)
+        found = project_rows.read_all(connection)
+    return [listed for listed in found if listed.revisions or os.path.isdir(listed.key)]
 
 
 def ignore(project: Project, *, is_ignored: bool) -> None:
@@ -47,6 +48,6 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                 f"To join them: playbook --project {old_key} export | playbook --project {new_key} import -"
             )
         if new.playbook_id is not None:
-            project_rows.join(connection, old.playbook_id, new.playbook_id)
+            project_rows.join(connection, old.playbook_id, new.playbook_id, left_key=old_key)
         project_rows.rename(connection, old.playbook_id, new_key, moved=(old_key, new_key))
     return new_key

@@ -1,13 +1,18 @@
-"""The queue of what there is to learn from: jobs that hooks left in the spool are taken in, and jobs are listed."""
+"""The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from playbook_db.services.revising import timestamp
 from playbook_db.store import jobs, playbooks
 from playbook_db.store.engine import Store
 from playbook_db.store.jobs import Job
 from playbook_db.store.past import Past
+
+LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
+MOST_ATTEMPTS = 6
+_FIRST_WAIT_S = 60.0  # before the second try; four times as long before each further one
+_LONGEST_WAIT_S = 6 * 3600.0
 
 
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
@@ -25,3 +30,58 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
     """The jobs of the project *key*, or of all; the oldest first."""
     with store.snapshot() as connection:
         return jobs.read_all(connection, key)
+
+
+def claim(store: Store) -> Job | None:
+    """The oldest job that is due, now ours; None where none is. What another worker left is due again first."""
+    now = datetime.now(UTC)
+    with store.transaction() as connection:
+        jobs.bring_back(connection, now=timestamp(now))
+        return jobs.claim(connection, now=timestamp(now), lease_until=timestamp(now + timedelta(seconds=LEASE_S)))
+
+
+def release_all(store: Store) -> int:
+    """Queue again whatever is running: for the one worker there can be, at its start. How many jobs."""
+    with store.transaction() as connection:
+        return jobs.bring_back(connection, now="9999")
+
+
+def finish_in(past: Past, job: Job) -> None:
+    """Keep that *job* is done, inside a transaction under way."""
+    jobs.finish(past.connection, job, now=timestamp(datetime.now(UTC)))
+
+
+def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
+    """Queue *job* again through no fault of its own, not before *until*."""
+    with store.transaction() as connection:
+        jobs.put_off(connection, job, not_before=until, error=why, counts=False)
+
+
+def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> None:
+    """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already."""
+    now = datetime.now(UTC)
+    attempts = job.attempts + 1
+    with store.transaction() as connection:
+        if for_good or attempts >= MOST_ATTEMPTS:
+            jobs.fail(connection, job, error=why, now=timestamp(now))
+        else:
+            wait_s = min(_FIRST_WAIT_S * 4 ** (attempts - 1), _LONGEST_WAIT_S)
+            again = timestamp(now + timedelta(seconds=wait_s))
+            jobs.put_off(connection, job, not_before=again, error=why, counts=True)
+
+
+def retry(store: Store, key: str, number: int) -> bool:
+    """Queue the job *number* of the project *key* afresh; False where there is none that failed or waits."""
+    with store.transaction() as connection:
+        return jobs.retry(connection, key, number)
+
+
+def drop(store: Store, key: str, number: int) -> bool:
+    """Remove the job *number* of the project *key*; False where there is none, or it runs."""
+    with store.transaction() as connection:
+        return jobs.drop(connection, key, number)
+
+
+def later(seconds: float) -> str:
+    """The time so many *seconds* from now, as jobs have it."""
+    return timestamp(datetime.now(UTC) + timedelta(seconds=seconds))

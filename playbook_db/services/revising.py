@@ -31,6 +31,7 @@ class Proposal:
     is_dated: bool = False
     is_kept_anyway: bool = False
     session_id: str | None = None
+    then: Callable[[Past, int | None], None] | None = None  # in the same transaction, with the revision's number
 
 
 Plan = Callable[[Draft, Past], Proposal]
@@ -58,7 +59,11 @@ def revise(project: Project, plan: Plan, *, now: datetime | None = None) -> Revi
     with project.store.transaction() as connection:
         past = Past.open_to_write(connection, project.key, now=timestamp(moment))
         draft = Draft(past.playbook())
-        return _keep(past, draft, plan(draft, past), moment)
+        proposal = plan(draft, past)
+        revised = _keep(past, draft, proposal, moment)
+        if proposal.then is not None:
+            proposal.then(past, revised.revision)
+        return revised
 
 
 def rehearse(project: Project, plan: Plan) -> Revised:

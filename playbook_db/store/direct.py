@@ -78,6 +78,8 @@ def connect(path: str, *, wait_s: float) -> "Connection":
     connection: Connection = driver.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
     connection.execute("PRAGMA query_only = ON")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+        raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")
     if version != read.SCHEMA:
         remedy = "pip install --upgrade playbook-db" if version > read.SCHEMA else "playbook db upgrade"
         raise UnusableError(

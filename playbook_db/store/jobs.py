@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select, true, update
 from sqlalchemy import text as sql
 
 from playbook_db.store import read
@@ -30,6 +30,10 @@ class Job:
     error: str | None
     created_at: str
     finished_at: str | None
+    not_before: str | None = None
+
+
+_COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job.__slots__ if name != "key")]
 
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
@@ -40,9 +44,121 @@ def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None],
 
 def read_all(connection: Connection, key: str | None = None) -> list[Job]:
     """The jobs of the project *key*, or of all; the oldest first."""
-    columns = [playbooks.c.key, *(jobs.c[name] for name in Job.__slots__ if name != "key")]
-    statement = select(*columns).join(playbooks, playbooks.c.id == jobs.c.playbook_id)
-    if key is not None:
-        statement = statement.where(playbooks.c.key == key)
-    rows = connection.execute(statement.order_by(jobs.c.created_at, playbooks.c.key, jobs.c.id))
+    return _read(connection, true() if key is None else playbooks.c.key == key)
+
+
+def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
+    """The oldest job that is due, now running until *lease_until*; None where none is.
+
+    A project that is kept out, or whose earlier job runs, is passed over.
+    """
+    busy = jobs.alias("busy")
+    is_due = (
+        (jobs.c.state == "queued")
+        & or_(jobs.c.not_before.is_(None), jobs.c.not_before <= now)
+        & (playbooks.c.ignored == 0)
+        & ~exists(select(busy.c.id).where(busy.c.playbook_id == jobs.c.playbook_id, busy.c.state == "running"))
+    )
+    found = _read(connection, is_due, limit=1)
+    if not found:
+        return None
+    (job,) = found
+    connection.execute(
+        update(jobs)
+        .where(_is(job))
+        .values(state="running", attempts=jobs.c.attempts + 1, lease_until=lease_until, not_before=None, error=None)
+    )
+    return job
+
+
+def finish(connection: Connection, job: Job, *, now: str) -> None:
+    """Keep that *job* is done."""
+    connection.execute(update(jobs).where(_is(job)).values(state="done", finished_at=now, lease_until=None, error=None))
+
+
+def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
+    """Queue *job* again, not before a time; *counts* is whether this try counts against it.
+
+    Where the same transcript has been queued meanwhile, that job takes over and this one goes.
+    """
+    if _is_queued_again(connection, job):
+        connection.execute(delete(jobs).where(_is(job)))
+        return
+    attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
+    connection.execute(
+        update(jobs)
+        .where(_is(job))
+        .values(state="queued", attempts=attempts, not_before=not_before, lease_until=None, error=error)
+    )
+
+
+def fail(connection: Connection, job: Job, *, error: str, now: str) -> None:
+    """Keep that *job* has failed for good."""
+    connection.execute(
+        update(jobs).where(_is(job)).values(state="failed", error=error, finished_at=now, lease_until=None)
+    )
+
+
+def bring_back(connection: Connection, *, now: str) -> int:
+    """Queue again what a worker left running whose lease is over; how many jobs."""
+    left = _read(connection, (jobs.c.state == "running") & (jobs.c.lease_until <= now))
+    for job in left:
+        put_off(connection, job, not_before=None, error="the worker ended in the middle of it", counts=True)
+    return len(left)
+
+
+def retry(connection: Connection, key: str, number: int) -> bool:
+    """Queue the job *number* of the project *key* afresh, whether it failed or waits; False where there is none."""
+    for job in _read(
+        connection, (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
+    ):
+        if job.state == "failed" and _is_queued_again(connection, job):
+            connection.execute(delete(jobs).where(_is(job)))
+        else:
+            afresh = {"state": "queued", "attempts": 0, "not_before": None, "error": None, "finished_at": None}
+            connection.execute(update(jobs).where(_is(job)).values(afresh))
+        return True
+    return False
+
+
+def drop(connection: Connection, key: str, number: int) -> bool:
+    """Remove the job *number* of the project *key*, unless it runs; False where there is none."""
+    for job in _read(connection, (playbooks.c.key == key) & (jobs.c.id == number) & (jobs.c.state != "running")):
+        connection.execute(delete(jobs).where(_is(job)))
+        return True
+    return False
+
+
+def waiting_paths(connection: Connection, key: str) -> frozenset[str]:
+    """The transcripts of the project *key* that wait or are being learnt from."""
+    found = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(("queued", "running")))
+    return frozenset(job.transcript_path for job in found if job.transcript_path)
+
+
+def _read(connection: Connection, condition: ColumnElement[bool], *, limit: int | None = None) -> list[Job]:
+    rows = connection.execute(
+        select(*_COLUMNS)
+        .join(playbooks, playbooks.c.id == jobs.c.playbook_id)
+        .where(condition)
+        .order_by(jobs.c.created_at, playbooks.c.key, jobs.c.id)
+        .limit(limit)
+    )
     return [Job(*row) for row in rows]
+
+
+def _is(job: Job) -> ColumnElement[bool]:
+    of_project = select(playbooks.c.id).where(playbooks.c.key == job.key).scalar_subquery()
+    return (jobs.c.playbook_id == of_project) & (jobs.c.id == job.id)
+
+
+def _is_queued_again(connection: Connection, job: Job) -> bool:
+    twin = exists(
+        select(jobs.c.id).where(
+            jobs.c.playbook_id == select(playbooks.c.id).where(playbooks.c.key == job.key).scalar_subquery(),
+            jobs.c.id != job.id,
+            jobs.c.kind == job.kind,
+            jobs.c.transcript_path == job.transcript_path,
+            jobs.c.state == "queued",
+        )
+    )
+    return bool(connection.scalar(select(twin)))

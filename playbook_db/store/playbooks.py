@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
-from sqlalchemy import BindParameter, Connection, TextClause, bindparam, insert, select, update
+from sqlalchemy import BindParameter, Connection, TextClause, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook
 from playbook_db.rules.sections import SLUG_SECTIONS
 from playbook_db.store import read as statements
-from playbook_db.store.tables import key_points, mirrors, playbooks
+from playbook_db.store.tables import key_points, mirrors, playbooks, revisions
 
 # Statements are made once: putting one together costs more than running it.
 _LIVE_POINTS = sql(statements.LIVE_POINTS)
@@ -166,16 +166,28 @@ def note_mirror(connection: Connection, playbook_id: int, path: str, mirror: Mir
         connection.execute(insert(mirrors).values(playbook_id=playbook_id, path=path, **known))
 
 
-def kept_mirrors(connection: Connection) -> list[tuple[str, Mirror]]:
-    """The path of each mirror that is kept, and what it held when last seen."""
-    columns = (mirrors.c.path, mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns)
+def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
+    """The path of each mirror that is kept, its playbook's last revision, and what it held when last seen."""
+    last = (
+        select(func.coalesce(func.max(revisions.c.number), 0))
+        .where(revisions.c.playbook_id == playbooks.c.id)
+        .scalar_subquery()
+    )
+    columns = (mirrors.c.path, last, mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns)
     kept = (
         select(*columns)
         .join(playbooks, playbooks.c.id == mirrors.c.playbook_id)
         .where(playbooks.c.mirror.in_(("on", "found")), playbooks.c.ignored == 0)
         .order_by(mirrors.c.path)
     )
-    return [(path, Mirror(*rest)) for path, *rest in connection.execute(kept)]
+    return [(path, number, Mirror(*rest)) for path, number, *rest in connection.execute(kept)]
+
+
+def all_learning(connection: Connection) -> list[tuple[int, str, str]]:
+    """The number, key and time of making of each playbook whose project isn't kept out."""
+    columns = (playbooks.c.id, playbooks.c.key, playbooks.c.created_at)
+    rows = connection.execute(select(*columns).where(playbooks.c.ignored == 0).order_by(playbooks.c.key))
+    return [(number, key, created_at) for number, key, created_at in rows]
 
 
 def is_ignored(connection: Connection, playbook_id: int) -> bool:

@@ -63,8 +63,9 @@ def rename(connection: Connection, playbook_id: int, key: str, *, moved: tuple[s
             connection.execute(update(mirrors).where(of_playbook, mirrors.c.path == path).values(path=there))
 
 
-def join(connection: Connection, kept_id: int, empty_id: int) -> None:
-    """Give what hangs on a playbook without revisions to another one, and remove it."""
+def join(connection: Connection, kept_id: int, empty_id: int, *, left_key: str) -> None:
+    """Give what hangs on a playbook without revisions to another one; it stays, empty, under the key that the other
+    leaves, since no playbook is ever removed."""
     _drop_twins(connection, kept_id, empty_id)
     highest = connection.scalar(select(func.max(jobs.c.id)).where(jobs.c.playbook_id == kept_id)) or 0
     connection.execute(
@@ -75,7 +76,11 @@ def join(connection: Connection, kept_id: int, empty_id: int) -> None:
         known = select(table.c.path).where(table.c.playbook_id == kept_id)
         connection.execute(delete(table).where(table.c.playbook_id == empty_id, table.c.path.in_(known)))
         connection.execute(update(table).where(table.c.playbook_id == empty_id).values(playbook_id=kept_id))
-    connection.execute(delete(playbooks).where(playbooks.c.id == empty_id))
+
+
+    (taken,) = connection.execute(select(playbooks.c.key).where(playbooks.c.id == empty_id)).one()
+    for playbook_id, key in ((empty_id, f"{taken} (moving)"), (kept_id, taken), (empty_id, left_key)):
+        connection.execute(update(playbooks).where(playbooks.c.id == playbook_id).values(key=key))
 
 
 def _drop_twins(connection: Connection, kept_id: int, empty_id: int) -> None:

@@ -307,6 +307,8 @@ reflections = _table(
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT),
     Column("created_at", Text, nullable=False),
+    Column("bullet_tags", Text),
+    Column("finished_at", Text),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_reflections"),
     _of_playbook("reflections"),
     _of_revision("reflections"),
@@ -316,6 +318,36 @@ reflections = _table(
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
 )
 Index("ix_reflections_session", reflections.c.playbook_id, reflections.c.session_id)
+
+Index(
+    "ix_reflections_unfinished",
+    reflections.c.playbook_id,
+    reflections.c.transcript_path,
+    sqlite_where=reflections.c.finished_at.is_(None),
+    postgresql_where=reflections.c.finished_at.is_(None),
+)
+
+model_calls = _table(
+    "model_calls",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("session_id", Text),
+    Column("model", Text),
+    Column("input_tokens", COUNT, nullable=False),
+    Column("output_tokens", COUNT, nullable=False),
+    Column("cached_tokens", COUNT, nullable=False),
+    Column("cost_usd", REAL_NUMBER),
+    Column("duration_ms", COUNT, nullable=False),
+    Column("time", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_model_calls"),
+    _of_playbook("model_calls"),
+    _one_of("model_calls", "kind", "reflect", "curate"),
+    _at_least("model_calls", "input_tokens", 0),
+    _at_least("model_calls", "output_tokens", 0),
+    _at_least("model_calls", "cached_tokens", 0),
+)
+Index("ix_model_calls_time", model_calls.c.playbook_id, model_calls.c.time)
 
 jobs = _table(
     "jobs",

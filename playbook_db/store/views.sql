@@ -77,12 +77,12 @@ JOIN playbooks AS p ON p.id = o.playbook_id
 JOIN revisions AS r ON r.playbook_id = o.playbook_id AND r.number = o.revision;
 
 CREATE VIEW cost_by_day AS
-SELECT p.key AS playbook, substr(f.created_at, 1, 10) AS day, count(*) AS reflections,
-       sum(f.input_tokens) AS input_tokens, sum(f.output_tokens) AS output_tokens,
-       sum(f.cached_tokens) AS cached_tokens, sum(f.cost_usd) AS cost_usd
-FROM reflections AS f
-JOIN playbooks AS p ON p.id = f.playbook_id
-GROUP BY p.key, substr(f.created_at, 1, 10);
+SELECT p.key AS playbook, substr(m.time, 1, 10) AS day, count(*) AS calls,
+       sum(m.input_tokens) AS input_tokens, sum(m.output_tokens) AS output_tokens,
+       sum(m.cached_tokens) AS cached_tokens, sum(m.cost_usd) AS cost_usd
+FROM model_calls AS m
+JOIN playbooks AS p ON p.id = m.playbook_id
+GROUP BY p.key, substr(m.time, 1, 10);
 
 CREATE VIEW playbook_summary AS
 SELECT p.key AS playbook,

@@ -1,0 +1,244 @@
+"""Mutated payloads and mutated databases for the hooks: exit code 0, valid output in time, nothing overwritten."""
+
+import ctypes
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import samples, sandbox
+from benchmarks.torture.promises import promise
+from playbook_db.rules import document
+from playbook_db.services import checking, interchange
+from playbook_db.store.engine import open_store
+from playbook_db.store.read import SCHEMA
+
+HOOKS = sandbox.ROOT / "hooks"
+LONGEST_S = 2.5  # the longer deadline, an interpreter's start, and a busy machine
+_PATIENCE_S = 20.0
+_BIG_BYTES = 10 * 1024 * 1024
+_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
+_STRANGE: tuple[Any, ...] = (
+    None, True, 0, -1, 10**400, 0.5, "", " ", "x", "\n", "\x00", "\ud800", "💥" * 40, "/", "/nowhere/at/all", "~", ".",
+    "../..", "/dev/null", "/dev/full", "/proc/self/mem", "/" + "a" * 5000, [], {}, [[]], {"": ""},
+)  # fmt: skip
+_FIELDS = (
+    "session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger", "agent_id", "agent_type",
+    "agent_transcript_path", "model", "something_new",
+)  # fmt: skip
+_EVENTS: tuple[dict[str, str], ...] = (
+    {"hook_event_name": "SessionStart", "source": "startup"},
+    {"hook_event_name": "SessionStart", "source": "compact", "model": "claude-opus-5-5"},
+    {"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"},
+    {"hook_event_name": "SessionEnd", "reason": "clear"},
+    {"hook_event_name": "PreCompact", "trigger": "manual"},
+    {"hook_event_name": "SubagentStop", "agent_id": "a1", "agent_type": "", "agent_transcript_path": "/t/a.jsonl"},
+    {"hook_event_name": "SomethingNew"},
+)
+_DATABASES = (
+    "sound",
+    "truncated",
+    "turned",
+    "turned",
+    "turned",
+    "schema",
+    "empty",
+    "directory",
+    "permission",
+    "garbage",
+)
+
+
+@dataclass(slots=True)
+class Hooks:
+    """How many payloads and databases were tried, how often a playbook was told, how often a job was kept in the
+    database or the spool, and the longest that a hook took."""
+
+    payloads: int = 0
+    databases: int = 0
+    told: int = 0
+    queued: int = 0
+    slowest_s: float = 0.0
+
+
+def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
+    """Try what is drawn from *seed*, each on both hooks. Raises AssertionError where a promise is broken."""
+    found = Hooks()
+    variables = sandbox.environment(folder)
+    with sandbox.opened(folder) as (store, project):
+        interchange.import_playbook(project, document.decode(samples.file_text(12), source="sample"), source="sample")
+        store.tidy()
+    sound = Path(sandbox.database_path(folder)).read_bytes()
+    for number in range(payloads):
+        data = payload(random.Random(f"{seed}-{number}"), folder)
+        (folder / "payload").write_bytes(data)
+        found.payloads += 1
+        _try(variables, data, found, f"payload {number} of seed {seed}, kept as {folder / 'payload'}")
+    with open_store(sandbox.database_url(folder)) as store:
+        problems = checking.check(store)
+        promise(not problems, f"the database is not sound after the payloads: {problems}")
+    for number in range(databases):
+        rng = random.Random(f"{seed}-database-{number}")
+        kind = rng.choice(_DATABASES)
+        _put_database(Path(sandbox.database_path(folder)), kind, sound, rng)
+        found.databases += 1
+        _try_database(folder, variables, found, f"database {number} of seed {seed} ({kind})")
+    return found
+
+
+def payload(rng: random.Random, folder: Path) -> bytes:
+    """What a hook is told, after some accidents; now and then it is still right."""
+    told: dict[str, Any] = {
+        "session_id": f"s{rng.randrange(9)}",
+        "transcript_path": str(folder / "home/.claude/projects/-x" / "s.jsonl"),
+        "cwd": str(folder / "project"),
+        **rng.choice(_EVENTS),
+    }
+    for _ in range(rng.choice((0, 1, 1, 2, 4))):
+        field = rng.choice(_FIELDS)
+        if rng.random() < 0.4:
+            told.pop(field, None)
+        else:
+            told[field] = rng.choice(_STRANGE)
+    if rng.random() < 0.02:
+        told["prompt"] = "é" * (_BIG_BYTES // 2)
+    whole: Any = told if rng.random() < 0.9 else rng.choice([[told], *_STRANGE])
+    data = json.dumps(whole, ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass") + b"\n"
+    accident = rng.choice(("none",) * 6 + ("empty", "truncated", "turned", "twice", "deep", "not json", "big"))
+    if accident == "empty":
+        return b""
+    if accident == "truncated":
+        return data[: rng.randrange(len(data))]
+    if accident == "turned":
+        return _turned(data, rng, 4)
+    if accident == "twice":
+        return data + data
+    if accident == "deep":
+        return b"[" * 100_000 + data
+    if accident == "not json":
+        return rng.randbytes(rng.choice((1, 20, 4000)))
+    if accident == "big" and rng.random() < 0.3:
+        return rng.choice((b"[", b"x", b" ", b"1,")) * _BIG_BYTES
+    return data
+
+
+def _put_database(path: Path, kind: str, sound: bytes, rng: random.Random) -> None:
+    """Put a database after an accident of *kind* at *path*."""
+    if path.is_dir():
+        path.rmdir()
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    if kind == "directory":
+        path.mkdir()
+        return
+    made = {
+        "empty": lambda: b"",
+        "garbage": lambda: rng.randbytes(9000),
+        "truncated": lambda: sound[: rng.randrange(len(sound))],
+        "turned": lambda: _turned(sound, rng, rng.choice((1, 1, 5, 100))),
+    }.get(kind, lambda: sound)()
+    path.write_bytes(made)
+    if kind == "schema":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"PRAGMA user_version = {rng.choice((0, 1, SCHEMA + 1, 2**31 - 1))}")
+    if kind == "permission":
+        path.chmod(0)
+
+
+def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, what: str) -> None:
+    path = Path(sandbox.database_path(folder))
+    spool = folder / "home/.claude/playbook/spool"
+    shutil.rmtree(spool, ignore_errors=True)
+    before = _content(path)
+    event = {"session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder))}
+    for hook, name in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
+        data = json.dumps({**event, "hook_event_name": name, "source": "startup"}).encode()
+        told = _run(hook, data, variables, found, what, before=_bind_permissions)
+        if hook == "inject" and told == b"{}\n":
+            promise(_content(path) == before, f"{what}: inject could not read it and changed it")
+    if spool.exists() and os.listdir(spool):
+        promise(_content(path) == before, f"{what}: enqueue could not use it and changed it")
+        found.queued += 1
+
+
+def _content(path: Path) -> object:
+    if path.is_dir():
+        return sorted(os.listdir(path))
+    return path.read_bytes()
+
+
+def _try(variables: Mapping[str, str], data: bytes, found: Hooks, what: str) -> None:
+    for hook in ("inject", "enqueue"):
+        _run(hook, data, variables, found, what)
+
+
+def _run(
+    hook: str,
+    data: bytes,
+    variables: Mapping[str, str],
+    found: Hooks,
+    what: str,
+    *,
+    before: Callable[[], None] | None = None,
+) -> bytes:
+    """Run *hook* on *data* and see that it keeps what every hook promises; what it said."""
+    began = time.monotonic()
+    try:
+        done = subprocess.run(
+            [os.path.realpath(sys.executable), "-I", "-S", str(HOOKS / f"{hook}.py"), "user", _nothing()],
+            input=data,
+            capture_output=True,
+            env=dict(variables),
+            timeout=_PATIENCE_S,
+            preexec_fn=before,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError(f"{what}: {hook} never ended") from error
+    took_s = time.monotonic() - began
+    found.slowest_s = max(found.slowest_s, took_s)
+    promise(done.returncode == 0, f"{what}: {hook} ended with {done.returncode}: {done.stderr[-500:]!r}")
+    promise(not done.stderr, f"{what}: {hook} said on stderr: {done.stderr[-500:]!r}")
+    promise(took_s < LONGEST_S, f"{what}: {hook} took {took_s:.1f} s")
+    if hook == "enqueue":
+        promise(not done.stdout, f"{what}: enqueue said {done.stdout[:500]!r}")
+        return b""
+    promise(isinstance(_value(done.stdout), dict), f"{what}: inject said no JSON object: {done.stdout[:500]!r}")
+    found.told += b"additionalContext" in done.stdout
+    return done.stdout
+
+
+def _value(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def _nothing() -> str:
+    """A program that does nothing, in the place of the worker's Python."""
+    return shutil.which("true") or "/bin/true"
+
+
+def _bind_permissions() -> None:
+    """Let file permissions bind a process even where it is root's."""
+    if os.geteuid() == 0 and sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
+            libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def _turned(data: bytes, rng: random.Random, count: int) -> bytes:
+    turned = bytearray(data)
+    for _ in range(count):
+        turned[rng.randrange(len(turned))] = rng.randrange(256)
+    return bytes(turned)

@@ -1,0 +1,355 @@
+"""Running the hooks as Claude Code does: the files themselves, each in a process of its own, under any Python here."""
+
+import functools
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.services import editing
+from playbook_db.services.project import Project
+from playbook_db.store.engine import open_store
+
+ROOT = Path(__file__).parents[2]
+HOOKS = ROOT / "hooks"
+PYTHON = os.path.realpath(sys.executable)
+SESSION = "21085438-3e85-4e82-b7cf-435eb11d75c5"
+PATIENCE_S = 5.0
+_REAL_HOME = os.path.expanduser("~")  # before a test's own takes its place
+_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH, _PR_CAPBSET_DROP = 1, 2, 24
+_OLDEST = (3, 8)
+_TELL = "import sys; print('%d %d' % sys.version_info[:2])"
+
+
+@functools.cache
+def _pythons() -> dict[tuple[int, int], list[str]]:
+    """Every other Python on this machine, by its version."""
+    paths = ["/usr/bin/python3", *map(str, sorted(Path(_REAL_HOME, ".pyenv", "versions").glob("*/bin/python")))]
+    paths += [found for minor in range(30) if (found := shutil.which(f"python3.{minor}")) and "shims" not in found]
+    found: dict[tuple[int, int], list[str]] = {}
+    for path in dict.fromkeys(map(os.path.realpath, paths)):
+        if path == PYTHON or not os.access(path, os.X_OK):
+            continue
+        told = subprocess.run([path, "-c", _TELL], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        if told.returncode == 0:
+            major, minor = told.stdout.split()
+            found.setdefault((int(major), int(minor)), []).append(path)
+    return found
+
+
+def _parameters(versions: dict[tuple[int, int], list[str]], missing: str) -> Any:
+    listed = [pytest.param(path, id=path) for paths in versions.values() for path in paths]
+    return listed or [pytest.param("", marks=pytest.mark.skip(reason=missing), id="none")]
+
+
+every_other_python = pytest.mark.parametrize(
+    "python",
+    _parameters(
+        {version: paths for version, paths in _pythons().items() if version >= _OLDEST},
+        "NO OTHER PYTHON from 3.8 on is on this machine: what the hooks do under one was not seen",
+    ),
+)
+every_too_old_python = pytest.mark.parametrize(
+    "python",
+    _parameters(
+        {version: paths for version, paths in _pythons().items() if (3,) < version < _OLDEST},
+        "NO PYTHON OLDER than 3.8 is on this machine: what the hooks do under one was not seen",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a hook ended, what it said, and how long it took, the interpreter's start included."""
+
+    code: int
+    out: bytes
+    err: bytes
+    took_s: float
+
+    @property
+    def context(self) -> str:
+        """What went before the session."""
+        told: str = json.loads(self.out)["hookSpecificOutput"]["additionalContext"]
+        return told
+
+
+SILENT = (0, b"{}\n", b"")
+
+
+@dataclass(frozen=True)
+class Client:
+    """Claude Code in a project's folder, with a database, and a program in the place of the worker's Python that only
+    notes that it was started."""
+
+    folder: Path
+    database: Path
+    home: Path
+
+    @property
+    def data(self) -> Path:
+        """The folder of the logs and the spool."""
+        return self.home / ".claude" / "playbook"
+
+    @property
+    def worker(self) -> Path:
+        """The program that stands for the worker's Python."""
+        return self.home / "worker"
+
+    @property
+    def transcript(self) -> Path:
+        """The transcript of the session."""
+        slug = re.sub("[^a-zA-Z0-9]", "-", str(self.folder))
+        return self.home / ".claude" / "projects" / slug / f"{SESSION}.jsonl"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        """An event of the session as the client 2.1.329 tells it, with *fields* added; one that is None is left out."""
+        told = {
+            "session_id": SESSION,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.folder),
+            "hook_event_name": name,
+            **fields,
+        }
+        return {field: value for field, value in told.items() if value is not None}
+
+    def start(self, source: str = "startup", **fields: Any) -> dict[str, Any]:
+        """A session's start."""
+        return self.event("SessionStart", source=source, **fields)
+
+    def end(self, reason: str = "prompt_input_exit", **fields: Any) -> dict[str, Any]:
+        """A session's end."""
+        return self.event("SessionEnd", prompt_id="cb2cd6ec-c69e-434b-ac94-db1a39bb9059", reason=reason, **fields)
+
+    def compaction(self, trigger: str = "manual") -> dict[str, Any]:
+        """What comes before a compaction."""
+        return self.event("PreCompact", trigger=trigger, custom_instructions="keep names")
+
+    def subagent_stop(self, agent_type: str = "general-purpose", **fields: Any) -> dict[str, Any]:
+        """A subagent's end; with no type, the one that a compaction has."""
+        path = self.transcript.with_suffix("") / "subagents" / "agent-a48f56874e781b2f1.jsonl"
+        told = {"agent_id": "a48f56874e781b2f1", "agent_type": agent_type, "agent_transcript_path": str(path)}
+        return self.event("SubagentStop", stop_hook_active=False, effort={"level": "medium"}, **{**told, **fields})
+
+    def run(
+        self,
+        hook: str,
+        event: object = b"",
+        *,
+        python: str = PYTHON,
+        scope: str | None = "user",
+        before: Callable[[], object] | None = None,
+        holds_stdin: bool = False,
+        cwd: Path | None = None,
+        **variables: str,
+    ) -> Ended:
+        """Run *hook*, registered in *scope* (None: without arguments), on *event*: bytes as they are, else as JSON.
+
+        *before* is done in the new process; with *holds_stdin* nobody ever closes its standard input.
+        """
+        payload = event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n"
+        arguments = [] if scope is None else [scope, str(self.worker)]
+        began = time.monotonic()
+        with subprocess.Popen(
+            [python, "-I", "-S", str(HOOKS / f"{hook}.py"), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd or self.folder,
+            env={**os.environ, "PLAYBOOK_NO_SETUP": "1", **variables},
+            preexec_fn=before,
+        ) as process:
+            assert process.stdin is not None
+            try:
+                if holds_stdin:
+                    process.stdin.write(payload)
+                    process.stdin.flush()
+                    process.wait(PATIENCE_S)
+                    took_s = time.monotonic() - began
+                    process.stdin.close()
+                    process.stdin = None
+                    out, err = process.communicate(timeout=PATIENCE_S)
+                else:
+                    out, err = process.communicate(payload, timeout=PATIENCE_S)
+                    took_s = time.monotonic() - began
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise AssertionError(f"{hook} was still there after {PATIENCE_S:g} s") from None
+        return Ended(process.returncode, out, err, took_s)
+
+    def inject(self, event: object = None, **options: Any) -> Ended:
+        """Run the hook of SessionStart."""
+        return self.run("inject", self.start() if event is None else event, **options)
+
+    def enqueue(self, event: object = None, **options: Any) -> Ended:
+        """Run the hook that queues; it never says anything and never fails, whatever there is."""
+        done = self.run("enqueue", self.end() if event is None else event, **options)
+        assert (done.code, done.out, done.err) == (0, b"", b"")
+        return done
+
+    def add(self, *texts: str) -> None:
+        """Add a point for each of *texts* to the project's playbook."""
+        with open_store(f"sqlite:///{self.database}") as store:
+            for text in texts:
+                editing.add(Project(store, str(self.folder)), text)
+
+    def rows(self, query: str) -> list[Any]:
+        """What *query* finds in the database."""
+        with closing(sqlite3.connect(self.database)) as connection:
+            return connection.execute(query).fetchall()
+
+    def change(self, statement: str) -> None:
+        """Carry out *statement* in the database."""
+        with closing(sqlite3.connect(self.database)) as connection, connection:
+            connection.execute(statement)
+
+    def log(self) -> list[str]:
+        """The lines that the hooks left in their log."""
+        path = self.data / "logs" / "hooks.log"
+        return path.read_text("utf-8").splitlines() if path.exists() else []
+
+    def spooled(self) -> list[dict[str, Any]]:
+        """The jobs in the spool, oldest first."""
+        return [json.loads(path.read_bytes()) for path in sorted((self.data / "spool").glob("*.json"))]
+
+    def worker_began(self) -> bool:
+        """Whether the worker was started; waits for it a little."""
+        return appears(self.worker.with_name("worker-began"))
+
+
+def a_client(folder: Path, home: Path) -> Client:
+    """The client in *folder*, with an empty database where the hooks look for it."""
+    client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home)
+    client.data.mkdir(parents=True)
+    client.database.write_bytes(_empty_database())
+    client.worker.write_text('#!/bin/sh\necho "$*" > "$0.new" && mv "$0.new" "$0-began"\n')
+    client.worker.chmod(0o755)
+    return client
+
+
+def appears(path: Path, within_s: float = 5.0) -> bool:
+    """Whether there is something at *path*, or soon is."""
+    end = time.monotonic() + within_s
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    return path.exists()
+
+
+def without_roots_powers() -> None:
+    """Let file permissions bind this process and what it becomes, even where that is root."""
+    if os.geteuid() == 0:
+        import ctypes
+
+        libc = ctypes.CDLL(None)
+        for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
+            libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def are_permissions_binding() -> bool:
+    """Whether a process without root's powers can be had here at all."""
+    with tempfile.NamedTemporaryFile() as file:
+        os.chmod(file.name, 0)
+        code = f"open({file.name!r})"
+        tried = subprocess.run(
+            [PYTHON, "-I", "-S", "-c", code], preexec_fn=without_roots_powers, stderr=subprocess.DEVNULL, check=False
+        )
+    return tried.returncode != 0
+
+
+@functools.cache
+def _empty_database() -> bytes:
+    """A database at our schema; made once, since that takes longer than a hook."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "playbook.db")
+        with open_store(f"sqlite:///{path}") as store:
+            store.tidy()
+        return path.read_bytes()
+
+
+def a_bad_database(kind: str, path: Path) -> None:
+    """Put something at *path* that is no database of ours, or none that this code may touch."""
+    path.unlink(missing_ok=True)
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "empty":
+        path.touch()
+    elif kind == "garbage":
+        path.write_bytes(b"no database at all, but longer than a header of one\n" * 400)
+    elif kind == "older":
+        shutil.copy(ROOT / "tests" / "frozen" / "0001.db", path)
+    elif kind == "newer":
+        path.write_bytes(_empty_database())
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA user_version = 9999")
+    elif kind == "another's":
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE moz_places (url TEXT)")
+            connection.execute("PRAGMA user_version = 77")
+    elif kind == "truncated":
+        path.write_bytes(_empty_database()[:6000])
+    else:
+        raise ValueError(kind)
+
+
+BAD_DATABASES = ("directory", "empty", "garbage", "older", "newer", "another's")
+
+
+def content(path: Path) -> object:
+    """All that stands at *path*: bytes, or a folder's names."""
+    return sorted(os.listdir(path)) if path.is_dir() else path.read_bytes()
+
+
+def imported(hook: str, event: Mapping[str, Any], client: Client, folder: Path) -> tuple[Ended, set[str]]:
+    """Run *hook* on *event* and see which modules it had loaded when it ended."""
+    driver = folder / "driver.py"
+    listed = folder / "modules"
+    driver.write_text(
+        "import os, sys\n"
+        "was = os._exit\n"
+        "def leave(code):\n"
+        f"    file = os.open({str(listed)!r}, os.O_WRONLY | os.O_CREAT)\n"
+        "    os.write(file, '\\n'.join(sys.modules).encode())\n"
+        "    was(code)\n"
+        "os._exit = leave\n"
+        f"__file__ = {str(HOOKS / f'{hook}.py')!r}\n"
+        "with open(__file__) as file:\n"
+        "    code = file.read()\n"
+        "exec(compile(code, __file__, 'exec'))\n"
+    )
+    began = time.monotonic()
+    done = subprocess.run(
+        [PYTHON, "-I", "-S", str(driver), "user", str(client.worker)],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        cwd=client.folder,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    ended = Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+    return ended, set(listed.read_text().split())
+
+
+HEAVY = {
+    "collections", "contextlib", "dataclasses", "datetime", "functools", "json", "pathlib", "re", "sqlite3",
+    "subprocess", "typing",
+}  # fmt: skip
+
+
+def foreign(modules: set[str]) -> set[str]:
+    """Those of *modules* that are neither Python's own nor ours."""
+    tops = {name.partition(".")[0] for name in modules}
+    return tops - set(sys.stdlib_module_names) - {"playbook_db", "__main__"}

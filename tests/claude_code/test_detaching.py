@@ -1,0 +1,114 @@
+"""A process that outlives the session: apart from the client's tree, with nothing of its but what a user set."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.claude_code import running
+
+_PROBE = """
+import json, os, sys, time
+while os.getppid() == int(sys.argv[2]):
+    time.sleep(0.001)
+told = {
+    "pid": os.getpid(), "parent": os.getppid(), "group": os.getpgid(0), "session": os.getsid(0), "cwd": os.getcwd(),
+    "descriptors": {name: os.readlink(f"/dev/fd/{name}") for name in ("0", "1", "2")},
+    "more": [n for n in range(3, 256) if os.path.exists(f"/proc/self/fd/{n}") and
+             not os.readlink(f"/proc/self/fd/{n}").startswith("/proc/")],
+    "environment": dict(os.environ), "arguments": sys.argv[3:],
+}
+with open(sys.argv[1] + ".new", "w") as file:
+    json.dump(told, file)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+_STARTER = """
+import os, sys
+sys.path.append(sys.argv[1])
+os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
+os.set_inheritable(os.dup2(os.open(os.devnull, os.O_RDONLY), 200), True)
+from playbook_db.claude_code import detaching
+command = [word.replace("STARTER", str(os.getpid())) for word in sys.argv[2:]]
+detaching.start(command, more={"MORE": "of it"})
+print(os.getpid(), os.getsid(0))
+"""
+
+
+def _start(*command: str, **variables: str) -> tuple[int, int]:
+    """Start *command* from another process; that one's number, and its session's."""
+    done = subprocess.run(
+        [running.PYTHON, "-I", "-S", "-c", _STARTER, str(running.ROOT), *command],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=running.PATIENCE_S,
+        check=True,
+    )
+    number, session = done.stdout.split()
+    return int(number), int(session)
+
+
+def _probed(tmp_path: Path, **variables: str) -> tuple[int, int, dict[str, Any]]:
+    probe, out = tmp_path / "probe.py", tmp_path / "probed"
+    probe.write_text(_PROBE)
+    starter, session = _start(running.PYTHON, str(probe), str(out), "STARTER", "an argument", **variables)
+    assert running.appears(out)
+    return starter, session, json.loads(out.read_text())
+
+
+def test_it_belongs_to_no_tree_of_ours(tmp_path: Path) -> None:
+    """Its parent is neither the starter nor us; its session and group are its own."""
+    starter, session, told = _probed(tmp_path)
+
+    assert told["parent"] not in (starter, os.getpid())
+    assert told["session"] not in (session, os.getsid(0))
+    assert told["group"] == told["session"]
+    assert told["session"] != told["pid"]  # no leader: it can't get a terminal
+    assert told["cwd"] == "/"
+    assert told["arguments"] == ["an argument"]
+
+
+def test_it_holds_nothing_of_ours_open(tmp_path: Path) -> None:
+    """The three streams on nothing, no other descriptor: the client waits for whoever holds its pipes."""
+    _, _, told = _probed(tmp_path)
+
+    assert told["descriptors"] == dict.fromkeys("012", os.devnull)
+    assert told["more"] == []
+
+
+def test_the_session_s_own_variables_are_gone_and_the_user_s_stay(tmp_path: Path) -> None:
+    """The worker serves no session; what a user set for Claude Code is the worker's too."""
+    session = dict.fromkeys(
+        (
+            "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_CHILD_NOTES_DIR",
+            "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN",
+            "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_SESSION_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID",
+            "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR",
+        ),
+        "x",
+    )  # fmt: skip
+    users = dict.fromkeys(
+        ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "PLAYBOOK_DB_URL", "HTTPS_PROXY"), "y"
+    )
+
+    _, _, told = _probed(tmp_path, **session, **users)
+
+    environment = told["environment"]
+    assert set(session) & set(environment) == set()
+    assert {name: environment.get(name) for name in users} == users
+    assert environment["MORE"] == "of it"
+    assert environment["HOME"] == os.environ["HOME"]
+
+
+@pytest.mark.parametrize("command", [("/bin/sleep", "3"), ("/nowhere/python3", "-m", "x")])
+def test_nobody_waits_for_it(command: tuple[str, ...]) -> None:
+    """However long it runs, and though it can't be run at all."""
+    began = time.monotonic()
+
+    _start(*command)
+
+    assert time.monotonic() - began < 1.5

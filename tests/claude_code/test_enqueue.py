@@ -1,0 +1,474 @@
+"""The hook that queues, run as Claude Code runs it: the job is kept once, somewhere, and the session never notices."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.claude_code import enqueue, spool, worker
+from tests.claude_code import running
+from tests.claude_code.running import BAD_DATABASES, SESSION, Client
+
+_SLACK_S = 0.7  # for an interpreter's start on a busy machine
+_ROW = "SELECT kind, session_id, transcript_path, parent_path, agent_id, reason, state, attempts FROM jobs"
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder; the database knows no project yet."""
+    return running.a_client(folder, home)
+
+
+def _work(client: Client) -> worker.Done:
+    done = worker.run(f"sqlite:///{client.database}")
+    assert done is not None
+    return done
+
+
+def test_a_session_s_end_is_queued(client: Client) -> None:
+    """A row with what there is to learn from, for the project, which is made where it isn't known; then the worker."""
+    client.enqueue()
+
+    assert client.rows(_ROW) == [
+        ("learn", SESSION, str(client.transcript), None, None, "SessionEnd:prompt_input_exit", "queued", 0)
+    ]
+    assert client.rows("SELECT key FROM playbooks") == [(os.path.realpath(client.folder),)]
+    assert client.spooled() == []
+    assert client.log() == []
+    assert client.worker_began()
+
+
+def test_a_compaction_is_queued(client: Client) -> None:
+    """With what set it off."""
+    client.enqueue(client.compaction("auto"))
+
+    assert client.rows(_ROW) == [("learn", SESSION, str(client.transcript), None, None, "PreCompact:auto", "queued", 0)]
+
+
+def test_a_subagent_s_end_is_queued_with_its_own_transcript(client: Client) -> None:
+    """And its session's beside it; the file may come a moment later."""
+    event = client.subagent_stop()
+
+    client.enqueue(event)
+
+    told = (event["agent_transcript_path"], str(client.transcript), event["agent_id"])
+    assert client.rows(_ROW) == [("learn", SESSION, *told, "SubagentStop:general-purpose", "queued", 0)]
+
+
+def test_a_compaction_s_own_agent_is_passed_over(client: Client) -> None:
+    """It has no type and leaves no transcript; one of no type with a transcript is as good as any."""
+    event = client.subagent_stop("")
+    client.enqueue(event)
+    assert client.rows(_ROW) == []
+
+    path = Path(event["agent_transcript_path"])
+    path.parent.mkdir(parents=True)
+    path.touch()
+    client.enqueue(event)
+
+    assert [row[2] for row in client.rows(_ROW)] == [str(path)]
+    assert client.log() == []
+
+
+@running.every_other_python
+def test_each_python_queues_the_same(client: Client, python: str) -> None:
+    """In the database, and in the spool where that can't take it."""
+    client.enqueue(python=python)
+    assert client.rows(_ROW) == [
+        ("learn", SESSION, str(client.transcript), None, None, "SessionEnd:prompt_input_exit", "queued", 0)
+    ]
+
+    running.a_bad_database("garbage", client.database)
+    client.enqueue(client.compaction(), python=python)
+    assert [job["reason"] for job in client.spooled()] == ["PreCompact:manual"]
+
+
+@running.every_too_old_python
+def test_a_python_that_is_too_old_ends_well(client: Client, python: str) -> None:
+    """Exit code 0 and not a word; above all not 2, which blocks a compaction."""
+    client.enqueue(client.compaction(), python=python)
+
+
+def test_a_transcript_that_waits_is_not_queued_twice(client: Client) -> None:
+    """However many hooks saw it; once it is done, it may wait again."""
+    client.enqueue()
+    client.enqueue(client.compaction())
+    assert [row[5] for row in client.rows(_ROW)] == ["SessionEnd:prompt_input_exit"]
+
+    client.change("UPDATE jobs SET state = 'done'")
+    client.enqueue(client.end("other"))
+
+    assert client.rows("SELECT id, state, reason FROM jobs ORDER BY id")[1] == (2, "queued", "SessionEnd:other")
+
+
+@pytest.mark.parametrize("name", ["SessionStart", "Stop", "UserPromptSubmit", "PostCompact", "", None])
+def test_another_event_is_passed_over(client: Client, name: str | None) -> None:
+    """Nothing queued, nothing said, nothing started."""
+    client.enqueue({**client.end(), "hook_event_name": name})
+
+    assert client.rows(_ROW) == []
+    assert client.log() == []
+    assert not running.appears(client.home / "worker-began", 0.1)
+
+
+@pytest.mark.parametrize("payload", [b"", b"null", b"[]", b"{", b"\xff", b'{"hook_event_name": "SessionEnd"'])
+def test_what_is_no_json_object_is_noted(client: Client, payload: bytes) -> None:
+    """A line in the log, and that is all."""
+    client.enqueue(payload)
+
+    (line,) = client.log()
+    assert "nothing was queued" in line
+
+
+def test_an_event_without_a_transcript_is_noted(client: Client) -> None:
+    """There is nothing to learn from."""
+    client.enqueue(client.end(transcript_path=None))
+
+    (line,) = client.log()
+    assert "told of no transcript" in line
+    assert client.rows(_ROW) == []
+
+
+def test_an_event_of_an_unknown_project_is_noted(client: Client) -> None:
+    """What one project teaches must not go to another."""
+    client.enqueue(client.end(cwd="not/absolute"), CLAUDE_PROJECT_DIR="")
+
+    (line,) = client.log()
+    assert "which project" in line
+    assert client.rows(_ROW) == []
+
+
+def test_a_lone_surrogate_in_a_path_is_no_obstacle(client: Client) -> None:
+    """The database takes UTF-8 only."""
+    client.enqueue(client.end(session_id="\ud800\0"))
+
+    assert [row[1] for row in client.rows(_ROW)] == ["??"]
+
+
+@pytest.mark.parametrize(
+    ("switch", "event"),
+    [
+        ("playbook_update_on_exit", "end"),
+        ("playbook_update_on_clear", "clear"),
+        ("playbook_update_on_subagent_stop", "subagent"),
+    ],
+)
+def test_a_switch_of_the_user_s_keeps_its_own_event_out(client: Client, switch: str, event: str) -> None:
+    """Each of the three switches its kind off; the others, and compactions, go on."""
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({switch: False}))
+    events = {"end": client.end(), "clear": client.end("clear"), "subagent": client.subagent_stop()}
+
+    queued = set()
+    for name, told in events.items():
+        client.enqueue(told)
+        queued |= {name for _ in client.rows(_ROW)}
+        client.change("DELETE FROM jobs")
+
+    assert queued == set(events) - {event}
+    client.enqueue(client.compaction())
+    assert len(client.rows(_ROW)) == 1
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "local", "is_on"),
+    [
+        (False, True, None, True),
+        (True, None, False, False),
+        (False, None, True, True),
+        (False, "no", None, False),
+        (None, 0, None, True),
+    ],
+)
+def test_the_nearest_settings_file_wins(client: Client, user: Any, project: Any, local: Any, is_on: bool) -> None:
+    """The local file over the project's over the user's; what is neither true nor false says nothing."""
+    for path, value in (
+        (client.home / ".claude" / "settings.json", user),
+        (client.folder / ".claude" / "settings.json", project),
+        (client.folder / ".claude" / "settings.local.json", local),
+    ):
+        if value is not None:
+            path.write_text(json.dumps({"playbook_update_on_exit": value}))
+
+    client.enqueue()
+
+    assert bool(client.rows(_ROW)) is is_on
+
+
+def test_an_ignored_project_is_left_alone(client: Client) -> None:
+    """Nothing is queued, in the database or the spool."""
+    client.add("a point")
+    client.change("UPDATE playbooks SET ignored = 1")
+
+    client.enqueue()
+
+    assert client.rows(_ROW) == []
+    assert client.spooled() == []
+    assert client.log() == []
+
+
+def test_a_variable_switches_it_off(client: Client) -> None:
+    """PLAYBOOK_DISABLE."""
+    client.enqueue(PLAYBOOK_DISABLE="1")
+
+    assert client.rows(_ROW) == []
+
+
+def test_a_transcript_is_queued_once_though_settings_and_plugin_call_us(client: Client) -> None:
+    """The one whose scope comes later is silent: it doesn't even start a worker."""
+    from playbook_db.claude_code import registration
+
+    command = registration.command(
+        "enqueue", scope="user", python=running.PYTHON, hooks_folder=str(running.HOOKS), worker_python="python3"
+    )
+    document = {"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": command}]}]}}
+    (client.home / ".claude" / "settings.json").write_text(json.dumps(document))
+
+    client.enqueue(scope="plugin")
+    assert client.rows(_ROW) == []
+    client.enqueue(client.compaction(), scope="plugin")
+    assert len(client.rows(_ROW)) == 1
+
+
+@pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+def test_a_locked_database_leaves_the_job_to_the_spool(client: Client, how: str) -> None:
+    """In time; it says so in the log; the worker takes the job in afterwards, once."""
+    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
+        connection.execute(how)
+        done = client.enqueue()
+        connection.execute("ROLLBACK")
+
+    assert done.took_s < enqueue.DEADLINE_S
+    (job,) = client.spooled()
+    assert job["project"] == os.path.realpath(client.folder)
+    assert (job["session_id"], job["transcript_path"]) == (SESSION, str(client.transcript))
+    (line,) = client.log()
+    assert "locked; the job waits in" in line
+
+    assert (_work(client).taken_in, _work(client).taken_in) == (1, 0)
+    ((queued_at, *row),) = client.rows(_ROW.replace("SELECT", "SELECT created_at,"))
+    assert queued_at == job["queued_at"]
+    assert row[1:3] == [SESSION, str(client.transcript)]
+    assert client.spooled() == []
+
+
+def test_a_job_is_not_taken_in_twice_after_a_kill_between(client: Client) -> None:
+    """The worker was killed after its commit, before the file was removed: the file is there again."""
+    running.a_bad_database("directory", client.database)
+    client.enqueue(client.subagent_stop())
+    (file,) = (client.data / "spool").glob("*.json")
+    kept = file.read_bytes()
+    client.database.rmdir()
+    _work(client)
+    file.write_bytes(kept)
+
+    _work(client)
+
+    assert len(client.rows(_ROW)) == 1
+    assert not file.exists()
+
+
+def test_without_a_database_the_job_waits_in_the_spool(client: Client) -> None:
+    """No fault, so not a word in the log; nobody but us may read it; the worker makes the database."""
+    client.database.unlink()
+
+    client.enqueue()
+
+    (path,) = (client.data / "spool").iterdir()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert client.log() == []
+    assert _work(client).taken_in == 1
+    assert len(client.rows(_ROW)) == 1
+
+
+@pytest.mark.parametrize("kind", BAD_DATABASES)
+def test_a_database_that_cannot_be_used_is_left_as_it_is(client: Client, kind: str) -> None:
+    """The job waits in the spool, one line in the log, and not a byte changed."""
+    running.a_bad_database(kind, client.database)
+    before = running.content(client.database)
+
+    client.enqueue()
+
+    assert running.content(client.database) == before
+    assert [job["transcript_path"] for job in client.spooled()] == [str(client.transcript)]
+    (line,) = client.log()
+    assert str(client.database) in line
+
+
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT SEEN: file permissions bind nobody here")
+@pytest.mark.parametrize(("path", "mode"), [("database", 0o000), ("database", 0o444), ("data", 0o500)])
+def test_without_permission_the_job_is_in_the_spool_or_the_log_says_why(client: Client, path: str, mode: int) -> None:
+    """Never lost without a word."""
+    place: Path = getattr(client, path)
+    (client.data / "logs").mkdir()
+    place.chmod(mode)
+    try:
+        client.enqueue(before=running.without_roots_powers)
+    finally:
+        place.chmod(0o700)
+
+    (line,) = client.log()
+    if path == "data" and not client.spooled():
+        assert "is not queued" in line
+        assert str(client.transcript) in line
+    else:
+        assert len(client.spooled()) == 1
+
+
+def test_a_database_that_a_hook_cannot_open_leaves_the_job_to_the_spool(client: Client) -> None:
+    """PostgreSQL needs a driver that a hook has no time for."""
+    client.enqueue(PLAYBOOK_DB_URL="postgresql://u:secret@host/db")
+
+    assert len(client.spooled()) == 1
+    assert "secret" not in "".join(client.log())
+
+
+def test_a_spool_file_that_is_none_is_moved_out_of_the_way(client: Client) -> None:
+    """It must not be looked at for ever; what it holds isn't thrown away, and the jobs beside it are taken in."""
+    folder = client.data / "spool"
+    folder.mkdir()
+    bad = {"1.json": b"{", "2.json": b"[]", "3.json": b"{}", "4.json": b"\xff", "5.json": b"[" * 100_000}
+    for name, content in bad.items():
+        (folder / name).write_bytes(content)
+    (folder / "6.json.part").write_bytes(b"{half")
+    client.database.unlink()
+    client.enqueue()
+
+    assert _work(client).taken_in == 1
+
+    left = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert left == {**{f"{name}.unreadable": content for name, content in bad.items()}, "6.json.part": b"{half"}
+    assert len(client.rows(_ROW)) == 1
+    assert len((client.data / "logs" / "worker.log").read_text().splitlines()) == len(bad)
+
+
+def test_a_job_of_an_ignored_project_goes_out_of_the_spool(client: Client) -> None:
+    """It is neither queued nor kept."""
+    client.add("a point")
+    client.change("UPDATE playbooks SET ignored = 1")
+    spool.leave({"project": os.path.realpath(client.folder), "transcript_path": "/t"})
+
+    assert _work(client).taken_in == 0
+    assert client.spooled() == []
+    assert client.rows(_ROW) == []
+
+
+_FULL = """
+import os, subprocess, sys
+sys.path.insert(0, {root!r})
+from tests.claude_code import running
+from pathlib import Path
+client = running.Client(Path({folder!r}), Path({home!r}, ".claude/playbook/playbook.db"), Path({home!r}))
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(client.data)], check=True)
+client.database.write_bytes(running._empty_database())
+if {reserve!r}:
+    client.enqueue()
+    client.rows("SELECT * FROM jobs")  # works the log in and removes it: nothing but the reserve may give room
+with open(client.data / "filler", "wb", buffering=0) as file:
+    try:
+        while True:
+            file.write(b"x" * 4096)
+    except OSError:
+        pass
+(Path({home!r}) / "mounted").touch()
+client.enqueue(client.subagent_stop())
+(client.data / "filler").unlink()
+print(len(client.spooled()), len(client.rows("SELECT * FROM jobs")), sep="\\n")
+"""
+
+
+@pytest.mark.parametrize("reserve", [True, False])
+def test_on_a_disk_that_is_really_full_no_job_is_lost_without_a_word(client: Client, reserve: bool) -> None:
+    """A tiny file system of its own: the job is in the spool, or nothing but the log could say why, and that is full
+    as well."""
+    namespace = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-m", "-U", "-r"]
+    if shutil.which("unshare") is None:
+        pytest.skip("NOT SEEN: no unshare here, so no disk can be filled")
+    code = _FULL.format(root=str(running.ROOT), folder=str(client.folder), home=str(client.home), reserve=reserve)
+    done = subprocess.run(
+        [*namespace, sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
+    )
+    if not (client.home / "mounted").exists():
+        pytest.skip(f"NOT SEEN: nothing can be mounted here: {done.stderr[-300:]}")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == (["1", "1"] if reserve else ["0", "0"])
+
+
+def test_input_that_never_ends_ends_in_time(client: Client) -> None:
+    """What the job would be can't be known; the log says so."""
+    done = client.enqueue(holds_stdin=True)
+
+    assert enqueue.DEADLINE_S <= done.took_s < enqueue.DEADLINE_S + _SLACK_S
+    assert client.rows(_ROW) == []
+    (line,) = client.log()
+    assert "longer than 1 s" in line
+
+
+@pytest.mark.parametrize("descriptor", [0, 1, 2])
+def test_a_closed_stream_harms_nobody(client: Client, descriptor: int) -> None:
+    """Exit code 0; the job is queued where it could be read."""
+    client.enqueue(before=lambda: os.close(descriptor))
+
+    assert len(client.rows(_ROW)) == (descriptor != 0)
+    assert client.rows("PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_named_pipe_in_the_database_s_place_leaves_the_job_to_the_spool(client: Client) -> None:
+    """In time, whatever opening it does."""
+    client.database.unlink()
+    os.mkfifo(client.database)
+
+    done = client.enqueue()
+
+    assert done.took_s < enqueue.DEADLINE_S + _SLACK_S
+    assert len(client.spooled()) == 1
+
+
+def test_a_database_that_hangs_leaves_the_job_to_the_spool_at_the_deadline(client: Client, tmp_path: Path) -> None:
+    """A driver that never comes back, as on a network drive that is away."""
+    driver = tmp_path / "driver.py"
+    driver.write_text(
+        f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
+        "from playbook_db.claude_code import enqueue\n"
+        "enqueue.direct.connect = lambda *_, **__: time.sleep(60)\n"
+        "enqueue.main()\n"
+    )
+
+    done = subprocess.run(
+        [running.PYTHON, "-I", "-S", str(driver), "user", str(client.worker)],
+        input=json.dumps(client.end()).encode(),
+        capture_output=True,
+        timeout=running.PATIENCE_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(client.spooled()) == 1
+    assert "didn't answer in time" in client.log()[0]
+
+
+def test_a_worker_that_cannot_be_started_loses_nothing(client: Client) -> None:
+    """Its Python has gone: the job is queued all the same."""
+    client.worker.unlink()
+
+    client.enqueue()
+
+    assert len(client.rows(_ROW)) == 1
+
+
+def test_next_to_nothing_is_imported(client: Client, tmp_path: Path) -> None:
+    """A session's end has 1.5 s for all; nothing of a third party's."""
+    done, modules = running.imported("enqueue", client.end(), client, tmp_path)
+
+    assert (done.code, done.out, done.err) == (0, b"", b"")
+    assert len(client.rows(_ROW)) == 1
+    assert modules & running.HEAVY == set()
+    assert running.foreign(modules) == set()

@@ -1,0 +1,208 @@
+"""The environment that the plugin sets up for its worker: once, whole or not at all, and told where it fails."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.claude_code import running
+
+_SETUP = running.HOOKS / "setup.py"
+_UV = """#!/bin/sh
+echo "$*" >> {calls}
+if [ "$1" = venv ]; then
+    for target; do :; done
+    {then}
+    mkdir -p "$target/bin"
+    cat > "$target/bin/python" <<'END'
+#!/bin/sh
+if [ "$1" = -P ]; then echo "$PYTHONPATH $*" > {calls}.worker; exit 0; fi
+case "$*" in *"import alembic"*) {trial};; esac
+exec {python} "$@"
+END
+    chmod +x "$target/bin/python"
+fi
+"""
+
+
+@pytest.fixture
+def data(home: Path) -> Path:
+    """The folder in which the environment is made."""
+    return home / ".claude" / "playbook"
+
+
+@pytest.fixture
+def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a `uv` on the path was called with; it makes an environment that stands for ours, and installs nothing."""
+    monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    _put_uv(home)
+    return home / "calls"
+
+
+def _put_uv(home: Path, then: str = ":", trial: str = ":") -> None:
+    (home / "bin").mkdir(exist_ok=True)
+    uv = home / "bin" / "uv"
+    uv.write_text(_UV.format(calls=home / "calls", then=then, trial=trial, python=sys.executable))
+    uv.chmod(0o755)
+
+
+def _set_up(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [running.PYTHON, "-I", str(_SETUP), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def _state(data: Path) -> str:
+    state: str = json.loads((data / "runtime.json").read_text())["state"]
+    return state
+
+
+def _made(calls: Path) -> int:
+    return sum(line.startswith("venv") for line in calls.read_text().splitlines()) if calls.exists() else 0
+
+
+def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> None:
+    """With what pyproject.toml asks for; then the worker starts in it, and the hooks have an interpreter."""
+    assert _set_up("--status").returncode == 1
+
+    done = _set_up()
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    venv, install = calls.read_text().splitlines()
+    assert venv.startswith("venv --quiet --python >=3.11 ")
+    assert install.startswith("pip install --quiet --python ")
+    assert all(name in install for name in ("sqlalchemy", "alembic", "click", "filelock", "rich"))
+    assert (data / "runtime").is_symlink()
+    assert os.access(data / "runtime" / "interpreter", os.X_OK)
+    assert running.appears(calls.with_name("calls.worker"))
+    assert calls.with_name("calls.worker").read_text() == f"{running.ROOT} -P -m playbook_db.claude_code.worker\n"
+    status = _set_up("--status")
+    assert (status.returncode, "is ready" in status.stdout) == (0, True)
+
+
+def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
+    """A session starts every few minutes."""
+    _set_up()
+    before = os.readlink(data / "runtime")
+
+    _set_up()
+
+    assert _made(calls) == 1
+    assert os.readlink(data / "runtime") == before
+
+
+def test_an_older_environment_is_replaced_whole(data: Path, calls: Path) -> None:
+    """One made for other packages: the new one takes its place at a stroke, and nothing of the old is left."""
+    _set_up()
+    old = Path(os.path.realpath(data / "runtime"))
+    known = json.loads((data / "runtime.json").read_text())
+    (data / "runtime.json").write_text(json.dumps({**known, "made_for": "other packages"}))
+    old = old.rename(data / "runtime-1")
+    (data / "runtime").unlink()
+    (data / "runtime").symlink_to(old)
+
+    assert _set_up().returncode == 0
+
+    assert _made(calls) == 2
+    assert os.path.realpath(data / "runtime") != str(old)
+    assert not old.exists()
+    assert sorted(path.name for path in data.iterdir() if path.name.startswith("runtime-")) == [
+        os.path.basename(os.readlink(data / "runtime"))
+    ]
+
+
+def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls: Path, home: Path) -> None:
+    """Nothing half-made is left; an hour later, it is tried again."""
+    _put_uv(home, 'mkdir -p "$target/half"; echo "no route to host" >&2; exit 2')
+
+    assert _set_up().returncode == 1
+
+    assert _state(data) == "failed"
+    assert "no route to host" in _set_up("--status").stdout
+    assert list(data.glob("runtime-*")) == []
+    assert not (data / "runtime").exists()
+    _put_uv(home)
+    _set_up()
+    assert _made(calls) == 1
+
+    known = json.loads((data / "runtime.json").read_text())
+    (data / "runtime.json").write_text(json.dumps({**known, "at": time.time() - 3700}))
+    assert _set_up().returncode == 0
+    assert (_made(calls), _state(data)) == (2, "ready")
+
+
+def test_an_environment_that_does_not_work_is_not_put_in_place(data: Path, calls: Path, home: Path) -> None:
+    """All was installed, and yet it can't be imported: a package for another machine, say."""
+    _put_uv(home, trial='echo "cannot open shared object" >&2; exit 1')
+
+    assert _set_up().returncode == 1
+    assert "cannot open shared object" in _set_up("--status").stdout
+    assert not (data / "runtime").exists()
+
+
+def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path, home: Path) -> None:
+    """The old worker goes on, rather than none."""
+    _set_up()
+    before = os.path.realpath(data / "runtime")
+    (data / "runtime.json").write_text(json.dumps({"state": "ready", "made_for": "other packages"}))
+    _put_uv(home, "exit 1")
+
+    assert _set_up().returncode == 1
+    assert os.path.realpath(data / "runtime") == before
+    assert os.access(data / "runtime" / "bin" / "python", os.X_OK)
+
+
+def test_of_two_at_once_one_sets_up(data: Path, calls: Path, home: Path) -> None:
+    """Two sessions that start together."""
+    _put_uv(home, "sleep 0.7")
+    command = [running.PYTHON, "-I", str(_SETUP)]
+
+    both = [subprocess.Popen(command) for _ in range(2)]
+
+    assert [process.wait(20) for process in both] == [0, 0]
+    assert (_made(calls), _state(data)) == (1, "ready")
+
+
+@pytest.mark.parametrize("name", ["PLAYBOOK_DISABLE", "PLAYBOOK_NO_SETUP"])
+def test_a_variable_switches_it_off(data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Nothing is made."""
+    monkeypatch.setenv(name, "1")
+
+    assert _set_up().returncode == 0
+    assert not data.exists()
+    assert _made(calls) == 0
+
+
+def _a_wheel(folder: Path, wanted: str) -> None:
+    """A package with one empty module that is what *wanted*, such as `click>=8.2,<9`, asks for."""
+    name, _, rest = wanted.partition(">=")
+    version = rest.partition(",")[0]
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}/__init__.py", "")
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A virtual environment of Python's own, from wheels in a folder here."""
+    wheels = home / "wheels"
+    wheels.mkdir()
+    wanted = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    for name in wanted:
+        _a_wheel(wheels, name)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+
+    done = _set_up()
+
+    assert (done.returncode, _state(data)) == (0, "ready"), (data / "logs" / "setup.log").read_text()
+    tried = subprocess.run([data / "runtime" / "bin" / "python", "-I", "-c", "import alembic, rich"], check=False)
+    assert tried.returncode == 0

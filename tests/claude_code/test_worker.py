@@ -1,0 +1,189 @@
+"""The worker: what waits is done once, by one, and what goes wrong is told in its log."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from playbook_db import settings
+from playbook_db.claude_code import spool, worker
+from playbook_db.claude_code.worker import Done
+from playbook_db.services import editing, mirror, queueing, revising
+from playbook_db.services.project import Project
+from playbook_db.store.engine import open_store
+from tests.claude_code import running
+from tests.claude_code.running import Client
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, with an empty database."""
+    return running.a_client(folder, home)
+
+
+def _job(folder: Path, transcript: str = "/t/s.jsonl") -> dict[str, str | None]:
+    return {"project": str(folder), "transcript_path": transcript, "session_id": "s", "reason": "SessionEnd"}
+
+
+def _log() -> list[str]:
+    path = Path(worker.log_path())
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_all_that_waits_is_taken_in_oldest_first(client: Client) -> None:
+    """Of any project."""
+    for number, folder in enumerate([client.folder, client.home, client.folder]):
+        spool.leave(_job(folder, f"/t/{number}.jsonl"))
+
+    assert worker.run(settings.database_url()) == Done(taken_in=3)
+
+    rows = client.rows("SELECT transcript_path FROM jobs ORDER BY playbook_id, id")
+    assert rows == [("/t/0.jsonl",), ("/t/2.jsonl",), ("/t/1.jsonl",)]
+    assert spool.waiting() == []
+    assert worker.run(settings.database_url()) == Done()
+
+
+def test_of_two_workers_one_leaves(client: Client) -> None:
+    """At once, with nothing done."""
+    spool.leave(_job(client.folder))
+
+    with FileLock(worker.lock_path(), mode=0o600):
+        assert worker.run(settings.database_url()) is None
+        assert worker.is_at_work()
+
+    assert not worker.is_at_work()
+    assert len(spool.waiting()) == 1
+
+
+def test_nobody_is_at_work_where_nobody_ever_was(home: Path) -> None:
+    """And asking makes nothing."""
+    assert not worker.is_at_work()
+    assert not (home / ".claude").exists()
+
+
+def test_what_comes_in_during_the_work_is_taken_in_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hook's own worker found this one at work, and left."""
+    spool.leave(_job(client.folder, "/t/0.jsonl"))
+    was = mirror.sync_changed
+    later = iter([_job(client.folder, "/t/1.jsonl")])
+
+    def meanwhile(store: object) -> object:
+        for job in later:
+            spool.leave(job)
+        return was(store)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(mirror, "sync_changed", meanwhile)
+
+    assert worker.run(settings.database_url()) == Done(taken_in=2)
+
+
+def test_a_mirror_that_changed_is_taken_in(client: Client) -> None:
+    """So that the next session is told what git brought."""
+    with open_store(settings.database_url()) as store:
+        project = Project(store, str(client.folder))
+        mirror.switch(project, on=True)
+        Path(project.mirror_path).write_text('{"key_points": ["from git"]}')
+
+        assert worker.run(settings.database_url()) == Done(synced=1)
+
+        assert [point.text for point in revising.read(project).points] == ["from git"]
+    assert worker.run(settings.database_url()) == Done()
+
+
+def test_a_busy_database_leaves_the_job_for_later(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is neither lost nor called unreadable."""
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
+    spool.leave(_job(client.folder))
+    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        worker.run(settings.database_url())
+        connection.execute("ROLLBACK")
+
+    assert len(spool.waiting()) == 1
+    assert any("waits on" in line for line in _log())
+    assert worker.run(settings.database_url()) == Done(taken_in=1)
+
+
+def test_an_older_database_is_brought_to_our_schema(client: Client) -> None:
+    """Which the hooks may not do."""
+    running.a_bad_database("older", client.database)
+    spool.leave(_job(client.folder))
+
+    assert worker.run(settings.database_url()) == Done(taken_in=1)
+
+
+@pytest.mark.parametrize("kind", ["garbage", "newer", "another's", "directory"])
+def test_a_database_that_cannot_be_used_is_told_in_the_log(client: Client, kind: str) -> None:
+    """Exit code 1; what waits still waits; not a byte is changed."""
+    running.a_bad_database(kind, client.database)
+    before = running.content(client.database)
+    spool.leave(_job(client.folder))
+
+    with pytest.raises(SystemExit) as left:
+        worker.main()
+
+    assert left.value.code == 1
+    assert running.content(client.database) == before
+    assert len(spool.waiting()) == 1
+    assert len(_log()) == 1
+
+
+def test_another_program_s_database_is_left_alone(client: Client) -> None:
+    """Though its schema has no number, which looks like one that is older than ours."""
+    client.database.unlink()
+    with closing(sqlite3.connect(client.database)) as connection, connection:
+        connection.execute("CREATE TABLE moz_places (url TEXT)")
+    before = client.database.read_bytes()
+    spool.leave(_job(client.folder))
+
+    with pytest.raises(SystemExit):
+        worker.main()
+
+    assert client.database.read_bytes() == before
+    assert len(spool.waiting()) == 1
+
+
+def test_a_variable_switches_it_off(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PLAYBOOK_DISABLE."""
+    spool.leave(_job(client.folder))
+    monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
+
+    worker.main()
+
+    assert len(spool.waiting()) == 1
+
+
+def test_the_database_is_left_as_one_file(client: Client) -> None:
+    """The next hook opens it at once."""
+    client.enqueue()
+    assert client.database.with_name("playbook.db-wal").stat().st_size
+
+    worker.run(settings.database_url())
+
+    wal = client.database.with_name("playbook.db-wal")
+    assert not wal.exists() or wal.stat().st_size == 0  # else the next hook reads it back, page by page
+    with closing(sqlite3.connect(f"file:{client.database}?immutable=1", uri=True)) as connection:
+        assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
+
+
+def test_it_keeps_room_for_a_worse_day(client: Client) -> None:
+    """The reserve that a full disk gives up, in blocks that are really there."""
+    worker.run(settings.database_url())
+
+    status = (client.data / "reserve").stat()
+    assert status.st_size == spool.RESERVE_BYTES
+    assert status.st_mode & 0o777 == 0o600
+    assert status.st_blocks * 512 >= spool.RESERVE_BYTES or os.uname().sysname != "Linux"
+
+
+def test_queueing_what_is_queued_changes_nothing(client: Client) -> None:
+    """Taken in twice, it waits once; a project that is kept out takes nothing."""
+    with open_store(settings.database_url()) as store:
+        for _ in range(2):
+            assert queueing.take_in(store, str(client.folder), _job(client.folder))
+        editing.add(Project(store, str(client.folder)), "a point")
+        assert len(queueing.list_jobs(store, str(client.folder))) == 1
+        assert queueing.list_jobs(store, "/another") == []

@@ -1,0 +1,157 @@
+"""project list, project ignore, project move."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.claude_code import running
+from tests.claude_code.running import Client
+from tests.cli.conftest import Playbook
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, with an empty database."""
+    return running.a_client(folder, home)
+
+
+def test_the_projects_are_listed_by_their_folders(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
+    """With what they have; one whose folder is gone says so."""
+    (tmp_path / "another").mkdir()
+    playbook("add", "a point")
+    playbook("add", "a second one")
+    playbook("--project", str(tmp_path / "another"), "add", "elsewhere")
+    playbook("project", "ignore", "--project", str(tmp_path / "another"))
+    (tmp_path / "another").rmdir()
+
+    listed = playbook("project", "list", "--json").json
+
+    assert [entry["project"] for entry in listed] == [str(tmp_path / "another"), str(folder)]
+    assert [(e["points"], e["revisions"], e["ignored"], e["folder_exists"]) for e in listed] == [
+        (1, 1, True, False),
+        (2, 2, False, True),
+    ]
+    assert listed[0].keys() == {
+        "project", "points", "revisions", "last_revision", "mirror", "ignored", "folder_exists"
+    }  # fmt: skip
+    lines = playbook("project", "list").out.splitlines()
+    assert "ignored\tno such folder; if it moved: playbook project move OLD NEW" in lines[0]
+    assert lines[1].split("\t")[:3] == [str(folder), "2 points", "2 revisions"]
+
+
+def test_no_projects_are_an_empty_list(playbook: Playbook) -> None:
+    """And no lines."""
+    assert playbook("project", "list", "--json").json == []
+    assert playbook("project", "list").out == ""
+
+
+def test_an_ignored_project_is_kept_out_until_it_is_let_in(playbook: Playbook, client: Client) -> None:
+    """The hooks neither tell nor queue; nothing is forgotten."""
+    playbook("add", "use uv")
+
+    assert playbook("project", "ignore").code == 0
+    assert client.inject().out == b"{}\n"
+    client.enqueue()
+    assert client.rows("SELECT count(*) FROM jobs") == [(0,)]
+
+    assert playbook("project", "ignore", "--off").code == 0
+    assert b"use uv" in client.inject().out
+    client.enqueue()
+    assert client.rows("SELECT count(*) FROM jobs") == [(1,)]
+
+
+def test_a_project_nobody_knows_yet_can_be_kept_out(playbook: Playbook, client: Client) -> None:
+    """Before its first session."""
+    playbook("project", "ignore")
+
+    client.enqueue()
+
+    assert client.rows("SELECT count(*) FROM jobs") == [(0,)]
+
+
+def test_a_moved_folder_keeps_its_playbook(
+    playbook: Playbook, folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """History, mirror and all; the old folder has none any more."""
+    playbook("add", "use uv")
+    playbook("mirror", "on")
+    new = folder.rename(folder.with_name("moved"))
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(new))
+
+    done = playbook("project", "move", str(folder), str(new))
+
+    assert (done.code, done.err) == (0, "")
+    assert playbook("--project", str(new), "list").out.startswith("oth-001\t")
+    assert [entry["project"] for entry in playbook("project", "list", "--json").json] == [str(new)]
+    assert client.rows("SELECT path FROM mirrors") == [(str(new / ".claude" / "playbook.json"),)]
+    (new / ".claude" / "playbook.json").write_text(
+        (new / ".claude" / "playbook.json").read_text().replace("use uv", "use uv always")
+    )
+    assert "use uv always" in playbook("--project", str(new), "list").out
+    told = client.inject(CLAUDE_PROJECT_DIR=str(new), cwd=new)
+    assert b"use uv always" in told.out
+
+
+def test_the_new_folder_is_this_project_where_none_is_named(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
+    """The usual case: one stands in it."""
+    old = tmp_path / "old"
+    old.mkdir()
+    playbook("--project", str(old), "add", "use uv")
+    old.rmdir()
+
+    assert playbook("project", "move", str(old)).code == 0
+    assert "use uv" in playbook("list").out
+
+
+def test_what_sessions_left_meanwhile_goes_with_it(playbook: Playbook, folder: Path, client: Client) -> None:
+    """The folder was moved, sessions went on in the new one, and then somebody told us."""
+    playbook("add", "use uv")
+    client.enqueue()
+    new = folder.rename(folder.with_name("moved"))
+    moved = {"CLAUDE_PROJECT_DIR": str(new), "cwd": new}
+    client.enqueue(client.end(), **moved)  # waits on the old side too: the same transcript
+    client.enqueue(client.end(transcript_path="/t/new.jsonl"), **moved)
+
+    done = playbook("project", "move", str(folder), str(new))
+
+    assert (done.code, done.err) == (0, "")
+    assert [listed["project"] for listed in playbook("project", "list", "--json").json] == [str(new)]
+    assert client.rows("SELECT key, live_points FROM playbooks ORDER BY id") == [(str(new), 1), (str(folder), 0)]
+    jobs = playbook("--project", str(new), "jobs", "--json").json
+    assert sorted(job["transcript"] for job in jobs) == sorted([str(client.transcript), "/t/new.jsonl"])
+    assert len({job["id"] for job in jobs}) == 2
+    assert client.rows("PRAGMA foreign_key_check") == []
+
+
+def test_two_histories_are_not_joined(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
+    """Both stay as they are, and the message says how to join them by hand."""
+    (tmp_path / "other").mkdir()
+    playbook("add", "mine")
+    playbook("--project", str(tmp_path / "other"), "add", "theirs")
+    before = playbook("project", "list", "--json").json
+
+    done = playbook("project", "move", str(tmp_path / "other"), str(folder))
+
+    assert (done.code, done.out) == (1, "")
+    assert "playbook of its own" in done.err
+    assert "import -" in done.err
+    assert playbook("project", "list", "--json").json == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [("nowhere", "project", "no playbook"), ("project", "nowhere", "no folder"), ("project", "project", "one project")],
+)
+def test_a_move_that_makes_no_sense_is_refused(
+    playbook: Playbook, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    """Exit code 1, and nothing changed."""
+    playbook("add", "mine")
+    before = json.dumps(playbook("project", "list", "--json").json)
+
+    done = playbook("project", "move", str(tmp_path / old), str(tmp_path / new))
+
+    assert done.code == 1
+    assert said in done.err
+    assert json.dumps(playbook("project", "list", "--json").json) == before
