@@ -77,7 +77,6 @@ def join(connection: Connection, kept_id: int, empty_id: int, *, left_key: str) 
         connection.execute(delete(table).where(table.c.playbook_id == empty_id, table.c.path.in_(known)))
         connection.execute(update(table).where(table.c.playbook_id == empty_id).values(playbook_id=kept_id))
 
-
     (taken,) = connection.execute(select(playbooks.c.key).where(playbooks.c.id == empty_id)).one()
     for playbook_id, key in ((empty_id, f"{taken} (moving)"), (kept_id, taken), (empty_id, left_key)):
         connection.execute(update(playbooks).where(playbooks.c.id == playbook_id).values(key=key))
