@@ -9,15 +9,19 @@ import copy
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from playbook_db import projects, settings
 from playbook_db.claude_code.transcript import assistant_texts, read_messages
-from playbook_db.errors import SettingError
-from playbook_db.rules import deduplication, pruning, voting
+from playbook_db.errors import PlaybookError, SettingError
+from playbook_db.llm import access, curator, extraction, reflector
+from playbook_db.llm.asking import Exchange, Model, Recording
+from playbook_db.llm.messages import render_messages
+from playbook_db.rules import deduplication, pruning, redaction, voting
 from playbook_db.rules import operations as _operations
 from playbook_db.rules.citations import cited_names
 from playbook_db.rules.draft import Draft
@@ -53,7 +57,7 @@ __all__ = [
     "update_playbook_data",
 ]
 
-_NO_MODEL = "this version of playbook-db can't ask a model yet"
+_PATIENCE_S = 600.0  # for one of the functions that ask a model, all its calls included
 
 
 # --- places and settings ---
@@ -259,25 +263,89 @@ async def extract_keypoints(
     messages: list[dict[str, Any]], playbook: dict[str, Any], diagnostic_name: str = "keypoints"
 ) -> dict[str, Any]:
     """What a session teaches, in one model call: `{"new_key_points", "evaluations"}`, and `operations` if the model
-    gave any. Empty on any failure, and as long as no model can be asked."""
-    _report([f"extract_keypoints: {_NO_MODEL}"])
-    return {"new_key_points": [], "evaluations": []}
+    gave any. Empty on any failure."""
+
+    def ask(model: Model) -> dict[str, Any]:
+        extracted = extraction.extract(
+            model,
+            template=load_template("reflection.txt"),
+            transcript=_told(messages),
+            playbook_text=format_playbook(playbook),
+            deadline=time.monotonic() + _PATIENCE_S,
+        )
+        found = {"new_key_points": extracted.new_key_points, "evaluations": extracted.evaluations}
+        return found if extracted.operations is None else {**found, "operations": extracted.operations}
+
+    return await _asked(ask, {"new_key_points": [], "evaluations": []}, diagnostic_name)
 
 
 async def run_reflector(
     messages: list[dict[str, Any]], playbook: dict[str, Any], cited_ids: list[str]
 ) -> dict[str, Any]:
-    """How the key points did in a session: `{"analysis", "bullet_tags"}`. Empty on any failure, and as long as no
-    model can be asked."""
-    _report([f"run_reflector: {_NO_MODEL}"])
-    return {"analysis": "", "bullet_tags": []}
+    """How the key points did in a session: `{"analysis", "bullet_tags"}`. Empty on any failure."""
+
+    def ask(model: Model) -> dict[str, Any]:
+        reflection = reflector.reflect(
+            model,
+            template=load_template("reflector.txt"),
+            transcript=_told(messages),
+            playbook_text=format_playbook(playbook),
+            cited=cited_ids,
+            deadline=time.monotonic() + _PATIENCE_S,
+        )
+        return {"analysis": reflection.analysis, "bullet_tags": reflection.bullet_tags}
+
+    return await _asked(ask, {"analysis": "", "bullet_tags": []}, "reflector")
 
 
 async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]) -> dict[str, Any]:
-    """What to change in the playbook: `{"reasoning", "operations"}`. Empty on any failure, and as long as no model
-    can be asked."""
-    _report([f"run_curator: {_NO_MODEL}"])
-    return {"reasoning": "", "operations": []}
+    """What to change in the playbook: `{"reasoning", "operations"}`. Empty on any failure."""
+
+    def ask(model: Model) -> dict[str, Any]:
+        curation = curator.curate(
+            model,
+            template=load_template("curator.txt"),
+            analysis=_masked(str(reflector_output.get("analysis") or "")),
+            playbook_text=format_playbook(playbook),
+            candidates="",
+            room=f"the playbook holds {len(plain.from_plain(playbook).playbook.points)} key points.",
+            deadline=time.monotonic() + _PATIENCE_S,
+        )
+        return {"reasoning": curation.reasoning, "operations": curation.operations}
+
+    return await _asked(ask, {"reasoning": "", "operations": []}, "curator")
+
+
+def _told(messages: Iterable[Any]) -> str:
+    """*messages* as a model may see them: without what is private, secrets masked."""
+    return _masked(redaction.without_private(render_messages(messages)))
+
+
+def _masked(text: str) -> str:
+    return redaction.mask(text, redaction.secret_values(os.environ))
+
+
+async def _asked(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:
+    """What *ask* makes of a model's answers, in a thread; *empty*, and a report, on any failure."""
+    import asyncio  # late: whoever asks nobody does without it
+
+    try:
+        recording = Recording(access.find_model())
+        try:
+            return await asyncio.to_thread(ask, recording)
+        finally:
+            _keep_exchanges(recording.exchanges, name)
+    except Exception as error:  # the documents promise that nothing is raised
+        _report([f"{name}: {error}" if isinstance(error, PlaybookError) else f"{name}: {error!r}"])
+        return empty
+
+
+def _keep_exchanges(exchanges: Iterable[Exchange], name: str) -> None:
+    if not is_diagnostic_mode():
+        return
+    for exchange in exchanges:
+        with suppress(PlaybookError):  # a report must not spoil what it reports on
+            save_diagnostic(_masked(f"{exchange.question}\n\n--- answer ---\n{exchange.answer}\n"), name)
 
 
 def _change(playbook: dict[str, Any], work: Callable[[Draft], object]) -> dict[str, Any]:

@@ -52,6 +52,10 @@ class ProjectError(PlaybookError):
     """A project can't be moved, or isn't known."""
 
 
+class JobError(PlaybookError):
+    """A job can't be queued again, or removed."""
+
+
 class DiagnosticsError(PlaybookError):
     """The folder for diagnostics isn't one that we may write into."""
 
@@ -70,6 +74,32 @@ class TemplateError(PlaybookError):
 
 class SettingError(PlaybookError):
     """A setting or environment variable has a value that can't be used."""
+
+
+class BudgetError(PlaybookError):
+    """Today's budget of tokens is spent; the work waits until `until` (UTC, ISO 8601)."""
+
+    def __init__(self, spent: int, budget: int, until: str) -> None:
+        self.until = until
+        super().__init__(
+            f"{spent:,} tokens were used today; PLAYBOOK_DAILY_TOKENS allows {budget:,}. The work waits until {until}."
+        )
+
+
+class ModelError(PlaybookError):
+    """A model was asked and gave nothing that can be used.
+
+    `is_lasting` tells that asking again will not help as things are (a wrong key, an unknown model); `retry_after_s`
+    is how long the other side asked to be left alone, None where it didn't say.
+    """
+
+    def __init__(self, text: str, *, is_lasting: bool = False, retry_after_s: "float | None" = None) -> None:
+        self.is_lasting, self.retry_after_s = is_lasting, retry_after_s
+        super().__init__(text)
+
+
+class NoModelError(PlaybookError):
+    """There is no model that could be asked: no key, and no Claude Code client."""
 
 
 class DatabaseError(PlaybookError):

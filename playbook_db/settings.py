@@ -55,6 +55,11 @@ def spool_dir() -> str:
     return os.path.join(data_dir(), "spool")
 
 
+def worker_lock() -> str:
+    """The lock that the worker holds while it is at work; its time tells when one last was."""
+    return os.path.join(data_dir(), "worker.lock")
+
+
 def runtime_dir() -> str:
     """Where the plugin sets up the environment of its worker. Not made here."""
     return os.path.join(data_dir(), "runtime")

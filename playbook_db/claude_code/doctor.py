@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from playbook_db import settings
 from playbook_db.claude_code import hook_trial, install, registered, runtime, spool, worker
-from playbook_db.errors import DatabaseError, PlaybookError
+from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
 
 _SOUND_SQLITE = (3, 51, 3)  # before, two connections that checkpoint at once can, rarely, damage the file
 _LITTLE_DISK_BYTES = 50 * 1024 * 1024
@@ -194,23 +194,14 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _model(url: str, folder: str) -> Iterator[Finding]:
-    ways = []
-    if os.environ.get("ANTHROPIC_API_KEY"):
-        ways.append("a key in ANTHROPIC_API_KEY")
-    client = shutil.which("claude")
-    if client:
-        ways.append(client)
-    told = " and ".join(ways)
-    yield (
-        Finding("model access", "ok", told)
-        if ways
-        else Finding(
-            "model access",
-            "note",
-            "no ANTHROPIC_API_KEY, and no claude on PATH",
-            "Set one up before sessions can be learnt from",
+    from playbook_db.llm import access
+
+    try:
+        yield Finding("model access", "ok", access.describe_access())
+    except NoModelError as error:
+        yield Finding(
+            "model access", "note", str(error), "Set a key, or install Claude Code, so that sessions are learnt from"
         )
-    )
 
 
 def _logs(url: str, folder: str) -> Iterator[Finding]:

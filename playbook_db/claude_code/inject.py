@@ -6,6 +6,7 @@ at once.
 
 import os
 import sys
+import time
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import events, frame
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 DEADLINE_S = 0.3
+_LOOK_EVERY_S = 3600.0
 _WAIT_S = 0.05  # for a database that somebody holds; another process that recovers the log needs no longer
 SILENCE = b"{}\n"
 EVENT = "SessionStart"
@@ -47,7 +49,7 @@ def _work(hook: frame.Frame) -> None:
 def _answer(hook: frame.Frame, event: events.Event, folder: str) -> None:
     """Tell the session of *folder* what its playbook says, and start the worker where something waits for it."""
     path = settings.sqlite_file(settings.database_url())
-    work_waits = _is_spool_filled() or _is_set_up_missing()
+    work_waits = _is_spool_filled() or _is_set_up_missing() or _is_last_look_long_ago()
     project = None
     try:
         if path is not None and os.path.exists(path):
@@ -61,7 +63,11 @@ def _answer(hook: frame.Frame, event: events.Event, folder: str) -> None:
                     direct.unjudged_points(connection, project.id),
                     project.live_points,
                 )
-                work_waits = _has_mirror_changed(connection, project, folder) or work_waits
+                work_waits = (
+                    work_waits
+                    or direct.has_due_job(connection, project.id, now=frame.timestamp())
+                    or _has_mirror_changed(connection, project, folder)
+                )
                 if text and hook.say(_output(text)) and event.session_id:
                     _record(hook, connection, project, points, event)
         if project is None or project.mirror == "undecided":
@@ -111,6 +117,14 @@ def _answers_elsewhere(folder: str) -> bool:
     from playbook_db.claude_code import registration
 
     return registration.answers_elsewhere(EVENT, registration.own_scope(), folder)
+
+
+def _is_last_look_long_ago() -> bool:
+    """Whether it is time to look for sessions that ended without a word, as a kill lets them; the worker does that."""
+    try:
+        return not 0 <= time.time() - os.stat(settings.worker_lock()).st_mtime < _LOOK_EVERY_S
+    except OSError:
+        return os.path.exists(settings.data_dir())
 
 
 def _is_set_up_missing() -> bool:

@@ -1,9 +1,20 @@
-"""What was said in a session: Claude Code's transcript, a file of JSON lines, read into messages."""
+"""What was said and done in a session: Claude Code's transcript, a file of JSON lines.
+
+`read_messages` is what was said, for programs. `walk` and `read_entries` are what can be learnt from: tool calls and
+their results too, by byte offsets, with no more than one line in memory. Nothing of what the client wrote itself in
+someone's name comes through: summaries, echoes of commands, notes of finished tasks, reminders, what hooks injected.
+"""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
+
+from playbook_db.claude_code.transcript_lines import Line, parse, read_lines
+from playbook_db.rules.condensing import Part
+from playbook_db.rules.texts import storable
 
 _ROLES = ("user", "assistant")
 _NOT_SPEECH = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
@@ -11,6 +22,42 @@ _NOT_SPEECH = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
 _ECHOES = (
     "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<task-notification>",
 )  # fmt: skip
+_NOT_LEARNT_FROM = (*_NOT_SPEECH, "isApiErrorMessage")
+_INJECTED = re.compile(
+    r"(?:SessionStart|SubagentStart|UserPromptSubmit)(?::\w+)? hook (?:additional context|success): "
+)
+_INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
+_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one line of a transcript adds to the conversation.
+
+    An assistant's message comes as one entry per content block. `end` is the byte offset after its line. A user's own
+    words begin a turn; a tool's result, or a note that the user interrupted, doesn't.
+    """
+
+    role: str
+    parts: tuple[Part, ...]
+    end: int
+    uuid: str
+    session_id: str
+    begins_turn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One whole line of a transcript, from byte *start* to *end*, with the entry in it, if any.
+
+    `left_out_bytes` is what of an overlong line was not read.
+    """
+
+    start: int
+    end: int
+    entry: Entry | None
+    is_broken: bool = False
+    left_out_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +66,28 @@ class Spoken:
 
     messages: tuple[dict[str, str], ...]
     broken_lines: int
+
+
+def read_entries(path: str, start: int = 0) -> Iterator[Entry]:
+    """What can be learnt from in the transcript at *path*, from byte *start* on, which begins a line.
+
+    A half-written last line is left for the next time. Raises OSError where the file can't be read.
+    """
+    return (passage.entry for passage in walk(path, start) if passage.entry is not None)
+
+
+def walk(path: str, start: int = 0) -> Iterator[Passage]:
+    """All whole lines from byte *start* on, each where the one before ended, also those that hold no entry.
+
+    A line whose uuid stood in the file before, also before *start*, holds none: some clients repeat the history.
+    """
+    seen = _ids_before(path, start)
+    for line in read_lines(path, start):
+        key = _id_key(line)
+        entry = _entry(line) if key is None or key not in seen else None
+        if key is not None:
+            seen.add(key)
+        yield Passage(line.start, line.end, entry, line.content is None, line.left_out_bytes)
 
 
 def read_messages(path: str) -> Spoken:
@@ -33,7 +102,7 @@ def read_messages(path: str) -> Spoken:
         for line in file:
             if not line.strip():
                 continue
-            entry = _entry(line)
+            entry = parse(line)
             if entry is None:
                 broken += 1
                 continue
@@ -57,14 +126,6 @@ def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
                     yield from (block[key] for key in ("text", "thinking") if isinstance(block.get(key), str))
 
 
-def _entry(line: str) -> dict[str, Any] | None:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return entry if isinstance(entry, dict) else None
-
-
 def _is_speech(entry: dict[str, Any]) -> bool:
     return entry.get("type") in _ROLES and not any(entry.get(mark) for mark in _NOT_SPEECH)
 
@@ -78,3 +139,98 @@ def _text(entry: dict[str, Any]) -> str:
     if not isinstance(content, str) or content.lstrip().startswith(_ECHOES):
         return ""
     return content
+
+
+def _ids_before(path: str, start: int) -> set[int]:
+    seen: set[int] = set()
+    if start:
+        for line in read_lines(path):
+            if line.end > start:
+                break
+            key = _id_key(line)
+            if key is not None:
+                seen.add(key)
+    return seen
+
+
+def _id_key(line: Line) -> int | None:
+    """The uuid of a line of the conversation in eight bytes: a long file has a million of them."""
+    content = line.content or {}
+    uuid = content.get("uuid")
+    if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
+        return None
+    return int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+
+def _entry(line: Line) -> Entry | None:
+    content = line.content or {}
+    role = content.get("type")
+    if role not in _ROLES or any(content.get(mark) for mark in _NOT_LEARNT_FROM) or _is_notification(content):
+        return None
+    message = content.get("message")
+    blocks = message.get("content") if isinstance(message, dict) else None
+    if isinstance(blocks, str):
+        blocks = [{"type": "text", "text": blocks}]
+    if not isinstance(blocks, list):
+        return None
+    parts = tuple(part for block in blocks if isinstance(block, dict) for part in _parts(block, role))
+    if not parts:
+        return None
+    begins_turn = role == "user" and all(
+        part.kind == "text" and not part.text.startswith(_INTERRUPTED) for part in parts
+    )
+    return Entry(role, parts, line.end, _string(content.get("uuid")), _string(content.get("sessionId")), begins_turn)
+
+
+def _is_notification(content: dict[str, Any]) -> bool:
+    origin = content.get("origin")
+    return isinstance(origin, dict) and origin.get("kind") == "task-notification"
+
+
+def _parts(block: dict[str, Any], role: str) -> Iterator[Part]:
+    """What of a content block can be learnt from; a picture and the like as a word that it was there."""
+    kind = _string(block.get("type"))
+    if kind in ("text", "thinking"):
+        text = _string(block.get(kind))
+        text = _users_own(text) if role == "user" else text
+        if text.strip():
+            yield Part(kind, text)
+    elif kind.endswith("tool_use"):
+        name = "".join(_string(block.get("name")).split()) or "?"
+        yield Part("call", f"{name} {_json(block.get('input'))}")
+    elif kind.endswith("tool_result"):
+        yield Part("result", _result(block.get("content")), block.get("is_error") is True)
+    elif kind and kind != "redacted_thinking":
+        yield Part("text", f"[{kind}]")
+
+
+def _users_own(text: str) -> str:
+    """*text* without what the client put in: reminders; nothing at all of an echo or of a hook's output."""
+    kept, at = [], 0
+    while (begin := text.find(_REMINDER, at)) >= 0 and (end := text.find(_REMINDER_END, begin)) >= 0:
+        kept.append(text[at:begin])
+        at = end + len(_REMINDER_END)
+    own = "".join([*kept, text[at:]])
+    bare = own.lstrip()
+    return "" if bare.startswith((*_ECHOES, "<local-command-caveat>")) or _INJECTED.match(bare) else own
+
+
+def _result(content: object) -> str:
+    if not isinstance(content, list):
+        return _string(content)
+    blocks = [block for block in content if isinstance(block, dict)]
+    return "\n".join(_string(block.get("text")) or f"[{_string(block.get('type'))}]" for block in blocks)
+
+
+def _json(value: object) -> str:
+    try:
+        return _string(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        return "(nested too deeply)"
+
+
+def _string(value: object) -> str:
+    """*value* as text that any database and any request can hold; `""` for anything but a string."""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() and "\0" not in value else storable(value).replace("\0", "\ufffd")

@@ -1,13 +1,15 @@
-"""The worker: what the hooks leave to be done, done apart from any session. One at a time for each database.
+"""The worker: what the hooks leave to be done, done apart from any session. One at a time for each data folder.
 
-It takes in the spool, brings mirrors in step that changed under us, and works the write-ahead log into the database,
-so that the next hook opens it quickly. It ends when there is nothing left.
+It takes in the spool, brings mirrors in step that changed under us, finds sessions that ended without a word, learns
+from what waits, and works the write-ahead log into the database, so that the next hook opens it quickly. It ends when
+there is nothing left, or its time is over.
 """
 
 import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,20 +19,30 @@ from filelock import FileLock, Timeout
 from playbook_db import settings
 from playbook_db.claude_code import spool
 from playbook_db.claude_code.frame import append_line
-from playbook_db.errors import PlaybookError
+from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError
 
 if TYPE_CHECKING:
+    from playbook_db.llm.asking import Model
     from playbook_db.store.engine import Store
+    from playbook_db.store.jobs import Job
 
+MOST_MINUTES = 30  # alive; what is left then waits for the next worker
 _ROUNDS = 3  # looks at the spool: a job may come in while the last look is under way
+_LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
+_NO_MODEL_WAIT_S = 3600.0  # before a job looks again whether there is a way to a model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Done:
-    """What a run of the worker did: how many jobs it took in from the spool, and how many mirrors it took in."""
+    """What a run of the worker did: jobs taken in from the spool, mirrors taken in, sessions found by their
+    transcripts, jobs learnt from, put off and failed."""
 
     taken_in: int = 0
     synced: int = 0
+    found: int = 0
+    learnt: int = 0
+    put_off: int = 0
+    failed: int = 0
 
 
 def main() -> None:
@@ -46,11 +58,12 @@ def main() -> None:
 def run(url: str) -> Done | None:
     """Do what waits for the database at *url*; None where another worker is at it. Raises DatabaseError."""
     done = Done()
+    ends_at = time.monotonic() + MOST_MINUTES * 60
     for _ in range(_ROUNDS):
         with _alone() as is_alone:
             if not is_alone:
                 return None
-            done = _work(url, done)
+            _work(url, done, ends_at)
         if not spool.waiting():  # else it came in after the look, from a hook whose own worker found this one at work
             break
     return done
@@ -58,7 +71,7 @@ def run(url: str) -> Done | None:
 
 def is_at_work() -> bool:
     """Whether a worker is at work just now."""
-    if not os.path.exists(lock_path()):
+    if not os.path.exists(settings.worker_lock()):
         return False
     with _alone() as is_alone:
         return not is_alone
@@ -74,15 +87,10 @@ def log_path() -> str:
     return os.path.join(settings.logs_dir(), "worker.log")
 
 
-def lock_path() -> str:
-    """The lock that the worker holds while it is at work."""
-    return os.path.join(settings.data_dir(), "worker.lock")
-
-
 @contextlib.contextmanager
 def _alone() -> Iterator[bool]:
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    lock = FileLock(lock_path(), timeout=0, mode=0o600)
+    lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
     try:
         lock.acquire()
     except Timeout:
@@ -94,21 +102,90 @@ def _alone() -> Iterator[bool]:
         lock.release()
 
 
-def _work(url: str, before: Done) -> Done:
-    from playbook_db.services import mirror
+def _work(url: str, done: Done, ends_at: float) -> None:
+    from playbook_db.claude_code import lost_sessions
+    from playbook_db.services import queueing
     from playbook_db.store.engine import open_store
 
     with contextlib.suppress(OSError):
         spool.keep_reserve()
+        os.utime(settings.worker_lock())  # tells the hook of SessionStart when a worker last looked
     with open_store(url) as store:
-        taken_in = sum(_take_in(store, path) for path in spool.waiting())
-        synced = 0
-        for outcome in mirror.sync_changed(store):
-            synced += outcome.revised is not None
-            for told in outcome.notes:
-                note(told)
+        queueing.release_all(store)  # no other worker is alive
+        done.taken_in += sum(_take_in(store, path) for path in spool.waiting())
+        _sync(store, done)
+        for lost in lost_sessions.find(store):
+            job = {"session_id": lost.session_id, "transcript_path": lost.path, "parent_path": lost.parent_path}
+            done.found += queueing.take_in(store, lost.key, {**job, "reason": "found"})
+        if _learn(store, done, ends_at):
+            _sync(store, done)
         store.tidy()
-    return Done(before.taken_in + taken_in, before.synced + synced)
+
+
+def _sync(store: "Store", done: Done) -> None:
+    from playbook_db.services import mirror
+
+    for outcome in mirror.sync_changed(store):
+        done.synced += outcome.revised is not None
+        for told in outcome.notes:
+            note(told)
+
+
+def _learn(store: "Store", done: Done, ends_at: float) -> int:
+    """Learn from the jobs that are due, one after the other; how many were claimed."""
+    from playbook_db.llm import access
+    from playbook_db.services import queueing
+
+    model: Model | None = None
+    claimed = 0
+    while time.monotonic() < ends_at:
+        job = queueing.claim(store)
+        if job is None:
+            break
+        claimed += 1
+        try:
+            if _is_there(job):
+                model = model or access.find_model()
+                _learn_job(store, job, model)
+            else:
+                _end_job(store, job)
+            done.learnt += 1
+        except NoModelError as error:
+            queueing.put_off(store, job, str(error), until=queueing.later(_NO_MODEL_WAIT_S))
+            done.put_off += 1
+        except BudgetError as error:
+            queueing.put_off(store, job, str(error), until=error.until)
+            done.put_off += 1
+        except Exception as error:  # whatever it is, the other jobs must have their turn
+            for_good = isinstance(error, ModelError) and error.is_lasting
+            queueing.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
+            done.failed += 1
+    return claimed
+
+
+def _learn_job(store: "Store", job: "Job", model: "Model") -> None:
+    from playbook_db.claude_code import learner
+    from playbook_db.services import queueing
+    from playbook_db.services.project import Project
+
+    learner.learn_transcript(
+        Project(store, job.key), job.transcript_path or "", model, at_end=lambda past: queueing.finish_in(past, job)
+    )
+
+
+def _is_there(job: "Job") -> bool:
+    """Whether the job's transcript is there: a session in which nothing was said leaves none."""
+    if job.agent_id is not None:
+        time.sleep(_LATE_S)
+    return os.path.exists(job.transcript_path or "")
+
+
+def _end_job(store: "Store", job: "Job") -> None:
+    from playbook_db.services import learning, queueing
+    from playbook_db.services.project import Project
+
+    learning.keep(Project(store, job.key), lambda past: queueing.finish_in(past, job))
 
 
 def _take_in(store: "Store", path: str) -> bool:

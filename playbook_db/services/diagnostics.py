@@ -7,13 +7,17 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from playbook_db import settings
 from playbook_db.errors import DiagnosticsError
 from playbook_db.rules.legacy import Migrated
 from playbook_db.rules.playbook import KeyPoint, Skipped
+
+if TYPE_CHECKING:
+    from playbook_db.llm.asking import Exchange
 
 _FILE_NAME = re.compile(r"\d{8}T\d{12}Z_[A-Za-z0-9._-]+\.txt")
 _SHOWN_TEXT_LENGTH = 80  # characters of a pruned point's text; source: scoring design
@@ -74,6 +78,12 @@ def operations(
     told += [f"  - operation {index + 1} names no section of ours: {section}" for index, section in unknown_sections]
     if count:
         _tell(folder, [*told, ""], title, "curator_operations")
+
+
+def exchanges(folder: str, who: str, exchanged: Iterable["Exchange"], mask: Callable[[str], str]) -> None:
+    """Tell each question to a model and its answer, secrets masked, where diagnostics are on."""
+    for exchange in exchanged:
+        _tell(folder, [mask(exchange.question), "", "--- answer ---", mask(exchange.answer)], f"{who}:", who)
 
 
 def _tell(folder: str, lines: list[str], title: str, name: str) -> None:

@@ -114,6 +114,12 @@ def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple
     return found
 
 
+def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
+    """Whether a job of the project waits and may be begun."""
+    (found,) = connection.execute(read.DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
+    return bool(found)
+
+
 def allow_writes(connection: "Connection") -> None:
     """Let what follows on *connection* write."""
     connection.execute("PRAGMA query_only = OFF")

@@ -36,6 +36,12 @@ ORDER BY k.id DESC
 
 MIRROR_FILE = "SELECT m.size_bytes, m.mtime_ns FROM mirrors AS m WHERE m.playbook_id = :playbook_id AND m.path = :path"
 
+# Whether the worker has something to do for this project now.
+DUE_JOB = """
+SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.state = 'queued'
+               AND (j.not_before IS NULL OR j.not_before <= :now))
+"""
+
 ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
 
 ADD_INJECTION = """

@@ -234,6 +234,7 @@ def a_client(folder: Path, home: Path) -> Client:
     client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home)
     client.data.mkdir(parents=True)
     client.database.write_bytes(_empty_database())
+    (client.data / "worker.lock").touch()  # a worker has looked just now
     client.worker.write_text('#!/bin/sh\necho "$*" > "$0.new" && mv "$0.new" "$0-began"\n')
     client.worker.chmod(0o755)
     return client

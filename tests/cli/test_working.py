@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from playbook_db.claude_code import spool, worker
+from playbook_db import settings
+from playbook_db.claude_code import spool
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client
 from tests.cli.conftest import Playbook
@@ -21,13 +22,19 @@ def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
     """And says how much; the second time there is nothing."""
     spool.leave({"project": str(folder), "transcript_path": "/t/s.jsonl"})
 
-    assert playbook("work").out == "1 jobs taken in from the spool, 0 mirrors taken in\n"
-    assert playbook("work").out == "0 jobs taken in from the spool, 0 mirrors taken in\n"
+    assert (
+        playbook("work").out
+        == "1 jobs taken in from the spool, 0 sessions found; 1 learnt from, 0 put off, 0 failed; 0 mirrors taken in\n"
+    )
+    assert (
+        playbook("work").out
+        == "0 jobs taken in from the spool, 0 sessions found; 0 learnt from, 0 put off, 0 failed; 0 mirrors taken in\n"
+    )
 
 
 def test_work_leaves_where_a_worker_is_at_it(playbook: Playbook, client: Client) -> None:
     """No error: it will be done."""
-    with FileLock(worker.lock_path(), mode=0o600):
+    with FileLock(settings.worker_lock(), mode=0o600):
         done = playbook("work")
 
     assert (done.code, done.out) == (0, "another worker is at it\n")

@@ -1,4 +1,4 @@
-"""The reflector specification, as far as no model is asked: citations, the directive to cite, tags and their votes."""
+"""The reflector specification, as far as no model is asked (else test_model_functions.py): citations, the directive to cite, tags and their votes."""
 
 import copy
 from collections.abc import Coroutine
@@ -322,6 +322,13 @@ def test_tags_only_ever_add_one_each(votes: list[tuple[str, str]], counters: tup
 # --- without a model ---
 
 
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a key (no test has one) nor a client."""
+    monkeypatch.setenv("PATH", "/nowhere")
+
+
+@pytest.mark.usefixtures("no_model")
 def test_the_model_functions_give_the_documented_empty_results() -> None:
     """Where no model can be asked, nothing is raised: the empty result of each comes back."""
     messages, playbook = an_assistant("[pat-001]"), a_sections_dict({PATTERNS: [an_entry("pat-001")]})
@@ -331,6 +338,7 @@ def test_the_model_functions_give_the_documented_empty_results() -> None:
     assert finished(run_curator({"analysis": "", "bullet_tags": []}, playbook)) == {"reasoning": "", "operations": []}
 
 
+@pytest.mark.usefixtures("no_model")
 def test_an_empty_extraction_has_no_operations_in_it() -> None:
     """`operations` is there if and only if the model gave some; its presence is what decides between two paths."""
     extracted = finished(extract_keypoints(an_assistant("hello"), a_sections_dict({}), "a name"))

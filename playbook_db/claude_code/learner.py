@@ -1,0 +1,117 @@
+"""Learning from a whole transcript: its stretches one after the other, from where the cursor stands."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from playbook_db.claude_code import stretches, transcript
+from playbook_db.rules import redaction
+from playbook_db.services import learning
+from playbook_db.services.learning import Learnt, Lesson
+from playbook_db.services.project import Project
+from playbook_db.store.past import Past
+
+if TYPE_CHECKING:
+    from playbook_db.llm.asking import Model
+
+STRETCH_ROOM_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
+JOB_DEADLINE_S = 900.0  # for all calls of one stretch together
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a transcript taught: how many stretches were looked at, and what came of those that were new."""
+
+    stretches: int = 0
+    learnt: tuple[Learnt, ...] = field(default=())
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that it took."""
+        return sum(call.input_tokens + call.output_tokens for each in self.learnt for call in each.calls)
+
+    @property
+    def revisions(self) -> list[int]:
+        """The revisions that came of it."""
+        return [each.revised.revision for each in self.learnt if each.revised and each.revised.revision]
+
+
+def learn_transcript(
+    project: Project,
+    path: str,
+    model: "Model",
+    *,
+    at_end: Callable[[Past], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Summary:
+    """Learn from what is new in the transcript at *path*; *at_end* is done in the commit of its last stretch.
+
+    *progress* is told up to which byte it has come. Raises FileNotFoundError, ModelError, NoModelError, BudgetError
+    and DatabaseError; what was learnt until then is kept.
+    """
+    secrets = redaction.secret_values(os.environ)
+    start = _start(project, path)
+    done: list[Learnt] = []
+    ended = False
+    for stretch, is_last in _with_last(stretches.cut(path, start, STRETCH_ROOM_CHARS)):
+        lesson = Lesson(
+            path,
+            stretch.start,
+            stretch.end,
+            stretch.text,
+            stretch.cited,
+            stretch.session_id or _session_of(path),
+            stretch.last_uuid or None,
+        )
+        outcome = learning.learn(
+            project,
+            lesson,
+            model,
+            deadline=time.monotonic() + JOB_DEADLINE_S,
+            secrets=secrets,
+            also=at_end if is_last else None,
+        )
+        done.append(outcome)
+        ended = is_last and not outcome.was_known
+        if progress is not None:
+            progress(stretch.end)
+    if at_end is not None and not ended:
+        learning.keep(project, at_end)
+    return Summary(len(done), tuple(outcome for outcome in done if not outcome.was_known))
+
+
+def _start(project: Project, path: str) -> int:
+    """Where in the transcript to begin: the cursor; for a file not seen before, after what a fork copied into it."""
+    reached = learning.learnt_to(project, path)
+    if reached:
+        return reached
+    known = learning.last_uuids(project)
+    copied = 0
+    if known:
+        for entry in transcript.read_entries(path):
+            if entry.uuid in known:
+                copied = entry.end
+    if copied:
+        learning.skip_to(project, path, copied, session_id=_session_of(path))
+    return copied
+
+
+def _with_last(found: Iterator[stretches.Stretch]) -> Iterator[tuple[stretches.Stretch, bool]]:
+    """Each stretch, and whether it is the last."""
+    before = None
+    for stretch in found:
+        if before is not None:
+            yield before, False
+        before = stretch
+    if before is not None:
+        yield before, True
+
+
+def _session_of(path: str) -> str:
+    """The session that a transcript's name tells; for a subagent's, that of the folder it is in."""
+    folder, name = os.path.split(path)
+    if os.path.basename(folder) == "subagents":
+        return os.path.basename(os.path.dirname(folder))
+    return name.removesuffix(".jsonl")

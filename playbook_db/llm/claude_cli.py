@@ -1,0 +1,207 @@
+"""Asking through the user's own Claude Code (`claude -p`), for those without an API key.
+
+The child is kept from everything but answering: no hooks (ours would start it again), no tools, no servers, no files,
+no session kept. What it does with its arguments was observed with client 2.1.329.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from playbook_db.errors import ModelError, NoModelError
+from playbook_db.llm.asking import Prompt, Reply, Usage
+
+TIMEOUT_S = 600.0  # of one call, where the deadline is later
+RETRIES = "2"  # the client's own; left alone it goes on for minutes, even with a wrong key
+DEFAULT_MODEL = "sonnet"  # an alias, which the client resolves for whoever pays
+FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line that begins with / would be a command
+_AT, _BROKEN_AT = "@", "@\u200b"  # `@path` would pull that file into the prompt
+_NOT_LASTING = (408, 409, 425, 429)  # of the 4xx
+_GAVE_UP = "output token maximum"  # what the client says when its own attempts to go on were cut off too
+_OF_THE_CLIENT = "<synthetic>"  # the model of messages that the client made up
+_SHOWN_ERROR_CHARS = 300
+
+
+def find_claude() -> str | None:
+    """The client: `PLAYBOOK_CLAUDE`, else `claude` on the PATH; None where there is none that can be started."""
+    found = shutil.which(os.path.expanduser(os.environ.get("PLAYBOOK_CLAUDE", "").strip()) or "claude")
+    return os.path.abspath(found) if found else None
+
+
+def model_name() -> str:
+    """The model that the client is asked for."""
+    names = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL")
+    return next((value for name in names if (value := os.environ.get(name, "").strip())), DEFAULT_MODEL)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeCli:
+    """The client at `binary`, asked for one reply at a time."""
+
+    binary: str
+
+    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
+        """The reply to *prompt*; at *deadline* the client and all that it started are killed.
+
+        Raises ModelError, and NoModelError where the client can't be started.
+        """
+        begun = time.monotonic()
+        left_s = min(deadline - begun, TIMEOUT_S)
+        if left_s <= 0:
+            raise ModelError("The time for asking Claude Code was over before it was asked. Try again later.")
+        code, out, err = self._run(prompt, left_s)
+        entries = _entries(out)
+        result = next((entry for entry in reversed(entries) if entry.get("type") == "result"), None)
+        has_failed = result is None or bool(code) or bool(result.get("is_error"))
+        is_cut = has_failed and _GAVE_UP in str((result or {}).get("result"))
+        if result is None or (has_failed and not is_cut):
+            raise _error(code, result, out, err)
+        return _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
+
+    def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
+        """Its exit code, output and errors."""
+        said = FIRST_LINE + (prompt.stable + prompt.changing).replace(_AT, _BROKEN_AT)
+        with (
+            tempfile.TemporaryDirectory(prefix="playbook-") as folder,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            try:
+                process = subprocess.Popen(
+                    self._command(prompt),
+                    stdin=subprocess.PIPE,
+                    stdout=out,
+                    stderr=err,
+                    cwd=folder,
+                    env=_environment(prompt),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise NoModelError(
+                    f"Claude Code can't be started ({error}). Set PLAYBOOK_CLAUDE to its path, or give a key."
+                ) from error
+            try:
+                process.communicate(said.encode("utf-8", "replace"), timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                raise ModelError(
+                    f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later."
+                ) from None
+            finally:
+                _end(process)
+            return process.returncode, _read(out), _read(err)
+
+    def _command(self, prompt: Prompt) -> list[str]:
+        command = [
+            self.binary,
+            "-p",
+            "--output-format", "json", "--verbose",
+            "--model", model_name(),
+            "--settings", '{"disableAllHooks":true}',
+            "--tools", "",
+            "--strict-mcp-config",
+            "--no-session-persistence",
+            "--system-prompt", prompt.system,
+        ]  # fmt: skip
+        if prompt.schema is not None:
+            command += ["--json-schema", json.dumps(prompt.schema)]
+        return command
+
+
+def _environment(prompt: Prompt) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PLAYBOOK_DISABLE": "1",  # should our hooks run after all, they do nothing
+        "CLAUDE_CODE_MAX_RETRIES": RETRIES,
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(prompt.max_tokens),
+    }
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Close the pipe to the client; if it still runs, end it, with all of its process group."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.stdin:
+        with suppress(OSError):
+            process.stdin.close()
+
+
+def _read(file: Any) -> str:
+    file.seek(0)
+    return str(file.read().decode("utf-8", "replace"))
+
+
+def _entries(out: str) -> list[dict[str, Any]]:
+    """What the client printed: with `--verbose` a list, of which the last entry is the result, else that alone."""
+    try:
+        printed = json.loads(out)
+    except (ValueError, RecursionError):
+        return []
+    return [entry for entry in (printed if isinstance(printed, list) else [printed]) if isinstance(entry, dict)]
+
+
+def _said(entries: list[dict[str, Any]]) -> str:
+    """All that the model said. The client lets it go on after a cut, and takes what came last for the result."""
+    messages = [entry.get("message") for entry in entries if entry.get("type") == "assistant"]
+    spoken = [found for found in messages if isinstance(found, dict) and found.get("model") != _OF_THE_CLIENT]
+    contents = [content for message in spoken if isinstance(content := message.get("content"), list)]
+    blocks = [block for content in contents for block in content if isinstance(block, dict)]
+    return "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+
+
+def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: bool, duration_ms: int) -> Reply:
+    text = _mended(_said(entries) or ("" if is_cut else result.get("result")))
+    structured = _mended(result.get("structured_output"))
+    usage, models = result.get("usage"), result.get("modelUsage")
+    cost: Any = result.get("total_cost_usd")
+    counted = usage if isinstance(usage, dict) else {}
+    return Reply(
+        text=text if isinstance(text, str) else "",
+        structured=structured if isinstance(structured, dict) else None,
+        is_cut=is_cut or result.get("stop_reason") in ("max_tokens", "model_context_window_exceeded"),
+        usage=Usage(
+            input_tokens=_count(counted, "input_tokens") + _count(counted, "cache_creation_input_tokens"),
+            output_tokens=_count(counted, "output_tokens"),
+            cached_tokens=_count(counted, "cache_read_input_tokens"),
+            cost_usd=float(cost) if type(cost) in (int, float) else None,
+        ),
+        model=next(iter(models), model_name()) if isinstance(models, dict) else model_name(),
+        duration_ms=duration_ms,
+    )
+
+
+def _mended(value: object) -> object:
+    """*value* with every @ as it was before it was broken up."""
+    if isinstance(value, str):
+        return value.replace(_BROKEN_AT, _AT)
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _mended(item) for key, item in value.items()}
+    return value
+
+
+def _count(usage: Mapping[str, Any], key: str) -> int:
+    found = usage.get(key)
+    return found if type(found) is int and found >= 0 else 0
+
+
+def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:
+    """What went wrong. The client's `subtype` says "success" of failures too, so it isn't asked."""
+    told = str((result or {}).get("result") or err.strip() or out.strip() or f"exit code {code}")
+    status: Any = (result or {}).get("api_error_status")
+    is_lasting = "/login" in told
+    if type(status) is int:
+        is_lasting = 400 <= status < 500 and status not in _NOT_LASTING
+    words = " ".join(told.split())[:_SHOWN_ERROR_CHARS].rstrip(".")
+    hint = " Log in with: claude /login" if status == 401 or "/login" in told else ""
+    return ModelError(f"Claude Code gave no answer: {words}.{hint}", is_lasting=is_lasting)

@@ -1,0 +1,77 @@
+"""What tokens cost: a list of model families, in US dollars per million tokens. An estimate, for people and budgets.
+
+Source: the published prices of 2026-10.
+"""
+
+import math
+import os
+import re
+from dataclasses import dataclass
+
+from playbook_db.errors import SettingError
+
+CACHE_READ_SHARE = 0.1  # of the price of input
+CACHE_WRITE_SHARE = 1.25
+LONG_PROMPT_TOKENS = 100_000  # from here on, some families cost more
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """Models whose name fits `name`; `long_factor` is what a long prompt's tokens cost more."""
+
+    name: str
+    input_usd: float
+    output_usd: float
+    long_factor: float = 1.0
+
+
+_FAMILIES = (
+    _Family(r"opus-5-5", 4, 20),
+    _Family(r"opus-(5|4-[5-9])", 5, 25),
+    _Family(r"opus", 15, 75),
+    _Family(r"sonnet-5", 2, 10),
+    _Family(r"sonnet", 3, 15),
+    _Family(r"haiku-5-5", 0.1, 0.5, long_factor=5),
+    _Family(r"3-5-haiku|haiku-3-5", 0.8, 4),
+    _Family(r"3-haiku|haiku-3", 0.25, 1.25),
+    _Family(r"haiku", 1, 5),
+    _Family(r"fable", 10, 50),
+)
+
+
+def cost_usd(
+    model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0, written_tokens: int = 0
+) -> float | None:
+    """What a call cost, None where the model's price isn't known.
+
+    `cached_tokens` were read from the cache, `written_tokens` put into it, neither counted among `input_tokens`.
+    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError where that can't be read.
+    """
+    prompt_tokens = input_tokens + cached_tokens + written_tokens
+    price = price_per_mtok(model, prompt_tokens=prompt_tokens)
+    if price is None:
+        return None
+    full = input_tokens + CACHE_READ_SHARE * cached_tokens + CACHE_WRITE_SHARE * written_tokens
+    return (full * price[0] + output_tokens * price[1]) / 1_000_000
+
+
+def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float] | None:
+    """The price of a million tokens in and out of *model*, None where it isn't known. Raises SettingError."""
+    given = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
+    if given:
+        return _read(given)
+    for family in _FAMILIES:
+        if re.search(rf"(?:{family.name})(?![0-9])", model):
+            factor = family.long_factor if prompt_tokens > LONG_PROMPT_TOKENS else 1.0
+            return family.input_usd * factor, family.output_usd * factor
+    return None
+
+
+def _read(given: str) -> tuple[float, float]:
+    try:
+        price_in, price_out = (float(part) for part in given.split(","))
+    except ValueError:
+        price_in = price_out = math.nan
+    if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
+        raise SettingError(f'PLAYBOOK_PRICE_PER_MTOK is {given!r}; it must be two prices in dollars, such as "3,15".')
+    return price_in, price_out

@@ -1,0 +1,134 @@
+"""Whether a value looks like a secret, or like a placeholder, a path, code or plain words."""
+
+import re
+
+_SHORTEST_PASSWORD = 6  # characters
+_SHORTEST = 8
+_LONGEST = 4096
+
+_PLACEHOLDER = re.compile(
+    r"""
+    \[masked:                                     # what is masked already
+    | ^(?:None|null|nil|true|false|undefined|NaN)$
+    | ^(.)\1*$                                    # xxxx, ****, ....
+    | ^[xX*•.]{3,}|[xX]{4,}|\*{3,}|•{3,}|\.\.\.|…
+    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{ | \}\} | ^\{ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$ | <[^<>]{1,60}>
+    | ^your | example$ | ^replace_?me | ^(?:sk-|ghp_)?1234567890?$ | ^abcdef
+    | 0123456789 | abcdefghij
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PLACEHOLDER_WORD = re.compile(
+    r"(?<![a-z0-9])(?:your|my|change_?me|changeit|example|placeholder|redacted|removed|hidden|dummy|fake|sample|replace"
+    r"|insert|enter|todo|tbd|goes[_-]here)(?![a-z0-9])",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"[$`&]|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
+_CALL = re.compile(r"([A-Za-z_$][\w$.]*)[(\[{]")
+_MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*){0,10}(?:\??\.|->|::)([A-Za-z_$][\w$]*):?$")
+_NO_TOKEN = re.compile(r"[()\[\]{}<>|\\\"'`;]")
+_DATE = re.compile(r"\b(?:19|20)[0-9]{2}-?[01][0-9]-?[0-3][0-9]\b")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://|data:|arn:|urn:|file:|mailto:")
+_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w .@+,-]*(?:[/\\][\w .@+,-]*)*$")
+_RANDOM_SEGMENT = re.compile(r"(?=[^/\\]*[0-9])(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])[^/\\]{16,}")
+_CHUNK = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SNAKE = re.compile(r"_?(?:[a-z]{1,12}(?:[_.-][a-z]{1,12})+|[A-Z]{1,12}(?:[_.-][A-Z]{1,12})+)")
+_SLUG = re.compile(r"[A-Za-z]+(?:[-_][A-Za-z]+){2,}")
+_WORD_AND_NUMBER = re.compile(r"[A-Za-z]+[0-9]+")
+_HAS_DIGIT = re.compile(r"[0-9]")
+_NO_NAME = re.compile(r"[^\w.]")
+_NAMES_A_SECRET = re.compile(r"pass|pw|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE)
+
+# The 140 pairs of letters that make up 78 % of the words in source code and its documentation.
+_COMMON_PAIRS = (
+    "ab ac ad ag ai al am an ap ar as at ba bl ca ce ch ck cl co cr ct da de di do ea ec ed ee ef el em en ep er es et "
+    "ev ex fi fo ge ha he hi ho ia ic id ie ig il im in io ir is it ke la le li ll lo ls lu ly ma me mi mm mo mp na nc "
+    "nd ne nf ng ni no ns nt oc od ol om on oo op or os ot ou ow pa pe pl po pr pt ra re ri rm ro rr rs rt sc se sh si "
+    "so sp ss st su ta te th ti to tr ts tt tu ty ul un up ur us ut va ve xe xt yp"
+)
+_PAIRS = frozenset(_COMMON_PAIRS.split())
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether *value* stands where a secret belongs, and says so: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
+    if _PLACEHOLDER.search(value):
+        return True
+    return _PLACEHOLDER_WORD.search(value) is not None and reads_like_words(value)
+
+
+def is_address(value: str) -> bool:
+    """Whether *value* is a path or a URL (what is secret within a URL is found by rules of its own)."""
+    if _URL.match(value):
+        return True
+    return _PATH.match(value) is not None and _RANDOM_SEGMENT.search(value) is None
+
+
+def reads_like_words(value: str) -> bool:
+    """Whether *value* is made of words, as names in code are, rather than of random characters.
+
+    Words have few digits, few changes of case, and pairs of letters that are common in English. What has no letters
+    at all (numbers, dates, versions) is no random text either.
+    """
+    chunks = _CHUNK.findall(_DATE.sub("", value))
+    words = [chunk.lower() for chunk in chunks if not chunk[0].isdigit()]
+    digits = [chunk for chunk in chunks if chunk[0].isdigit()]
+    letters = sum(map(len, words))
+    if not letters:
+        return True
+    if len(digits) > 2 or 3 * sum(map(len, digits)) > letters + 6 or 4 * len(chunks) > len(value) + 8:
+        return False
+    pairs = [word[place : place + 2] for word in words for place in range(len(word) - 1)]
+    common = sum(pair in _PAIRS for pair in pairs)
+    return common >= (0.5 if len(pairs) < 10 else 0.62) * len(pairs)
+
+
+def looks_random(value: str) -> bool:
+    """Whether *value* could be a token: long enough, no words, no placeholder."""
+    return _SHORTEST <= len(value) <= _LONGEST and not is_placeholder(value) and not reads_like_words(value)
+
+
+def looks_secret(value: str, *, password: bool, literal: bool) -> bool:
+    """Whether *value*, given to a name that is one of a secret, is that secret.
+
+    *password*: people make passwords up, so words with a digit or a sign are enough. *literal*: the value was quoted,
+    or stands where no code can stand; else it may be an expression of a program.
+    """
+    shortest = _SHORTEST_PASSWORD if password else _SHORTEST
+    if not shortest <= len(value) <= _LONGEST or any(sign.isspace() for sign in value):
+        return False
+    if is_placeholder(value) or is_address(value):
+        return False
+    if not literal and _is_code(value):
+        return False
+    if not password and (_NO_TOKEN.search(value) or _SNAKE.fullmatch(value)):
+        return False
+    if value.isdigit():
+        return password
+    if not reads_like_words(value):
+        return len(value) >= _SHORTEST or not value.isalpha()
+    return password and _could_be_made_up(value, literal=literal)
+
+
+def _is_code(value: str) -> bool:
+    if _CODE.match(value):
+        return True
+    call = _CALL.match(value)
+    if call and reads_like_words(call[1]):
+        return True
+    member = _MEMBER.match(value)
+    return member is not None and reads_like_words(member[1])
+
+
+def _could_be_made_up(value: str, *, literal: bool) -> bool:
+    if not any(sign.isalnum() for sign in value):
+        return False
+    if not literal:
+        if _NAMES_A_SECRET.search(value):
+            return False
+        if not _HAS_DIGIT.search(value):
+            return False
+        no_name = _NO_NAME.search(value) or value[0].isdigit() or 4 * len(_CHUNK.findall(value)) > len(value) + 3
+        return bool(no_name or _WORD_AND_NUMBER.fullmatch(value))
+    if _SLUG.fullmatch(value):
+        return len(value) >= 2 * _SHORTEST and _NAMES_A_SECRET.search(value) is None
+    return any(sign.isdigit() or sign in "!@#$%^&*+=?~" for sign in value)

@@ -1,0 +1,326 @@
+"""Learning from one stretch of a transcript: reflector, votes, curator, one revision, and the cursor moved with it.
+
+The model is asked outside any transaction. What it proposes is planned again on the playbook as it is then; the
+revision, the cursor and whatever ends with them are one commit, so that a kill leaves all or nothing. What the
+reflector said is kept at once: another try asks only for what is missing.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from playbook_db.rules import operations, pruning, redaction, selection, voting
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.playbook import KeyPoint, Playbook
+from playbook_db.rules.rendering import render_points
+from playbook_db.services import diagnostics, templates
+from playbook_db.services.metering import Metered
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal, Revised, revise, timestamp
+from playbook_db.store import jobs, learnt, playbooks
+from playbook_db.store.engine import Store
+from playbook_db.store.learnt import Call, StoredReflection, StretchKey
+from playbook_db.store.past import Past
+
+if TYPE_CHECKING:
+    from playbook_db.llm.asking import Exchange, Model
+
+PLAYBOOK_ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A stretch of the transcript at `path`, from byte `start` to before `end`: what was said, as text (empty where
+    there is nothing to learn from), the points that the assistant cited, the session, and the stretch's last line."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+    cited: tuple[str, ...]
+    session_id: str
+    last_uuid: str | None
+
+    @property
+    def key(self) -> StretchKey:
+        """Which stretch it is."""
+        return StretchKey(self.path, self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What came of a lesson: nothing where it `was_known`; else what was revised, if anything, and the calls."""
+
+    was_known: bool = False
+    revised: Revised | None = None
+    calls: tuple[Call, ...] = field(default=())
+
+
+class _KnownError(Exception):
+    """Somebody else has learnt from this stretch meanwhile."""
+
+
+def learnt_to(project: Project, path: str) -> int:
+    """Up to which byte the transcript at *path* has been learnt from."""
+    with project.store.snapshot() as connection:
+        past = Past.open(connection, project.key)
+        return learnt.learnt_to(connection, past.playbook_id, path) if past.playbook_id else 0
+
+
+def learn(
+    project: Project,
+    lesson: Lesson,
+    model: "Model",
+    *,
+    deadline: float,
+    secrets: Collection[str] = (),
+    also: Callable[[Past], None] | None = None,
+) -> Learnt:
+    """Learn from *lesson*, unless it was learnt from already; *also* is done in the same commit.
+
+    *secrets* are masked wherever they stand; *deadline* is a time of `time.monotonic`. Raises ModelError, BudgetError
+    and DatabaseError; nothing of the playbook has changed then.
+    """
+    if not lesson.text.strip():
+        return _pass_over(project, lesson, also)
+    with project.store.snapshot() as connection:
+        past = Past.open(connection, project.key)
+        if _is_known(past, lesson):
+            return Learnt(was_known=True)
+        playbook = past.playbook()
+        waiting = learnt.waiting_reflection(connection, past.playbook_id, lesson.key) if past.playbook_id else None
+    asking = _Asking(project, lesson, model, deadline, secrets)
+    reflection = waiting or asking.reflect(playbook)
+    return asking.curate_and_keep(playbook, reflection, also)
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One lesson under way."""
+
+    project: Project
+    lesson: Lesson
+    model: "Model"
+    deadline: float
+    secrets: Collection[str]
+    calls: list[Call] = field(default_factory=list)
+
+    def reflect(self, playbook: Playbook) -> StoredReflection:
+        """Ask the reflector, and keep what it says before anything else happens."""
+        from playbook_db.llm import reflector
+
+        metered = self._metered("reflect")
+        told = self._masked(redaction.without_private(self.lesson.text))
+        reflection = reflector.reflect(
+            metered,
+            template=templates.load_template("reflector.txt"),
+            transcript=told,
+            playbook_text=_playbook_text(playbook, self.lesson.cited),
+            cited=[name for name in self.lesson.cited if name in playbook.by_name],
+            deadline=self.deadline,
+        )
+        self._report("reflector", reflection.exchanges)
+        self.calls += metered.calls
+        analysis, tags = self._masked(reflection.analysis), self._masked_all(reflection.bullet_tags)
+        now = timestamp(datetime.now(UTC))
+        with self.project.store.transaction() as connection:
+            past = Past.open_to_write(connection, self.project.key, now=now)
+            number = learnt.add_reflection(
+                connection,
+                past.playbook_id or 0,
+                self.lesson.key,
+                session_id=self.lesson.session_id,
+                analysis=analysis,
+                bullet_tags=tags,
+                calls=metered.calls,
+                now=now,
+            )
+        return StoredReflection(number, analysis, tags)
+
+    def curate_and_keep(
+        self, playbook: Playbook, reflection: StoredReflection, also: Callable[[Past], None] | None
+    ) -> Learnt:
+        """Ask the curator about the playbook with the votes in it, and keep everything as one revision."""
+        from playbook_db.llm import curator
+
+        ballot = voting.read_votes(reflection.bullet_tags)
+        shown = Draft(playbook)
+        voting.cast_votes(shown, ballot.votes)
+        metered = self._metered("curate")
+        curation = curator.curate(
+            metered,
+            template=templates.load_template("curator.txt"),
+            analysis=reflection.analysis,
+            playbook_text=_playbook_text(shown.playbook(), self.lesson.cited),
+            candidates="",
+            room=_room(shown.playbook()),
+            deadline=self.deadline,
+        )
+        self._report("curator", curation.exchanges)
+        self.calls += metered.calls
+        asked = self._masked_all(curation.operations)
+
+        def plan(draft: Draft, past: Past) -> Proposal:
+            if _is_known(past, self.lesson):
+                raise _KnownError
+            taken = voting.cast_votes(draft, ballot.votes)
+            skipped = operations.apply_operations(draft, asked)
+            diagnostics.operations(self.project.folder, len(asked), skipped, operations.unknown_sections(asked))
+            diagnostics.pruning(self.project.folder, pruning.prune(draft))
+            return Proposal(
+                "learn",
+                f"learnt from session {self.lesson.session_id}",
+                votes=taken,
+                skipped=skipped,
+                session_id=self.lesson.session_id,
+                then=finish,
+            )
+
+        def finish(past: Past, revision: int | None) -> None:
+            now = timestamp(datetime.now(UTC))
+            learnt.finish_reflection(
+                past.connection,
+                past.playbook_id or 0,
+                reflection.id,
+                revision=revision,
+                curator_reasoning=self._masked(curation.reasoning),
+                calls=metered.calls,
+                now=now,
+            )
+            _move_cursor(past, self.lesson, now)
+            if also is not None:
+                also(past)
+
+        try:
+            revised = revise(self.project, plan)
+        except _KnownError:
+            return Learnt(was_known=True, calls=tuple(self.calls))
+        return Learnt(revised=revised, calls=tuple(self.calls))
+
+    def _metered(self, kind: str) -> Metered:
+        return Metered(self.model, self.project, kind=kind, session_id=self.lesson.session_id)
+
+    def _masked(self, text: str) -> str:
+        return redaction.mask(text, self.secrets)
+
+    def _masked_all(self, values: list[object]) -> list[object]:
+        return [self._masked_value(value) for value in values]
+
+    def _masked_value(self, value: object) -> object:
+        if isinstance(value, str):
+            return self._masked(value)
+        if isinstance(value, list):
+            return self._masked_all(value)
+        if isinstance(value, dict):
+            return {key: self._masked_value(inner) for key, inner in value.items()}
+        return value
+
+    def _report(self, who: str, exchanges: "Sequence[Exchange]") -> None:
+        diagnostics.exchanges(self.project.folder, who, exchanges, self._masked)
+
+
+def _pass_over(project: Project, lesson: Lesson, also: Callable[[Past], None] | None) -> Learnt:
+    """Move the cursor past a stretch in which nobody said anything."""
+    now = timestamp(datetime.now(UTC))
+    with project.store.transaction() as connection:
+        past = Past.open_to_write(connection, project.key, now=now)
+        if _is_known(past, lesson):
+            return Learnt(was_known=True)
+        _move_cursor(past, lesson, now)
+        if also is not None:
+            also(past)
+    return Learnt()
+
+
+def _is_known(past: Past, lesson: Lesson) -> bool:
+    """Whether the cursor isn't where the lesson begins."""
+    reached = learnt.learnt_to(past.connection, past.playbook_id, lesson.path) if past.playbook_id else 0
+    return reached != lesson.start
+
+
+def _move_cursor(past: Past, lesson: Lesson, now: str) -> None:
+    learnt.move_cursor(
+        past.connection,
+        past.playbook_id or 0,
+        lesson.path,
+        lesson.end,
+        session_id=lesson.session_id,
+        last_uuid=lesson.last_uuid,
+        now=now,
+    )
+
+
+def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
+    """The points as a prompt shows them: all, or those cited and the best of the others where there are too many."""
+    points = playbook.points
+    text = render_points(points)
+    if len(text) <= PLAYBOOK_ROOM_CHARS:
+        return text
+    first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
+    ranked = sorted(points, key=_standing, reverse=True)
+    return render_points(selection.choose(dict.fromkeys([*first, *ranked]), [], PLAYBOOK_ROOM_CHARS))
+
+
+def _standing(point: KeyPoint) -> float:
+    return selection.rank(point.helpful, point.harmful, 0)
+
+
+def _room(playbook: Playbook) -> str:
+    """What the curator hears of the room in a session's prompt."""
+    used = selection.utf16_units(render_points(playbook.points))
+    return (
+        f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "
+        f"{selection.LIMIT_UNITS - 1000} characters of it, the best points first."
+    )
+
+
+def last_uuids(project: Project) -> frozenset[str]:
+    """The last line that was learnt from, of each transcript of the project."""
+    with project.store.snapshot() as connection:
+        past = Past.open(connection, project.key)
+        return learnt.last_uuids(connection, past.playbook_id) if past.playbook_id else frozenset()
+
+
+def skip_to(project: Project, path: str, reached: int, *, session_id: str) -> None:
+    """Count the transcript at *path* as learnt from up to the byte *reached*: a copy of what is known."""
+
+    def move(past: Past) -> None:
+        if not learnt.learnt_to(past.connection, past.playbook_id or 0, path):
+            learnt.move_cursor(
+                past.connection,
+                past.playbook_id or 0,
+                path,
+                reached,
+                session_id=session_id,
+                last_uuid=None,
+                now=timestamp(datetime.now(UTC)),
+            )
+
+    keep(project, move)
+
+
+def keep(project: Project, what: Callable[[Past], None]) -> None:
+    """Do *what* in a transaction of its own."""
+    with project.store.transaction() as connection:
+        what(Past.open_to_write(connection, project.key, now=timestamp(datetime.now(UTC))))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTranscripts:
+    """What is known of a project's transcripts: how far each was learnt from, and which wait in the queue."""
+
+    key: str
+    created_at: str
+    cursors: Mapping[str, int]
+    waiting: frozenset[str]
+
+
+def known_transcripts(store: Store) -> list[KnownTranscripts]:
+    """For each project that isn't kept out, what is known of its transcripts."""
+    found = []
+    with store.snapshot() as connection:
+        for number, key, created_at in playbooks.all_learning(connection):
+            cursors = learnt.cursors(connection, number)
+            found.append(KnownTranscripts(key, created_at, cursors, jobs.waiting_paths(connection, key)))
+    return found

@@ -1,0 +1,197 @@
+"""extract_keypoints, run_reflector and run_curator with a model behind them, and with everything that may go wrong."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.contract import extract_keypoints, run_curator, run_reflector
+from tests.builders import a_sections_dict, an_entry
+from tests.contract.playbooks import PATTERNS
+from tests.messages_api import Answer, MessagesApi
+
+Call = Callable[[], Coroutine[Any, Any, dict[str, Any]]]
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+TOOL = {"type": "tool_use", "name": "Bash", "input": {"command": "make"}}
+NO_RULE = {"type": "text", "text": "No rule"}
+MESSAGES = [
+    {"role": "user", "content": "fix {playbook} it"},
+    {"role": "assistant", "content": [{"type": "text", "text": "as [pat-001] says"}, TOOL]},
+    {"role": "user", "content": [{"type": "tool_result", "is_error": True, "content": [NO_RULE]}]},
+    None,
+]
+PLAYBOOK = a_sections_dict({PATTERNS: [an_entry("pat-001", "use type hints", 3, 0)]})
+TAG = {"name": "pat-001", "tag": "helpful", "rationale": "tests pass"}
+EMPTY: dict[str, dict[str, Any]] = {
+    "keypoints": {"new_key_points": [], "evaluations": []},
+    "reflector": {"analysis": "", "bullet_tags": []},
+    "curator": {"reasoning": "", "operations": []},
+}
+CALLS: dict[str, Call] = {
+    "keypoints": lambda: extract_keypoints(MESSAGES, PLAYBOOK),  # type: ignore[arg-type]
+    "reflector": lambda: run_reflector(MESSAGES, PLAYBOOK, ["pat-001"]),  # type: ignore[arg-type]
+    "curator": lambda: run_curator({"analysis": "it went well", "bullet_tags": []}, PLAYBOOK),
+}
+each = pytest.mark.parametrize("who", list(CALLS))
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch, home: Path, folder: Path) -> None:
+    """In place of the one for all tests: loopback is allowed here, for the API and for the event loop."""
+    monkeypatch.setenv("PATH", "/nowhere")
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answer | str], MessagesApi]]:
+    """Starts an API that always gives that answer."""
+    running: list[MessagesApi] = []
+
+    def start(answer: Answer | str) -> MessagesApi:
+        api = MessagesApi(answer).__enter__()
+        running.append(api)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-key-0123456789")
+        return api
+
+    yield start
+    for api in running:
+        api.__exit__(None, None, None)
+
+
+def test_the_reflector_sees_the_session_and_answers(scripted: Callable[..., MessagesApi]) -> None:
+    """Transcript with tool calls and results, the formatted playbook, the citations."""
+    api = scripted(json.dumps({"analysis": "good", "bullet_tags": [TAG]}))
+
+    assert asyncio.run(CALLS["reflector"]()) == {"analysis": "good", "bullet_tags": [TAG]}
+    said = api.messages()[0].said
+    for told in ("[user]\nfix {playbook} it", '(uses Bash: {"command": "make"})', "(error: No rule)", "use type hints"):
+        assert told in said
+
+
+def test_the_curator_sees_the_analysis_and_the_counters_only(scripted: Callable[..., MessagesApi]) -> None:
+    """Never the transcript."""
+    api = scripted('{"reasoning": "r", "operations": [{"type": "DELETE", "target_id": "pat-001"}]}')
+
+    assert asyncio.run(CALLS["curator"]()) == {
+        "reasoning": "r",
+        "operations": [{"type": "DELETE", "target_id": "pat-001"}],
+    }
+    said = api.messages()[0].said
+    assert "it went well" in said
+    assert "helpful=3 harmful=0 :: use type hints" in said
+
+
+@pytest.mark.parametrize(
+    ("said", "extracted"),
+    [
+        ('{"new_key_points": ["a"], "evaluations": [1]}', {"new_key_points": ["a"], "evaluations": [1]}),
+        ('{"operations": []}', {"new_key_points": [], "evaluations": [], "operations": []}),
+        ('{"operations": [7], "evaluations": null}', {"new_key_points": [], "evaluations": [], "operations": [7]}),
+        ('{"new_key_points": ["a", "b', {"new_key_points": ["a"], "evaluations": []}),
+    ],
+)
+def test_an_extraction_has_operations_only_if_the_model_gave_some(
+    scripted: Callable[..., MessagesApi], said: str, extracted: dict[str, Any]
+) -> None:
+    """Their presence decides between two paths. Of a reply that breaks off the complete items count."""
+    scripted(said)
+
+    assert asyncio.run(CALLS["keypoints"]()) == extracted
+
+
+@each
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer("bad", status=400),
+        Answer("key", status=401),
+        Answer("no json"),
+        Answer(""),
+        Answer("", stop_reason="refusal"),
+    ],
+    ids=lambda answer: f"{answer.status} {answer.text}",
+)
+def test_any_failure_gives_the_documented_empty_result(
+    scripted: Callable[..., MessagesApi], capsys: pytest.CaptureFixture[str], who: str, answer: Answer
+) -> None:
+    """Nothing is raised; stderr says what went wrong."""
+    scripted(answer)
+
+    assert asyncio.run(CALLS[who]()) == EMPTY[who]
+    assert "playbook: " in capsys.readouterr().err
+
+
+@each
+def test_no_model_at_all_gives_the_empty_result(capsys: pytest.CaptureFixture[str], who: str) -> None:
+    """And says what would help."""
+    assert asyncio.run(CALLS[who]()) == EMPTY[who]
+    assert "no model to ask" in capsys.readouterr().err
+
+
+@each
+def test_a_template_that_cannot_be_used_gives_the_empty_result(
+    scripted: Callable[..., MessagesApi], home: Path, who: str
+) -> None:
+    """The user's own, without its placeholder."""
+    prompts = home / ".claude" / "prompts"
+    prompts.mkdir(parents=True)
+    for name in ("reflection.txt", "reflector.txt", "curator.txt"):
+        (prompts / name).write_text("nothing here")
+    api = scripted("{}")
+
+    assert asyncio.run(CALLS[who]()) == EMPTY[who]
+    assert api.messages() == []
+
+
+def test_arguments_of_the_wrong_kind_give_the_empty_result(scripted: Callable[..., MessagesApi]) -> None:
+    """Nothing is raised, whatever is given."""
+    scripted("{}")
+
+    assert asyncio.run(run_reflector(None, None, None)) == EMPTY["reflector"]  # type: ignore[arg-type]
+    assert asyncio.run(run_curator(None, PLAYBOOK)) == EMPTY["curator"]  # type: ignore[arg-type]
+
+
+@each
+def test_in_diagnostic_mode_each_exchange_leaves_a_file(
+    scripted: Callable[..., MessagesApi], folder: Path, who: str
+) -> None:
+    """Question and answer; not else."""
+    scripted('{"analysis": "good"}')
+    asyncio.run(CALLS[who]())
+    assert not (folder / ".claude" / "diagnostic").exists()
+    (folder / ".claude" / "diagnostic_mode").touch()
+
+    asyncio.run(CALLS[who]())
+
+    (kept,) = (folder / ".claude" / "diagnostic").glob(f"*_{who}.txt")
+    assert "use type hints" in kept.read_text()
+    assert '{"analysis": "good"}' in kept.read_text()
+
+
+def test_in_diagnostic_mode_a_failure_leaves_a_file_too(scripted: Callable[..., MessagesApi], folder: Path) -> None:
+    """With what was asked and what went wrong."""
+    (folder / ".claude" / "diagnostic_mode").touch()
+    scripted(Answer("no credit", status=400))
+
+    assert asyncio.run(CALLS["reflector"]()) == EMPTY["reflector"]
+    (kept,) = (folder / ".claude" / "diagnostic").iterdir()
+    assert "no credit" in kept.read_text()
+
+
+def test_secrets_are_masked_before_they_leave(scripted: Callable[..., MessagesApi], folder: Path) -> None:
+    """Neither the API nor a diagnostic file sees them; what is private isn't shown at all."""
+    (folder / ".claude" / "diagnostic_mode").touch()
+    api = scripted('{"analysis": "good"}')
+    key = "ghp_" + "a1B2c3D4e5" * 4
+    told = [{"role": "user", "content": f"token {key[:40]} <private>my diary</private> end"}]
+
+    asyncio.run(run_reflector(told, PLAYBOOK, []))
+
+    (kept,) = (folder / ".claude" / "diagnostic").iterdir()
+    for text in (api.messages()[0].said, kept.read_text()):
+        assert key[:40] not in text
+        assert "diary" not in text
+        assert "end" in text

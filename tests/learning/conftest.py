@@ -1,0 +1,87 @@
+"""Learning against a Messages API on loopback: a project, a transcript, and a model that says what it is told to."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.llm import access
+from playbook_db.llm.asking import Model
+from playbook_db.services import editing
+from playbook_db.services.project import Project
+from playbook_db.store.engine import Store, open_store
+from tests.messages_api import Answer, MessagesApi, Request, Rule
+from tests.transcripts_made_up import TranscriptBuilder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """No socket of these tests connects anywhere but here."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+
+
+def is_reflector(request: Request) -> bool:
+    """Whether the reflector asks."""
+    return "bullet_tags" in json.dumps(request.body)
+
+
+def reflection(*tags: tuple[str, str], analysis: str = "It went well.") -> str:
+    """A reflector's answer."""
+    told = [{"name": name, "tag": tag, "rationale": f"{name} was {tag}"} for name, tag in tags]
+    return json.dumps({"analysis": analysis, "bullet_tags": told})
+
+
+def curation(*operations: dict[str, Any], reasoning: str = "It was missing.") -> str:
+    """A curator's answer."""
+    return json.dumps({"reasoning": reasoning, "operations": list(operations)})
+
+
+def answers(reflected: Any, curated: Any) -> tuple[Rule, Rule]:
+    """The rules for a reflector and a curator."""
+    return Rule(reflected, when=is_reflector), Rule(curated, when=lambda request: not is_reflector(request))
+
+
+@pytest.fixture
+def database(home: Path) -> Iterator[Store]:
+    """The user's own database, as hooks and worker find it."""
+    with open_store(f"sqlite:///{home / '.claude' / 'playbook' / 'playbook.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def learner_project(database: Store, folder: Path) -> Project:
+    """The project in `folder`, with one point, pat-001."""
+    project = Project(database, str(folder))
+    editing.add(project, "run the tests first", section="PATTERNS & APPROACHES")
+    return project
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> str:
+    """A short session that cites the point."""
+    session = TranscriptBuilder("s-1")
+    session.user("mend the bug, please")
+    session.assistant("Following [pat-001], I run the tests.")
+    session.run("pytest -q", "3 passed")
+    session.user("thank you")
+    session.assistant("You're welcome.")
+    return session.write(tmp_path / "s-1.jsonl")
+
+
+def model_at(api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """The model behind *api*, as the environment names it."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+    return access.find_model()
+
+
+__all__ = ["Answer", "MessagesApi", "Rule", "answers", "curation", "is_reflector", "model_at", "reflection"]

@@ -1,0 +1,260 @@
+"""From a transcript to one revision, once."""
+
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code import learner, worker
+from playbook_db.claude_code.learner import learn_transcript
+from playbook_db.errors import BudgetError, ModelError
+from playbook_db.services import learning, queueing, revising
+from playbook_db.services.project import Project
+from playbook_db.store.past import Past
+from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
+
+ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
+GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
+
+
+def _points(project: Project) -> dict[str, tuple[str, int, int]]:
+    return {point.name: (point.text, point.helpful, point.harmful) for point in revising.read(project).points}
+
+
+def test_votes_and_operations_become_one_revision(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two calls; the vote is counted before the curator is asked, and both are in one revision of that session."""
+    with MessagesApi(*GOOD) as api:
+        summary = learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert _points(learner_project) == {
+        "pat-001": ("run the tests first", 1, 0),
+        "pref-001": ("say what was run", 0, 0),
+    }
+    (revised,) = [outcome.revised for outcome in summary.learnt]
+    assert revised is not None
+    assert [change.kind for change in revised.changes] == ["vote", "add"]
+    asked = api.messages()
+    assert len(asked) == 2
+    assert "mend the bug, please" in asked[0].last_said
+    assert "3 passed" in asked[0].last_said
+    assert "[pat-001] helpful=1 harmful=0" in asked[1].last_said
+    assert "mend the bug" not in asked[1].last_said
+
+
+def test_the_same_lines_are_never_learnt_from_twice(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often they are met; what was added since is a stretch of its own."""
+    with MessagesApi(*GOOD) as api:
+        model = model_at(api, monkeypatch)
+        learn_transcript(learner_project, transcript, model)
+        assert learn_transcript(learner_project, transcript, model).learnt == ()
+        with open(transcript, "a") as file:
+            file.write(
+                Path(transcript).read_text().replace("mend the bug", "and another").replace('"uuid": "', '"uuid": "x')
+            )
+        learn_transcript(learner_project, transcript, model)
+
+    assert _points(learner_project)["pat-001"] == ("run the tests first", 2, 0)
+    assert len(api.messages()) == 4
+    assert "mend the bug" not in api.messages()[2].last_said
+
+
+def test_a_curator_that_fails_does_not_ask_the_reflector_again(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the reflector said is kept; nothing of the playbook changes until both are done."""
+    refusing = Rule(Answer("no", status=400), when=lambda request: not is_reflector(request), times=1)
+    with MessagesApi(refusing, *GOOD) as api:
+        model = model_at(api, monkeypatch)
+        with pytest.raises(ModelError):
+            learn_transcript(learner_project, transcript, model)
+        assert _points(learner_project)["pat-001"] == ("run the tests first", 0, 0)
+        learn_transcript(learner_project, transcript, model)
+
+    assert sum(is_reflector(request) for request in api.messages()) == 1
+    assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
+
+
+def test_whoever_comes_second_keeps_nothing(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that learn from the same stretch at once: the one that commits last finds the cursor moved."""
+
+    def meanwhile(request: object) -> str:
+        with MessagesApi(*GOOD) as inner:
+            learn_transcript(learner_project, transcript, model_at(inner, monkeypatch))
+        return curation(ADD)
+
+    with MessagesApi(*answers(reflection(("pat-001", "helpful")), meanwhile)) as api:
+        summary = learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert summary.learnt == ()
+    assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
+    assert len(_points(learner_project)) == 2
+
+
+def test_secrets_and_private_words_reach_neither_the_model_nor_the_database(
+    learner_project: Project, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Masked before the first request; what a model says is masked too."""
+    from tests.transcripts_made_up import TranscriptBuilder
+
+    key = "sk-" + "ant-api03-" + "aB3" * 30
+    session = TranscriptBuilder("s-2")
+    session.user(f"use {key}; <private>my neighbour is called Ada</private> go on")
+    session.assistant("Done.")
+    monkeypatch.setenv("DEPLOY_TOKEN", "correcthorsebatterystaple")
+    said = curation({"type": "ADD", "text": "log in with correcthorsebatterystaple"})
+    with MessagesApi(*answers(reflection(analysis=f"it used {key}"), said)) as api:
+        learn_transcript(learner_project, session.write(tmp_path / "s-2.jsonl"), model_at(api, monkeypatch))
+
+    sent = "".join(str(request.body) for request in api.messages())
+    kept = (home / ".claude" / "playbook" / "playbook.db").read_bytes()
+    kept += (home / ".claude" / "playbook" / "playbook.db-wal").read_bytes()
+    for secret in (key, "Ada", "correcthorsebatterystaple"):
+        assert secret not in sent
+        assert secret.encode() not in kept
+    assert any("masked" in text for text, _, _ in _points(learner_project).values())
+
+
+def test_a_session_of_many_turns_is_learnt_from_in_stretches(
+    learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is dropped for its length, and a stop between two stretches loses nothing of the first."""
+    from tests.transcripts_made_up import a_session
+
+    monkeypatch.setattr(learner, "STRETCH_ROOM_CHARS", 2000)
+    path = a_session(12).write(tmp_path / "long.jsonl")
+    failing = Rule(Answer("no", status=400), when=is_reflector, times=1)
+    with MessagesApi(*answers(reflection(("pat-001", "helpful")), curation())) as api:
+        model = model_at(api, monkeypatch)
+        count = learn_transcript(learner_project, path, model).stretches
+        asked = len(api.messages())
+    assert count > 2
+    assert asked == 2 * count
+    assert _points(learner_project)["pat-001"] == ("run the tests first", count, 0)
+    assert failing.times == 1
+
+
+def test_the_daily_budget_is_never_exceeded_by_more_than_the_call_under_way(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call that reaches it is the last; the work waits until tomorrow."""
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1")
+    with MessagesApi(*GOOD) as api:
+        model = model_at(api, monkeypatch)
+        with pytest.raises(BudgetError, match="PLAYBOOK_DAILY_TOKENS allows 1"):
+            learn_transcript(learner_project, transcript, model)
+        assert len(api.messages()) == 1
+        with pytest.raises(BudgetError):
+            learn_transcript(learner_project, transcript, model)
+
+    assert len(api.messages()) == 1
+
+
+def test_a_forked_session_begins_after_what_was_copied(
+    learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fork's file starts with the lines of the session it came from."""
+    from tests.transcripts_made_up import TranscriptBuilder
+
+    fork = TranscriptBuilder("s-9")
+    fork.user("something new")
+    fork.assistant("Here it is.")
+    path = tmp_path / "s-9.jsonl"
+    added = fork.content().replace(b'"uuid": "', b'"uuid": "f').replace(b'"uuid":"', b'"uuid":"f')
+    with MessagesApi(*GOOD) as api:
+        model = model_at(api, monkeypatch)
+        learn_transcript(learner_project, transcript, model)
+        path.write_bytes(Path(transcript).read_bytes() + added)
+        learn_transcript(learner_project, str(path), model)
+
+    assert "something new" in api.messages()[2].last_said
+    assert "mend the bug" not in api.messages()[2].last_said
+
+
+def test_the_job_ends_in_the_commit_of_its_last_stretch(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker: claimed, learnt, done; the mirror follows."""
+    job = {"session_id": "s-1", "transcript_path": transcript, "reason": "SessionEnd:other"}
+    queueing.take_in(learner_project.store, learner_project.key, job)
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        done = worker.run(str(learner_project.store.url))
+
+    assert done is not None
+    assert (done.learnt, done.failed, done.put_off) == (1, 0, 0)
+    (kept,) = queueing.list_jobs(learner_project.store)
+    assert (kept.state, kept.attempts, kept.error) == ("done", 1, None)
+    assert learning.learnt_to(learner_project, transcript) == Path(transcript).stat().st_size
+
+
+def test_without_a_model_the_work_waits(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is lost and nothing counts as a try; once there is a way, it is learnt from."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+
+    worker.run(str(learner_project.store.url))
+
+    (kept,) = queueing.list_jobs(learner_project.store)
+    assert (kept.state, kept.attempts) == ("queued", 0)
+    assert "There is no model" in (kept.error or "")
+    assert kept.not_before is not None
+
+
+@pytest.mark.parametrize(("status", "state"), [(401, "failed"), (503, "queued")])
+def test_a_job_that_fails_is_kept_and_says_why(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, status: int, state: str
+) -> None:
+    """For good where asking again can't help; else it waits, longer each time."""
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+    with MessagesApi(Answer("no", status=status)) as api:
+        model_at(api, monkeypatch)
+        worker.run(str(learner_project.store.url))
+
+    (kept,) = queueing.list_jobs(learner_project.store)
+    assert (kept.state, kept.attempts) == (state, 1)
+    assert kept.error
+    assert queueing.retry(learner_project.store, learner_project.key, kept.id)
+    (again,) = queueing.list_jobs(learner_project.store)
+    assert (again.state, again.attempts, again.error) == ("queued", 0, None)
+
+
+def test_what_a_killed_worker_left_running_is_done_by_the_next(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock that it held is gone with it, and so is its claim."""
+    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+    assert queueing.claim(learner_project.store) is not None
+    assert queueing.claim(learner_project.store) is None
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        worker.run(str(learner_project.store.url))
+
+    assert [job.state for job in queueing.list_jobs(learner_project.store)] == ["done"]
+
+
+def test_what_asking_took_is_kept_with_each_call(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tokens and duration, by call and by session."""
+    from playbook_db.services import provenance
+
+    with MessagesApi(*GOOD) as api:
+        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    (session,) = provenance.sessions(learner_project)
+    assert (session.session_id, session.revisions, session.calls) == ("s-1", 1, 2)
+    assert session.tokens > 0
+    with learner_project.store.snapshot() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT finished_at IS NOT NULL, revision, curator_reasoning, input_tokens > 0 FROM reflections"
+        ).all()
+        assert Past.open(connection, learner_project.key).revision == 2
+    assert [tuple(row) for row in rows] == [(1, 2, "It was missing.", 1)]

@@ -1,0 +1,351 @@
+"""Asking through the API: what goes over the wire, what is tried again and when, and that a deadline holds."""
+
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+
+import pytest
+
+from playbook_db.errors import ModelError, SettingError
+from playbook_db.llm import anthropic_client
+from playbook_db.llm.anthropic_client import AnthropicModel
+from tests.llm.conftest import a_prompt, soon
+from tests.messages_api import Answer, MessagesApi, Rule, Usage
+
+Start = Callable[..., MessagesApi]
+SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def test_the_stable_part_comes_first_and_is_marked_for_the_cache(scripted: Start, model: AnthropicModel) -> None:
+    """System prompt, stable part, changing part; nothing that the API no longer knows."""
+    api = scripted("yes")
+
+    model.ask(a_prompt(schema=SCHEMA), deadline=soon())
+    (request,) = api.messages()
+
+    assert request.body["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "The rules. ", "cache_control": {"type": "ephemeral"}},
+                {"type": "text", "text": "The case."},
+            ],
+        }
+    ]
+    assert (request.system, request.body["max_tokens"]) == ("You judge.", 50)
+    assert request.body["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+    assert not {"temperature", "top_p", "top_k"} & set(request.body)
+
+
+def test_a_reply_tells_its_tokens_cost_and_model(scripted: Start, model: AnthropicModel) -> None:
+    """Written to the cache is input, read from it is not; the price is that of the model that answered."""
+    scripted(Answer("yes", usage=Usage(1000, 200, cache_creation_input_tokens=400, cache_read_input_tokens=5000)))
+
+    reply = model.ask(a_prompt(), deadline=soon())
+
+    assert (reply.text, reply.structured, reply.is_cut, reply.model) == ("yes", None, False, "claude-sonnet-5-5")
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens) == (1400, 200, 5000)
+    assert reply.usage.cost_usd == pytest.approx((1000 * 2 + 400 * 2.5 + 5000 * 0.2 + 200 * 10) / 1e6)
+    assert reply.duration_ms >= 0
+
+
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "model_context_window_exceeded"])
+def test_a_reply_that_was_cut_off_says_so(scripted: Start, model: AnthropicModel, stop_reason: str) -> None:
+    """Nothing is tried again; what to do about it is the caller's."""
+    api = scripted(Answer('{"a": ', stop_reason=stop_reason))
+
+    reply = model.ask(a_prompt(), deadline=soon())
+
+    assert (reply.text, reply.is_cut, len(api.messages())) == ('{"a": ', True, 1)
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(""), Answer("", stop_reason="refusal"), Answer("I'd rather not.", stop_reason="refusal")]
+)
+def test_an_empty_reply_and_a_refusal_are_replies(scripted: Start, model: AnthropicModel, answer: Answer) -> None:
+    """They come back as they are, with what they cost."""
+    api = scripted(answer)
+
+    reply = model.ask(a_prompt(), deadline=soon())
+
+    assert (reply.text, reply.is_cut, reply.usage.output_tokens) == (answer.text, False, 20)
+    assert len(api.messages()) == 1
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 529])
+def test_what_may_pass_is_tried_three_times(
+    scripted: Start, model: AnthropicModel, waits: list[float], status: int
+) -> None:
+    """2 s and 4 s between the attempts; the error isn't lasting."""
+    api = scripted(Answer("sorry", status=status))
+
+    with pytest.raises(ModelError, match=f"after 3 attempts: {status} sorry") as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert len(api.messages()) == 3
+    assert waits == [2.0, 4.0]
+    assert not raised.value.is_lasting
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_what_lasts_is_not_tried_again(scripted: Start, model: AnthropicModel, waits: list[float], status: int) -> None:
+    """Other 4xx: one attempt, a lasting error, the API's own words in it."""
+    api = scripted(Answer("no such luck", status=status))
+
+    with pytest.raises(ModelError, match="no such luck") as raised:
+        model.ask(a_prompt(schema=SCHEMA), deadline=soon())
+
+    assert (len(api.messages()), waits, raised.value.is_lasting) == (1, [], True)
+
+
+@pytest.mark.parametrize("status", [408, 409])
+def test_a_conflict_is_neither_tried_again_nor_lasting(scripted: Start, model: AnthropicModel, status: int) -> None:
+    """It may be gone when the work's turn comes again."""
+    api = scripted(Answer("busy", status=status))
+
+    with pytest.raises(ModelError) as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert (len(api.messages()), raised.value.is_lasting) == (1, False)
+
+
+def test_the_third_attempt_may_succeed(scripted: Start, model: AnthropicModel, waits: list[float]) -> None:
+    """Two failures of different kinds, then an answer."""
+    api = scripted(Answer("", status=529), Answer("", status=429), "at last")
+
+    assert model.ask(a_prompt(), deadline=soon()).text == "at last"
+    assert (len(api.messages()), waits) == (3, [2.0, 4.0])
+
+
+@pytest.mark.parametrize(("chance", "expected"), [(0.0, [1.5, 3.0]), (1.0, [2.5, 5.0])])
+def test_waits_vary_by_a_quarter(scripted: Start, waits: list[float], chance: float, expected: list[float]) -> None:
+    """So that a crowd that failed together doesn't come back together."""
+    scripted(Answer("", status=529))
+
+    with pytest.raises(ModelError):
+        AnthropicModel(sleep=waits.append, random=lambda: chance).ask(a_prompt(), deadline=soon())
+
+    assert waits == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "waited"), [("7", 7.0), ("0.5", 0.5), ("0", 0.0), ("-3", 0.0), ("86400", 60.0), ("soon", 2.0), ("nan", 2)]
+)
+def test_retry_after_is_obeyed_up_to_a_minute(
+    scripted: Start, model: AnthropicModel, waits: list[float], asked: str, waited: float
+) -> None:
+    """What makes no sense is passed over."""
+    scripted(Answer("", status=429, headers={"retry-after": asked}), "yes")
+
+    assert model.ask(a_prompt(), deadline=soon(300)).text == "yes"
+    assert waits == [waited]
+
+
+def test_retry_after_may_be_a_date(scripted: Start, model: AnthropicModel, waits: list[float]) -> None:
+    """As HTTP allows."""
+    scripted(Answer("", status=503, headers={"retry-after": formatdate(time.time() + 30, usegmt=True)}), "yes")
+
+    model.ask(a_prompt(), deadline=soon(300))
+
+    assert waits == [pytest.approx(29, abs=2)]
+
+
+def test_nothing_is_waited_for_beyond_the_deadline(scripted: Start, model: AnthropicModel, waits: list[float]) -> None:
+    """The error comes at once, and tells how long the other side asked to be left alone."""
+    api = scripted(Answer("", status=429, headers={"retry-after": "40"}))
+
+    with pytest.raises(ModelError) as raised:
+        model.ask(a_prompt(), deadline=soon(20))
+
+    assert (len(api.messages()), waits, raised.value.retry_after_s) == (1, [], 40.0)
+
+
+def test_a_server_that_hangs_holds_nobody_beyond_the_deadline(scripted: Start, model: AnthropicModel) -> None:
+    """However long a request may take."""
+    scripted(Answer("too late", delay_s=3))
+    import anthropic  # noqa: F401 - its import isn't what is measured
+
+    begun = time.monotonic()
+    with pytest.raises(ModelError, match=r"took too long|was over") as raised:
+        model.ask(a_prompt(), deadline=soon(0.4))
+
+    assert time.monotonic() - begun < 1.5
+    assert not raised.value.is_lasting
+
+
+def test_a_request_without_a_sign_of_life_is_given_up_and_tried_again(
+    scripted: Start, model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`AGENTIC_CONTEXT_TIMEOUT_S` says when; else 30 s."""
+    api = scripted(Answer("too late", delay_s=1.5), "in time")
+    monkeypatch.setenv("AGENTIC_CONTEXT_TIMEOUT_S", "0.3")
+
+    assert model.ask(a_prompt(), deadline=soon()).text == "in time"
+    assert (len(api.messages()), waits) == (2, [2.0])
+
+
+def test_a_deadline_that_is_over_asks_nobody(scripted: Start, model: AnthropicModel) -> None:
+    """Not a single request."""
+    api = scripted("yes")
+
+    with pytest.raises(ModelError, match="was over"):
+        model.ask(a_prompt(), deadline=soon(-1))
+
+    assert api.messages() == []
+
+
+def test_nobody_listening_is_tried_three_times(
+    model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refused connection may be a server that starts again."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+
+    with pytest.raises(ModelError, match="no connection") as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert (waits, raised.value.is_lasting) == ([2.0, 4.0], False)
+
+
+@pytest.mark.parametrize("cut_after", [0, 1, 3, 5])
+def test_a_stream_that_breaks_is_tried_again(
+    scripted: Start, model: AnthropicModel, waits: list[float], cut_after: int
+) -> None:
+    """Half a reply is none."""
+    scripted(Answer("x" * 900, cut_after=cut_after), "whole")
+
+    assert model.ask(a_prompt(), deadline=soon()).text == "whole"
+    assert waits == [2.0]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "output_config: Extra inputs are not permitted",
+        "output_config.format: structured outputs are not supported by this model",
+        "Unknown parameter: 'output_config'",
+    ],
+)
+def test_an_endpoint_that_knows_no_schema_is_asked_without(
+    scripted: Start, model: AnthropicModel, waits: list[float], complaint: str
+) -> None:
+    """Once more, at once, and without from then on."""
+    api = scripted(Rule(Answer(complaint, status=400), when=lambda asked: "output_config" in asked.body), Rule("yes"))
+
+    assert model.ask(a_prompt(schema=SCHEMA), deadline=soon()).text == "yes"
+    assert model.ask(a_prompt(schema=SCHEMA), deadline=soon()).text == "yes"
+    assert ["output_config" in request.body for request in api.messages()] == [True, False, False]
+    assert waits == []
+
+
+def test_an_endpoint_that_complains_without_reason_is_asked_twice_at_most(
+    scripted: Start, model: AnthropicModel
+) -> None:
+    """The second complaint is the answer."""
+    api = scripted(Answer("bad schema", status=400))
+
+    with pytest.raises(ModelError, match="bad schema"):
+        model.ask(a_prompt(schema=SCHEMA), deadline=soon())
+
+    assert len(api.messages()) == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "sent"),
+    [
+        ({"AGENTIC_CONTEXT_API_KEY": "one", "ANTHROPIC_AUTH_TOKEN": "two"}, "one"),
+        ({"ANTHROPIC_AUTH_TOKEN": "two", "ANTHROPIC_API_KEY": "three"}, "two"),
+        ({"ANTHROPIC_AUTH_TOKEN": "", "ANTHROPIC_API_KEY": " three\n"}, "three"),
+    ],
+)
+def test_the_first_key_that_is_set_is_sent(
+    scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], sent: str
+) -> None:
+    """AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY; this SDK sends all of them as bearer."""
+    api = scripted("yes")
+    for name, given in variables.items():
+        monkeypatch.setenv(name, given)
+
+    model.ask(a_prompt(), deadline=soon())
+    headers = api.messages()[0].headers
+
+    assert headers.get("x-api-key", headers["authorization"].removeprefix("Bearer ")) == sent
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [(n, "api_key") for n in ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_API_KEY")]
+    + [("ANTHROPIC_AUTH_TOKEN", "auth_token")],
+)
+def test_a_token_is_given_to_the_sdk_as_a_token_and_a_key_as_a_key(
+    monkeypatch: pytest.MonkeyPatch, name: str, argument: str
+) -> None:
+    """Each alone, whatever else the environment holds; and the SDK makes no attempts of its own."""
+    import anthropic
+
+    given: dict[str, object] = {}
+    monkeypatch.setattr(anthropic, "Anthropic", lambda **arguments: given.update(arguments))
+    monkeypatch.setenv(name, "secret")
+
+    anthropic_client._client()
+
+    assert given == {argument: "secret", "base_url": "https://api.anthropic.com", "max_retries": 0}
+
+
+@pytest.mark.parametrize(
+    ("variables", "asked"),
+    [
+        ({}, "claude-sonnet-5-5"),
+        ({"ANTHROPIC_DEFAULT_SONNET_MODEL": "c"}, "c"),
+        ({"ANTHROPIC_DEFAULT_SONNET_MODEL": "c", "ANTHROPIC_MODEL": "b"}, "b"),
+        ({"ANTHROPIC_MODEL": "b", "AGENTIC_CONTEXT_MODEL": "a"}, "a"),
+        ({"AGENTIC_CONTEXT_MODEL": "", "ANTHROPIC_MODEL": "b"}, "b"),
+    ],
+)
+def test_the_model_is_the_first_that_is_named(
+    scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], asked: str
+) -> None:
+    """AGENTIC_CONTEXT_MODEL, ANTHROPIC_MODEL, ANTHROPIC_DEFAULT_SONNET_MODEL, else a current Sonnet."""
+    api = scripted("yes")
+    for name, given in variables.items():
+        monkeypatch.setenv(name, given)
+
+    model.ask(a_prompt(), deadline=soon())
+
+    assert api.messages()[0].body["model"] == asked
+
+
+def test_our_own_address_wins(scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENTIC_CONTEXT_BASE_URL before ANTHROPIC_BASE_URL; unset, Anthropic's."""
+    api = scripted("yes")
+    monkeypatch.setenv("AGENTIC_CONTEXT_BASE_URL", api.url)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+
+    assert model.ask(a_prompt(), deadline=soon()).text == "yes"
+    monkeypatch.setenv("AGENTIC_CONTEXT_BASE_URL", "")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "")
+    assert anthropic_client.base_url() == "https://api.anthropic.com"
+
+
+def test_no_error_tells_the_key(scripted: Start, model: AnthropicModel) -> None:
+    """It names the variable instead."""
+    scripted(Answer("invalid x-api-key", status=401))
+
+    with pytest.raises(ModelError, match="Check ANTHROPIC_API_KEY") as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert "sk-ant-test-key" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["AGENTIC_CONTEXT_TIMEOUT_S", "PLAYBOOK_PRICE_PER_MTOK"])
+def test_a_setting_that_cannot_be_read_is_told_before_anything_is_paid_for(
+    scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Not a single request."""
+    api = scripted("yes")
+    monkeypatch.setenv(name, "soon")
+
+    with pytest.raises(SettingError, match=name):
+        model.ask(a_prompt(), deadline=soon())
+
+    assert api.messages() == []

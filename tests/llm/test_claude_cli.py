@@ -1,0 +1,231 @@
+"""Claude Code as the model, with small programs in its place; the real one is in tests/client."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.errors import ModelError, NoModelError
+from playbook_db.llm.asking import Prompt
+from playbook_db.llm.claude_cli import ClaudeCli
+from tests.llm.conftest import a_prompt, soon
+
+Fake = Callable[..., ClaudeCli]
+RESULT: dict[str, Any] = {
+    "type": "result",
+    "subtype": "success",
+    "is_error": False,
+    "result": "yes",
+    "stop_reason": "end_turn",
+    "total_cost_usd": 0.25,
+    "usage": {"input_tokens": 10, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 7, "output_tokens": 3},
+    "modelUsage": {"claude-sonnet-5-5": {}},
+}
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    """Makes a `claude` out of lines of Python; `say(value)` prints JSON."""
+
+    def make(*lines: str) -> ClaudeCli:
+        program = tmp_path / "claude"
+        head = f"#!{sys.executable} -IS\nimport json, os, sys, time\nsay = lambda value: print(json.dumps(value))\n"
+        program.write_text(head + "\n".join(lines))
+        program.chmod(0o755)
+        return ClaudeCli(str(program))
+
+    return make
+
+
+@pytest.fixture
+def telling(fake: Fake) -> Callable[..., Any]:
+    """Asks a `claude` for one thing that it sees, which is a Python expression."""
+
+    def ask(expression: str, **prompt: Any) -> Any:
+        model = fake(f"said = sys.stdin.read(); say({{**{RESULT!r}, 'result': json.dumps({expression})}})")
+        return json.loads(model.ask(a_prompt(**prompt), deadline=soon()).text)
+
+    return ask
+
+
+def test_the_client_is_started_with_nothing_but_the_question(telling: Callable[..., Any]) -> None:
+    """No hooks, no tools, no servers, no session kept; the prompt isn't among the arguments."""
+    assert telling("sys.argv[1:]", schema={"type": "object"}) == [
+        "-p",
+        *("--output-format", "json", "--verbose"),
+        *("--model", "sonnet"),
+        *("--settings", '{"disableAllHooks":true}'),
+        *("--tools", ""),
+        "--strict-mcp-config",
+        "--no-session-persistence",
+        *("--system-prompt", "You judge."),
+        *("--json-schema", '{"type": "object"}'),
+    ]
+    assert "--json-schema" not in telling("sys.argv")
+
+
+def test_the_client_sits_in_an_empty_folder_of_its_own(telling: Callable[..., Any], tmp_path: Path) -> None:
+    """No project's settings or memory, and the folder is gone afterwards."""
+    where, found = telling("[os.getcwd(), os.listdir()]")
+
+    assert found == []
+    assert not os.path.exists(where)
+    assert where != str(tmp_path)
+
+
+def test_our_hooks_are_told_to_keep_still(telling: Callable[..., Any]) -> None:
+    """The second belt; and the client's own attempts are few."""
+    names = ("PLAYBOOK_DISABLE", "CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_MAX_OUTPUT_TOKENS")
+
+    assert telling(f"[os.environ[name] for name in {names}]") == ["1", "2", "50"]
+
+
+def test_the_model_is_the_one_that_was_named(telling: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """AGENTIC_CONTEXT_MODEL before ANTHROPIC_MODEL; else the client's own idea of a Sonnet."""
+    monkeypatch.setenv("ANTHROPIC_MODEL", "b")
+    assert telling("sys.argv[sys.argv.index('--model') + 1]") == "b"
+    monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", "a")
+    assert telling("sys.argv[sys.argv.index('--model') + 1]") == "a"
+
+
+@pytest.mark.parametrize("text", ["/compact now", "!ls", "# remember", "", "\n/clear"])
+def test_the_first_line_is_never_the_prompts(telling: Callable[..., Any], text: str) -> None:
+    """What begins with / would be a command."""
+    said = telling("said", stable=text, changing=" case")
+
+    assert said.startswith("What follows")
+    assert said.endswith(f"{text} case")
+
+
+def test_an_at_pulls_no_file_in_and_comes_back_as_it_was(fake: Fake) -> None:
+    """It is broken up on the way there, and mended in the text and in what is structured."""
+    model = fake(
+        "said = sys.stdin.read(); assert '@/' not in said and '@pytest' not in said",
+        f"say({{**{RESULT!r}, 'result': said, 'structured_output': {{'list': [said]}}}})",
+    )
+
+    reply = model.ask(a_prompt(stable="see @/etc/hostname ", changing="and @pytest.fixture"), deadline=soon())
+
+    assert reply.text.endswith("see @/etc/hostname and @pytest.fixture")
+    assert reply.structured == {"list": [reply.text]}
+
+
+def test_a_huge_prompt_arrives_whole(telling: Callable[..., Any]) -> None:
+    """Far more than arguments or a pipe hold, in any alphabet."""
+    assert telling("len(said)", stable="é" * 2_000_000, changing="") > 2_000_000
+
+
+def test_tokens_cost_and_model_are_read(fake: Fake) -> None:
+    """As the client tells them."""
+    reply = fake(f"say({RESULT!r})").ask(a_prompt(), deadline=soon())
+
+    assert (reply.text, reply.structured, reply.is_cut, reply.model) == ("yes", None, False, "claude-sonnet-5-5")
+    usage = reply.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cost_usd) == (15, 3, 7, 0.25)
+
+
+@pytest.mark.parametrize(
+    "odd", [{"usage": None, "modelUsage": None, "total_cost_usd": None}, {"usage": {"input_tokens": "?"}}]
+)
+def test_what_is_not_told_is_unknown(fake: Fake, odd: dict[str, Any]) -> None:
+    """Another version of the client may tell less."""
+    reply = fake(f"say({ {**RESULT, **odd}!r})").ask(a_prompt(), deadline=soon())
+
+    assert (reply.text, reply.usage.input_tokens) == ("yes", 0)
+
+
+def message(text: str, model: str = "m") -> dict[str, Any]:
+    """An entry with which the client tells what the model said."""
+    return {"type": "assistant", "message": {"model": model, "content": [{"type": "text", "text": text}]}}
+
+
+def test_what_the_model_said_in_several_pieces_is_joined(fake: Fake) -> None:
+    """The client lets it go on after a cut, and calls the last piece the result."""
+    entries = [{"type": "system"}, message('{"a": "on'), {"type": "user"}, message('e"}'), {**RESULT, "result": 'e"}'}]
+
+    assert fake(f"say({entries!r})").ask(a_prompt(), deadline=soon()).text == '{"a": "one"}'
+
+
+def test_a_client_that_gives_up_going_on_tells_of_a_cut(fake: Fake) -> None:
+    """What was said until then counts; the client's own words don't."""
+    told = "API Error: Claude's response exceeded the 50 output token maximum."
+    entries = [message('{"a": '), message(told, "<synthetic>"), {**RESULT, "is_error": True, "result": told}]
+
+    reply = fake(f"say({entries!r}); sys.exit(1)").ask(a_prompt(), deadline=soon())
+
+    assert (reply.text, reply.is_cut) == ('{"a": ', True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_lasting"),
+    [
+        (f"say({ {**RESULT, 'is_error': True, 'api_error_status': 401}!r}); sys.exit(1)", True),
+        (f"say({ {**RESULT, 'is_error': True, 'api_error_status': 400}!r})", True),
+        (f"say({ {**RESULT, 'is_error': True, 'api_error_status': 429}!r}); sys.exit(1)", False),
+        (f"say({ {**RESULT, 'is_error': True, 'api_error_status': 529}!r}); sys.exit(1)", False),
+        (f"say({ {**RESULT, 'is_error': True, 'result': 'Please run /login'}!r}); sys.exit(1)", True),
+        (f"say({RESULT!r}); sys.exit(3)", False),
+        ("sys.stderr.write('unknown option --tools'); sys.exit(1)", False),
+        ("print('not json')", False),
+        ("print('[' * 100000)", False),
+        ("say([])", False),
+        ("say({'type': 'else'})", False),
+        ("", False),
+    ],
+)
+def test_a_failure_is_told_by_the_exit_code_and_the_flag(fake: Fake, lines: str, is_lasting: bool) -> None:
+    """Not by `subtype`, which says success of failures too."""
+    with pytest.raises(ModelError, match="Claude Code gave no answer") as raised:
+        fake(lines).ask(a_prompt(), deadline=soon())
+
+    assert raised.value.is_lasting == is_lasting
+
+
+@pytest.mark.parametrize("reads", ["sys.stdin.read()", "pass"])
+def test_a_client_that_hangs_is_killed_with_all_that_it_started(fake: Fake, tmp_path: Path, reads: str) -> None:
+    """At the deadline, whether it read its prompt or not."""
+    note = tmp_path / "pid"
+    model = fake(
+        reads,
+        "child = os.fork()",
+        "if child:",
+        f"    open({str(note)!r}, 'w').write(str(child))",
+        "time.sleep(60)",
+    )
+    begun = time.monotonic()
+
+    with pytest.raises(ModelError, match="was stopped") as raised:
+        model.ask(a_prompt(stable="x" * 1_000_000), deadline=soon(1))
+
+    assert time.monotonic() - begun < 3
+    assert not raised.value.is_lasting
+    assert not _is_running(int(note.read_text()))
+
+
+def test_a_deadline_that_is_over_starts_nothing(fake: Fake, tmp_path: Path) -> None:
+    """Not even the client."""
+    with pytest.raises(ModelError, match="was over"):
+        fake(f"open({str(tmp_path / 'started')!r}, 'w')").ask(a_prompt(), deadline=soon(-1))
+
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_client_that_is_not_there_is_no_model(tmp_path: Path) -> None:
+    """It may have been removed since it was found."""
+    with pytest.raises(NoModelError, match="can't be started"):
+        ClaudeCli(str(tmp_path / "gone")).ask(Prompt("", "", "x", None, 1), deadline=soon())
+
+
+def _is_running(pid: int) -> bool:
+    for _ in range(50):  # whoever inherits it may take a moment to bury it
+        state = subprocess.run(["/bin/ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
+        if not state.strip() or state.startswith("Z"):
+            return False
+        time.sleep(0.02)
+    return True

@@ -1,0 +1,123 @@
+"""The curator: what it is shown, and how its answer is heard."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from playbook_db.errors import ModelError, TemplateError
+from playbook_db.llm.anthropic_client import AnthropicModel
+from playbook_db.llm.curator import Curation, curate
+from playbook_db.services.templates import load_template
+from tests.llm.conftest import soon
+from tests.messages_api import Answer, MessagesApi
+
+Start = Callable[..., MessagesApi]
+Ask = Callable[..., Curation]
+ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}
+
+
+@pytest.fixture
+def ask(model: AnthropicModel) -> Ask:
+    """Asks the curator."""
+
+    def run(**changed: Any) -> Curation:
+        given: dict[str, Any] = {
+            "template": load_template("curator.txt"),
+            "analysis": "the database was old",
+            "playbook_text": "[pat-001] helpful=3 harmful=0 :: use type hints",
+            "candidates": "pat-001 ~ pat-002",
+            "room": "2 of 10 left",
+            "deadline": soon(),
+        }
+        return curate(**{"model": model, **given, **changed})
+
+    return run
+
+
+def adds(first: int, last: int) -> list[dict[str, str]]:
+    """Operations that add texts of those numbers."""
+    return [{"type": "ADD", "text": f"lesson {number}", "section": "OTHERS"} for number in range(first, last + 1)]
+
+
+def cut(operations: list[Any]) -> Answer:
+    """An answer that is cut off within an operation."""
+    items = "".join(json.dumps(item) + ", " for item in operations)
+    return Answer(
+        f'{{"reasoning": "so", "operations": [{items}{{"type": "DELETE", "target_id": "pat-0', stop_reason="max_tokens"
+    )
+
+
+def test_the_curator_sees_counters_candidates_room_and_analysis(scripted: Start, ask: Ask) -> None:
+    """And says what it does and why."""
+    api = scripted(json.dumps({"reasoning": "so", "operations": [ADD]}))
+
+    curation = ask()
+    (request,) = api.messages()
+
+    for told in ("helpful=3 harmful=0", "pat-001 ~ pat-002", "2 of 10 left", "the database was old"):
+        assert told in request.said
+    assert (curation.reasoning, curation.operations) == ("so", [ADD])
+    assert len(curation.exchanges) == 1
+    kinds = request.body["output_config"]["format"]["schema"]["properties"]["operations"]["items"]["anyOf"]
+    assert [kind["properties"]["type"]["enum"] for kind in kinds] == [["ADD"], ["UPDATE"], ["MERGE"], ["DELETE"]]
+
+
+def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
+    """An empty playbook, no candidates, no analysis."""
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    assert ask(playbook_text="", candidates="", analysis="", room="").operations == []
+    for told in ("(It is empty.)", "(None were found.)", "(There is none.)"):
+        assert told in api.messages()[0].said
+
+
+@pytest.mark.parametrize(
+    ("said", "operations"),
+    [
+        ("{}", []),
+        ('{"operations": null}', []),
+        ('{"operations": {"type": "ADD"}}', []),
+        ('{"operations": [null, 7, {"type": "?"}]}', [None, 7, {"type": "?"}]),
+        (json.dumps({"operations": adds(1, 14)}), adds(1, 14)),
+    ],
+)
+def test_odd_operations_are_left_to_the_rules(scripted: Start, ask: Ask, said: str, operations: list[Any]) -> None:
+    """What is no list is none; what is in a list stays as it is, however much it is."""
+    api = scripted(said)
+
+    assert ask().operations == operations
+    assert len(api.messages()) == 1
+
+
+def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:
+    """Complete operations stay, the half one doesn't, one that comes twice counts once."""
+    api = scripted(cut(adds(1, 3)), json.dumps({"reasoning": "more", "operations": adds(3, 5)}))
+
+    curation = ask()
+
+    assert (curation.reasoning, curation.operations) == ("so", adds(1, 5))
+    assert '"lesson 3"' in api.messages()[1].last_said
+
+
+def test_ten_operations_are_enough(scripted: Start, ask: Ask) -> None:
+    """Nobody is asked for an eleventh, which would be skipped."""
+    api = scripted(cut(adds(1, 10)))
+
+    assert ask().operations == adds(1, 10)
+    assert len(api.messages()) == 1
+
+
+def test_no_json_twice_is_an_error(scripted: Start, ask: Ask) -> None:
+    """Not an empty batch: the analysis would be lost."""
+    scripted("I'd leave it.")
+
+    with pytest.raises(ModelError):
+        ask()
+
+
+def test_a_template_must_have_a_place_for_the_analysis(ask: Ask) -> None:
+    """The error names the file."""
+    with pytest.raises(TemplateError, match=r"curator.txt lacks \{analysis\}"):
+        ask(template="Mine {playbook}")

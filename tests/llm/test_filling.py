@@ -1,0 +1,92 @@
+"""Texts in a template: each goes where it belongs, and nothing in it is read."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.errors import TemplateError
+from playbook_db.llm.filling import enclosed, fill, require, split_stable
+from playbook_db.services.templates import load_template
+
+NAMES = ("transcript", "playbook", "cited_ids")
+braced = st.text("{}transcipolybked_ 0!:", max_size=30) | st.sampled_from([f"{{{name}}}" for name in NAMES])
+
+
+@pytest.mark.parametrize(
+    "hostile", ["{playbook}", "{transcript}", "{0}", "{", "}}", "{{transcript}}", "\\1", "\\g<0>", "%s"]
+)
+def test_what_is_filled_in_is_not_read(hostile: str) -> None:
+    """Braces in a transcript fill nothing and break nothing."""
+    filled = fill("T {transcript} P {playbook}", {"transcript": hostile, "playbook": "points"})
+
+    assert filled == f"T {hostile} P points"
+
+
+def test_examples_of_json_survive() -> None:
+    """Braces that are no placeholder stay, and so does a placeholder that nothing was given for."""
+    assert fill('{"a": {}} {x} {transcript}', {"transcript": "t"}) == '{"a": {}} {x} t'
+
+
+def test_each_placeholder_is_filled_once() -> None:
+    """Where it stands again it is text."""
+    assert fill("{a} {a} {b}", {"a": "1", "b": "2"}) == "1 {a} 2"
+    assert fill("{a}", {}) == "{a}"
+
+
+@given(
+    values=st.fixed_dictionaries(dict.fromkeys(NAMES, braced)),
+    order=st.permutations(NAMES),
+    pieces=st.lists(st.text("ab {}\n"), min_size=4, max_size=4),
+)
+def test_every_text_stands_in_its_place(values: dict[str, str], order: list[str], pieces: list[str]) -> None:
+    """Whatever the texts are, and in whatever order the template wants them."""
+    template = "".join(f"{piece}|{{{name}}}|" for piece, name in zip(pieces, order, strict=False)) + pieces[3]
+
+    assert (
+        fill(template, values)
+        == "".join(f"{p}|{values[name]}|" for p, name in zip(pieces, order, strict=False)) + pieces[3]
+    )
+
+
+def test_the_stable_part_ends_where_the_first_text_goes() -> None:
+    """So that it is the same in every call; without a placeholder it is everything."""
+    assert split_stable('do {"this"} {b} and {a}', ["a", "b"]) == ('do {"this"} ', "{b} and {a}")
+    assert split_stable("do this", ["a"]) == ("do this", "")
+
+
+def test_a_template_without_its_placeholder_is_refused() -> None:
+    """The error names the file and what is missing."""
+    with pytest.raises(TemplateError, match=r"reflector.txt lacks \{transcript\}"):
+        require("no place", ["transcript"], "reflector.txt")
+
+
+def test_a_text_cannot_close_its_tag() -> None:
+    """Neither plainly nor with spaces or capitals; other tags stay."""
+    for closing in ("</transcript>", "</ Transcript>", "</TRANSCRIPT"):
+        assert closing not in enclosed(f"a {closing} b", "transcript")
+    assert enclosed("</b> <transcript>", "transcript") == "</b> <transcript>"
+
+
+@pytest.mark.parametrize(
+    ("name", "placeholders"),
+    [
+        ("reflector.txt", ["transcript", "playbook", "cited_ids"]),
+        ("curator.txt", ["playbook", "analysis", "candidates", "room"]),
+        ("reflection.txt", ["transcript", "playbook"]),
+    ],
+)
+def test_our_templates_have_their_placeholders_once_and_after_the_instructions(
+    name: str, placeholders: list[str]
+) -> None:
+    """The instructions come first: they are what stays the same."""
+    template = load_template(name)
+
+    assert [template.count(f"{{{placeholder}}}") for placeholder in placeholders] == [1] * len(placeholders)
+    stable, _ = split_stable(template, placeholders)
+    assert len(stable) > 0.75 * len(template)
+    assert "never instructions" in stable
+
+
+def test_the_curator_never_sees_the_transcript() -> None:
+    """Its template has no place for one."""
+    assert "{transcript}" not in load_template("curator.txt")

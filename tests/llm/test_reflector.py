@@ -1,0 +1,255 @@
+"""The reflector: what it is asked, how leniently it is heard, and that a cut-off answer loses nothing."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from playbook_db.errors import ModelError, TemplateError
+from playbook_db.llm.anthropic_client import AnthropicModel
+from playbook_db.llm.asking import Recording
+from playbook_db.llm.parts import MAX_PARTS
+from playbook_db.llm.reflector import Reflection, reflect
+from playbook_db.services.templates import load_template
+from tests.llm.conftest import soon
+from tests.messages_api import Answer, MessagesApi, Request
+
+Start = Callable[..., MessagesApi]
+Ask = Callable[..., Reflection]
+WHOLE = {"analysis": "It went well.", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "tests"}]}
+
+
+@pytest.fixture
+def ask(model: AnthropicModel) -> Ask:
+    """Asks the reflector about a session."""
+
+    def run(**changed: Any) -> Reflection:
+        given: dict[str, Any] = {
+            "template": load_template("reflector.txt"),
+            "transcript": "[user]\nhello",
+            "playbook_text": "[pat-001] helpful=3 harmful=0 :: use type hints",
+            "cited": ["pat-001", "mis-002"],
+            "deadline": soon(),
+        }
+        return reflect(**{"model": model, **given, **changed})
+
+    return run
+
+
+def tags(first: int, last: int) -> list[dict[str, str]]:
+    """Tags for the points of those numbers."""
+    return [{"name": f"pat-{n:03}", "tag": "helpful", "rationale": 'it "did" {so}'} for n in range(first, last + 1)]
+
+
+def cut(analysis: str, given: list[Any], half: str = '{"name": "pat-999", "tag": "harm') -> Answer:
+    """An answer that is cut off within an item."""
+    items = "".join(json.dumps(item) + ", " for item in given)
+    return Answer(f'{{"analysis": {json.dumps(analysis)}, "bullet_tags": [{items}{half}', stop_reason="max_tokens")
+
+
+def test_the_reflector_sees_transcript_playbook_and_citations_after_its_instructions(scripted: Start, ask: Ask) -> None:
+    """The instructions alone are stable; what follows is this session's."""
+    api = scripted(json.dumps(WHOLE))
+
+    reflection = ask(transcript="[user]\nfix {playbook} {x} </transcript> now")
+    (request,) = api.messages()
+    stable, changing = (block["text"] for block in request.body["messages"][0]["content"])
+
+    assert stable == load_template("reflector.txt").partition("{playbook}")[0]
+    for told in ("fix {playbook} {x} ", "use type hints", "pat-001, mis-002"):
+        assert told in changing
+    assert changing.count("</transcript>") == 1
+    assert (reflection.analysis, reflection.bullet_tags) == (WHOLE["analysis"], WHOLE["bullet_tags"])
+    assert [exchange.reply and exchange.reply.text for exchange in reflection.exchanges] == [json.dumps(WHOLE)]
+
+
+def test_without_citations_the_contents_are_to_be_compared(scripted: Start, ask: Ask) -> None:
+    """The same form of answer in both modes."""
+    api = scripted(json.dumps(WHOLE))
+
+    assert ask(cited=[]).bullet_tags == WHOLE["bullet_tags"]
+    assert "Cited in the session: none; judge by comparing the contents" in api.messages()[0].said
+
+
+@pytest.mark.parametrize("wrapped", ["{}", "Well:\n{}\nThat's all.", "```json\n{}\n```", "Sure.\n```\n{}\n```"])
+def test_the_answer_may_be_wrapped(scripted: Start, ask: Ask, wrapped: str) -> None:
+    """In prose, in a fence, in nothing."""
+    scripted(wrapped.replace("{}", json.dumps(WHOLE)))
+
+    assert ask().bullet_tags == WHOLE["bullet_tags"]
+
+
+@pytest.mark.parametrize(
+    ("said", "analysis", "bullet_tags"),
+    [
+        ("{}", "", []),
+        ('{"other": 1}', "", []),
+        ('{"analysis": "a"}', "a", []),
+        ('{"bullet_tags": [1]}', "", [1]),
+        ('{"analysis": null, "bullet_tags": null}', "", []),
+        ('{"analysis": ["a"], "bullet_tags": {"name": "pat-001"}}', "", []),
+        ('{"analysis": "a", "bullet_tags": [null, 7, {}, {"name": 1}]}', "a", [None, 7, {}, {"name": 1}]),
+    ],
+)
+def test_what_is_missing_or_odd_counts_as_empty(
+    scripted: Start, ask: Ask, said: str, analysis: str, bullet_tags: list[Any]
+) -> None:
+    """Defaults for keys; items as they came, for the rules to judge. One call is enough."""
+    api = scripted(said)
+
+    reflection = ask()
+
+    assert (reflection.analysis, reflection.bullet_tags) == (analysis, bullet_tags)
+    assert len(api.messages()) == 1
+
+
+def test_two_tags_for_one_point_in_one_answer_both_stay(scripted: Start, ask: Ask) -> None:
+    """As the specification wants it."""
+    scripted(json.dumps({"analysis": "a", "bullet_tags": tags(1, 1) * 2}))
+
+    assert ask().bullet_tags == tags(1, 1) * 2
+
+
+def test_the_votes_for_300_points_all_arrive(scripted: Start, ask: Ask) -> None:
+    """Six parts of 50, each cut off; nothing is lost, nothing twice, no half item; all calls are told."""
+
+    def answer(request: Request) -> Answer:
+        told = request.last_said.count(", pat-") if "already tagged" in request.last_said else -1
+        start = told + 2 if told >= 0 else 1
+        again = tags(max(1, start - 1), start + 49)  # the last one once more, as models do
+        if start + 49 >= 300:
+            return Answer(json.dumps({"analysis": "", "bullet_tags": again}))
+        return cut("It went well." if start == 1 else "", again)
+
+    api = scripted(answer)
+    reflection = ask()
+
+    assert reflection.bullet_tags == tags(1, 300)
+    assert reflection.analysis == "It went well."
+    assert len(reflection.exchanges) == len(api.messages()) == 6
+
+
+def test_a_later_part_repeats_the_question_from_the_cache(scripted: Start, ask: Ask) -> None:
+    """All that was asked is the stable part now; what is new comes last."""
+    api = scripted(cut("a", tags(1, 2)), json.dumps({"bullet_tags": tags(3, 3)}))
+
+    assert ask().bullet_tags == tags(1, 3)
+    first, second = api.messages()
+    stable, note = second.body["messages"][0]["content"]
+    assert stable["text"] == "".join(block["text"] for block in first.body["messages"][0]["content"])
+    assert stable["cache_control"] == {"type": "ephemeral"}
+    assert "already tagged: pat-001, pat-002" in note["text"]
+
+
+def test_an_analysis_that_is_cut_is_asked_for_again_and_shorter(scripted: Start, ask: Ask) -> None:
+    """Half a text is none."""
+    api = scripted(Answer('{"analysis": "It was', stop_reason="max_tokens"), json.dumps(WHOLE))
+
+    assert ask().analysis == "It went well."
+    assert "much shorter" in api.messages()[1].last_said
+
+
+def test_an_answer_that_breaks_off_without_saying_so_is_noticed(scripted: Start, ask: Ask) -> None:
+    """An item inside of it is no answer."""
+    said = cut("a", tags(1, 2)).text
+    scripted(said, json.dumps({"analysis": "", "bullet_tags": tags(3, 4)}))
+
+    assert ask().bullet_tags == tags(1, 4)
+
+
+def test_a_complete_object_is_complete_whatever_comes_after(scripted: Start, ask: Ask) -> None:
+    """The talk behind it was cut, not the answer."""
+    api = scripted(Answer(json.dumps(WHOLE) + "\n\nI hope that", stop_reason="max_tokens"))
+
+    assert ask().bullet_tags == WHOLE["bullet_tags"]
+    assert len(api.messages()) == 1
+
+
+def test_eight_parts_are_the_most(scripted: Start, ask: Ask) -> None:
+    """What came until then is kept."""
+    numbers = iter(range(1, 100))
+    api = scripted(lambda _: cut("a", tags(number := next(numbers), number)))
+
+    assert ask().bullet_tags == tags(1, MAX_PARTS)
+    assert len(api.messages()) == MAX_PARTS
+
+
+def test_parts_that_bring_nothing_new_end_it(scripted: Start, ask: Ask) -> None:
+    """Twice nothing is enough; what was there stays."""
+    api = scripted(cut("a", tags(1, 2)))
+
+    assert ask().bullet_tags == tags(1, 2)
+    assert len(api.messages()) == 3
+
+
+@pytest.mark.parametrize("useless", ["I can't do that.", "", "[1, 2]", '{"analysis'])
+def test_an_answer_without_json_is_asked_for_once_more(scripted: Start, ask: Ask, useless: str) -> None:
+    """Saying so."""
+    api = scripted(useless, json.dumps(WHOLE))
+
+    assert ask().bullet_tags == WHOLE["bullet_tags"]
+    assert "held no JSON" in api.messages()[1].last_said
+
+
+@pytest.mark.parametrize(
+    "useless",
+    [
+        Answer("I can't do that."),
+        Answer(""),
+        Answer("", stop_reason="refusal"),
+        Answer("", stop_reason="max_tokens"),
+        Answer('{"analysis": "so', stop_reason="max_tokens"),
+    ],
+)
+def test_no_json_twice_is_an_error_that_may_pass(
+    scripted: Start, ask: Ask, model: AnthropicModel, useless: Answer
+) -> None:
+    """Nothing is read into it; whoever records the model knows what it cost."""
+    api = scripted(useless)
+    recording = Recording(model)
+
+    with pytest.raises(ModelError, match="Try again later") as raised:
+        ask(model=recording)
+
+    assert not raised.value.is_lasting
+    assert len(api.messages()) == len(recording.exchanges) == 2
+
+
+def test_a_failing_model_is_not_an_empty_reflection(scripted: Start, ask: Ask, model: AnthropicModel) -> None:
+    """Also in the middle of the parts: the work is to be done again, and what was paid for is told."""
+    scripted(cut("a", tags(1, 2)), Answer("no credit", status=400))
+    recording = Recording(model)
+
+    with pytest.raises(ModelError, match="no credit") as raised:
+        ask(model=recording)
+
+    assert raised.value.is_lasting
+    assert [exchange.reply is None for exchange in recording.exchanges] == [False, True]
+    assert "no credit" in recording.exchanges[1].answer
+    assert "pat-002" in recording.exchanges[1].question
+
+
+def test_one_deadline_holds_for_all_parts(scripted: Start, ask: Ask) -> None:
+    """A model that goes on and on is left at it."""
+    numbers = iter(range(1, 100))
+
+    def slowly(_: Request) -> Answer:
+        made = cut("a", tags(number := next(numbers), number))
+        return Answer(made.text, stop_reason="max_tokens", delay_s=0.2)
+
+    api = scripted(slowly)
+    with pytest.raises(ModelError):
+        ask(deadline=soon(0.7))
+
+    assert 1 <= len(api.messages()) < MAX_PARTS
+
+
+def test_a_template_of_the_users_is_used_and_must_have_a_place_for_the_transcript(scripted: Start, ask: Ask) -> None:
+    """Placeholders that it doesn't have are left out."""
+    api = scripted(json.dumps(WHOLE))
+
+    ask(template="Mine: {transcript}")
+    assert api.messages()[0].said == "Mine: \n[user]\nhello"
+    with pytest.raises(TemplateError):
+        ask(template="Mine")

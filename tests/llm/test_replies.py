@@ -1,0 +1,139 @@
+"""JSON out of a reply: which object wins, what is complete of one that breaks off, and that nothing ever raises."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.llm.replies import find_beginning, find_object
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(st.text(max_size=5), values, max_size=4)
+prose = st.text(st.characters(blacklist_characters="{}`"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}',
+        '  \n{"a": 1}\n ',
+        '```json\n{"a": 1}\n```',
+        '```JSON\n{"a": 1}\n```',
+        '```\n{"a": 1}\n```',
+        '```{"a": 1}```',
+        '```python\n{"a": 1}\n```',
+        'Here you are:\n\n{"a": 1}\n\nLet me know.',
+        'I use {braces} and {"unbalanced, then {"a": 1} for you',
+        "```json\nnot json\n```\n" + '{"a": 1}',
+        '```json\n[1]\n```\nand {"a": 1}',
+        '{"a": 1} and {"b": 2}',
+        '```\n{"b": 2}\n```\n```json\n{"a": 1}\n```',
+        '{"b": 2}\n```json\n{"a": 1}\n```',
+        '```json\n{"a": 1}',
+        '\ufeff{"a": 1}',
+        '[{"a": 1}]',
+    ],
+)
+def test_the_object_is_found_wherever_it_stands(text: str) -> None:
+    """Json fence before any fence before balanced braces; what doesn't parse to an object is passed over."""
+    assert find_object(text) == {"a": 1}
+
+
+@pytest.mark.parametrize("inner", ["}", "{", '"', "\\", '\\"}', "```", '```json\n{"b": 2}\n```', "\n", "\u2028"])
+def test_braces_quotes_and_fences_inside_a_string_are_text(inner: str) -> None:
+    """The object ends where JSON says so."""
+    wanted = {"analysis": f"before {inner} after", "list": [{"x": inner}]}
+
+    assert find_object(f"So:\n{json.dumps(wanted)}\nDone.") == wanted
+    assert find_object(f"```json\n{json.dumps(wanted)}\n```") == wanted
+
+
+def test_a_line_break_inside_a_string_is_forgiven() -> None:
+    """JSON forbids it, models write it."""
+    assert find_object('{"a": "one\ntwo\tthree"}') == {"a": "one\ntwo\tthree"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "no json", "[1, 2]", "7", "null", "{", "}", "{'a': 1}", '{"a": }', "```json\n```"]
+)
+def test_where_there_is_no_object_there_is_none(text: str) -> None:
+    """A list, a number, text, or JSON that doesn't parse."""
+    assert find_object(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 200_000,
+        '{"a":' * 100_000,
+        "[" * 200_000 + '{"a":' * 50_000,
+        '{"a": ' + "9" * 100_000,
+        "```json" * 50_000,
+        '{"' * 100_000,
+        '{"a": "\\ud800',
+        "\x00{\x00}" * 1000,
+    ],
+)
+def test_hostile_replies_cost_no_time_and_raise_nothing(text: str) -> None:
+    """Huge nesting, numbers too long to be read, half an escape."""
+    begun = time.monotonic()
+
+    find_object(text)
+    find_beginning(text, ["a"])
+
+    assert time.monotonic() - begun < 5
+
+
+@given(wanted=objects, before=prose, after=prose)
+def test_an_object_between_words_is_found(wanted: dict[str, Any], before: str, after: str) -> None:
+    """Whatever it holds, braces and fences in its strings included."""
+    assert find_object(f"{before}{json.dumps(wanted)}{after}") == wanted
+
+
+@given(st.text('{}[]",:\\`json 1\n', max_size=80))
+def test_no_reply_raises(text: str) -> None:
+    """What comes back is an object or nothing."""
+    found = find_object(text)
+
+    assert found is None or isinstance(found, dict)
+    find_beginning(text, ["a"])
+
+
+@given(
+    text=st.text(),
+    items=st.lists(st.dictionaries(st.text(), st.text() | st.integers()), max_size=5),
+    list_first=st.booleans(),
+    data=st.data(),
+)
+def test_of_an_object_that_breaks_off_exactly_the_complete_items_are_found(
+    text: str, items: list[dict[str, Any]], list_first: bool, data: st.DataObject
+) -> None:
+    """Wherever it breaks off: never half an item, never half a text, and none that was complete is lost."""
+    entries: list[tuple[str, Any]] = [("text", text), ("list", items)]
+    whole = json.dumps(dict(reversed(entries) if list_first else entries))
+    cut = whole[: data.draw(st.integers(0, len(whole)))]
+
+    found = find_beginning(cut, ["text", "list"]) or {}
+
+    assert found.get("text", text) == text
+    kept = found.get("list", [])
+    assert kept == items[: len(kept)]
+    opening = whole.index("[", whole.index('"list": ['))
+    ends, place = [], opening + 1
+    for item in items:
+        place = whole.index(json.dumps(item), place) + len(json.dumps(item))
+        ends.append(place)
+    assert len(kept) == sum(len(cut) >= end for end in ends)
+
+
+def test_a_beginning_is_that_of_the_object_with_the_keys() -> None:
+    """Not of one that is merely quoted before it."""
+    assert find_beginning('As in {"x": 1}: {"list": [1, 2, 3', ["list"]) == {"list": [1, 2]}
+    assert find_beginning('As in {"x": 1', ["list"]) is None
