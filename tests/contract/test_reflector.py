@@ -1,4 +1,4 @@
-"""The reflector specification, as far as no model is asked (else test_model_functions.py): citations, the directive to cite, tags and their votes."""
+"""The reflector specification where no model is asked: citations, the directive to cite, tags and their votes."""
 
 import copy
 from collections.abc import Coroutine
