@@ -105,4 +105,8 @@ HARMLESS = (
     "[masked: password] and [masked: GitHub token]",
     "passed=12345678 bypass=87654321 passing: 100.0%",
     "compass: north12345",
+    "def sign(self, private_key: ed25519.Ed25519PrivateKey) -> bytes:",
+    "password = base64.b16encode(random_bytes[8:])",
+    "auth: httpx2.Auth",
+    "password: models2.PasswordField2",
 )  # fmt: skip

@@ -1,0 +1,99 @@
+"""How many secrets the masking finds, what it takes for one that is none, and what it costs.
+
+The secrets are made up here and now, the same for the same seed, in prose, code, JSON, dumps and over several lines.
+"""
+
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.figures import Figures
+from playbook_db.rules.redaction import mask
+from tests.harmless_texts import HARMLESS
+from tests.secrets_made_up import made_up_secrets
+
+_SEED = 20_000
+_SAID = (
+    "I read the function and its tests; the parser keeps one token of look-ahead, so the error is reported too late.",
+    "def load(path: Path, *, token: str | None = None) -> Config:\n    return Config.of(path, token=token)\n",
+    "src/app/settings.py:112: error: Incompatible types in assignment [assignment]\nFound 1 error in 1 file\n",
+    'export const login = async (user, password) => client.post("/login", { user, password });\n',
+    "drwxr-xr-x  4 ann ann 4096 Mar  1 10:22 node_modules\n-rw-r--r--  1 ann ann  812 Mar  1 10:20 package.json\n",
+    "The key point is that a password must never be logged; the secret stays in the store and the cache key is a hash.",
+)
+
+
+def run(folder: Path, *, quick: bool) -> Figures:
+    """Recall and false positives over several seeds; megabytes per second on transcripts with and without secrets."""
+    seeds = range(_SEED, _SEED + (2 if quick else 50))
+    found, secrets, kinds = _recall(seeds)
+    wrong = sum(mask(text) != text for text in HARMLESS)
+    size = 200_000 if quick else 4_000_000
+    rounds = 1 if quick else 5
+    plain, mixed = _transcript(size, secrets=False), _transcript(size, secrets=True)
+    values = [f"{random.Random(place).getrandbits(128):032x}" for place in range(20)]
+    speeds = [
+        ("a transcript without secrets", _speed(lambda: mask(plain), len(plain), rounds)),
+        ("the same, and 20 values of the environment", _speed(lambda: mask(plain, values), len(plain), rounds)),
+        ("a transcript with a secret every 4 kB", _speed(lambda: mask(mixed), len(mixed), rounds)),
+    ]
+    return Figures(
+        "Masking secrets",
+        ("", "found"),
+        (
+            (f"{secrets:,} secrets of {kinds} kinds masked", f"{100 * found / secrets:.2f} %"),
+            (f"{len(HARMLESS)} harmless texts changed", f"{wrong}"),
+            *((name, f"{speed:.1f} MB/s") for name, speed in speeds),
+        ),
+        ("A secret counts as masked when no twelve characters of it in a row are left.",),
+    )
+
+
+def _recall(seeds: Sequence[int]) -> tuple[int, int, int]:
+    found = secrets = 0
+    kinds: set[str] = set()
+    for seed in seeds:
+        for made in made_up_secrets(seed):
+            secrets += 1
+            found += not made.leaks_into(mask(made.text))
+            kinds.add(made.kind)
+    return found, secrets, len(kinds)
+
+
+def _transcript(size: int, *, secrets: bool) -> str:
+    """About *size* characters of JSON lines, as Claude Code writes them."""
+    chance = random.Random(_SEED)
+    hidden = [made.text for made in made_up_secrets(_SEED)]
+    lines: list[str] = []
+    written = 0
+    while written < size:
+        said = [chance.choice(_SAID) for _ in range(chance.randrange(4, 40))]
+        if secrets:
+            said.insert(chance.randrange(len(said)), chance.choice(hidden))
+        lines.append(
+            json.dumps(
+                {
+                    "uuid": f"{chance.getrandbits(128):032x}",
+                    "message": {"role": "assistant", "content": [{"type": "text", "text": "\n".join(said)}]},
+                    "usage": {
+                        "input_tokens": chance.randrange(10**6),
+                        "cache_read_input_tokens": chance.randrange(10**6),
+                    },
+                }
+            )
+        )
+        written += len(lines[-1])
+    return "\n".join(lines)
+
+
+def _speed(work: Callable[[], object], size: int, rounds: int) -> float:
+    """Megabytes per second: the median over *rounds*."""
+    taken: list[float] = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - started)
+    return size / 1e6 / statistics.median(taken)
