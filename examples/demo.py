@@ -6,6 +6,7 @@ does not hold, ends it with exit code 1.
 
 import io
 import os
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -18,6 +19,9 @@ from pathlib import Path
 EXAMPLES = Path(__file__).resolve().parent
 WIDTH = min(shutil.get_terminal_size((120, 24)).columns, 140)
 OURS = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")  # variables of the user's that must not be heard
+TOLD = ["import"] * 2 + ["edit"] * 4 + ["prune", "sync"]
+KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
+MODEL_VARIABLES = ("AGENTIC_CONTEXT_", "ANTHROPIC_")
 WHO_DID_WHAT = """\
 SELECT revision, source, count(kind) AS changes, group_concat(DISTINCT kind) AS kinds, message
 FROM history WHERE playbook LIKE '%/hafen'
@@ -35,7 +39,7 @@ class Person:
         self.folder, other, home = root / "hafen", root / "copy", root / "home"
         for made in (self.folder, other, home):
             (made / ".claude").mkdir(parents=True)
-        for example in EXAMPLES.glob("*.json"):
+        for example in (*EXAMPLES.glob("*.json"), *EXAMPLES.glob("*.jsonl")):
             shutil.copy(example, self.folder)
         self.env = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
         self.env |= {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
@@ -51,6 +55,14 @@ class Person:
         if done.returncode:
             raise DemoError(f"{command!r} ended with exit code {done.returncode}")
         return lines
+
+    def own_claude(self) -> Path:
+        """A program that runs the user's `claude` in the user's own home, where its login is."""
+        script = self.folder.parent / "claude"
+        home, program = shlex.quote(os.environ["HOME"]), shlex.quote(shutil.which("claude") or "claude")
+        script.write_text(f'#!/bin/sh\nunset CLAUDE_CONFIG_DIR\nHOME={home} exec {program} "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+        return script
 
     def edits(self, file: str, before: str, after: str) -> None:
         """Reword a text in *file* by hand."""
@@ -144,6 +156,8 @@ def tell(person: Person) -> None:
     shown = person.types("playbook show ctx-013")
     promise("the edit made by hand is in the database", "no icon font any more" in shown[-1])
 
+    learn(person)
+
     step("Export, import into an empty project, export there: the same bytes. One's own export brings nothing new.")
     person.types("playbook export -o exported.json")
     person.types("playbook --project ../copy import exported.json")
@@ -156,7 +170,31 @@ def tell(person: Person) -> None:
 
     step("The database is yours to ask, read-only: who did what? docs/sql.md describes the views.")
     sources = [row[1] for row in person.asks(database, WHO_DID_WHAT)]
-    promise("every step is in the history", sources == ["import"] * 2 + ["edit"] * 4 + ["prune", "sync"])
+    promise("every step is in the history", [source for source in sources if source != "learn"] == TOLD)
+
+
+def learn(person: Person) -> None:
+    """Learn from a session: with the user's own model where there is one, else from recorded answers."""
+    own = {name: value for name, value in os.environ.items() if name.startswith(MODEL_VARIABLES)}
+    if any(name in own for name in KEYS):
+        model = "your key, for real"
+        person.env |= own
+    elif shutil.which("claude") and os.environ.get("HOME"):
+        model = "your own `claude -p`, for real"
+        person.env |= own | {"PLAYBOOK_CLAUDE": str(person.own_claude())}
+    else:
+        model = "recorded answers, since there is neither a key nor `claude`"
+        person.env |= {"PLAYBOOK_CLAUDE": str(EXAMPLES / "recorded_claude.py"), "AGENTIC_CONTEXT_BACKEND": "cli"}
+    step(
+        "Learn from a session of Claude Code, as the worker does after each: a reflector says what helped and harmed, a "
+        f"curator what to change. The model: {model}."
+    )
+    person.types("playbook learn session.jsonl")
+    person.types("playbook sessions")
+    person.types("playbook why pat-001")
+    step("The same lines are never learnt from twice, however many hooks saw them.")
+    told = person.types("playbook learn session.jsonl")
+    promise("nothing new is found in what was learnt from", "nothing new" in told[0])
 
 
 def main() -> int:
