@@ -186,8 +186,8 @@ def learn(person: Person) -> None:
         model = "recorded answers, since there is neither a key nor `claude`"
         person.env |= {"PLAYBOOK_CLAUDE": str(EXAMPLES / "recorded_claude.py"), "AGENTIC_CONTEXT_BACKEND": "cli"}
     step(
-        "Learn from a session of Claude Code, as the worker does after each: a reflector says what helped and harmed, a "
-        f"curator what to change. The model: {model}."
+        "Learn from a session of Claude Code, as the worker does after each: a reflector says what helped and harmed, "
+        f"a curator what to change. The model: {model}."
     )
     person.types("playbook learn session.jsonl")
     person.types("playbook sessions")

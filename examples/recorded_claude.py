@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands in for `claude -p` in the demo, where there is neither a key nor Claude Code: it answers what a model once said.
+"""Stands in for `claude -p` in the demo, where there is neither a key nor Claude Code; its answers are recorded.
 
 The reflector's question is told from the curator's by what it asks for.
 """
@@ -9,8 +9,8 @@ import sys
 
 REFLECTION = {
     "analysis": (
-        "The failing test came first and showed the bug at once [pat-001]. What cost time: the first fix was tried with "
-        "the whole suite, four minutes a run. The user said that the calendar counts the day of departure as free; the "
+        "The failing test came first and showed the bug at once [pat-001]. What cost time: the first fix was tried "
+        "with the whole suite, four minutes a run. The user said that the calendar counts the day of departure as free; the "
         "playbook doesn't know that."
     ),
     "bullet_tags": [
@@ -24,7 +24,7 @@ CURATION = {
         {
             "type": "ADD",
             "section": "PROJECT CONTEXT",
-            "text": "The day of departure is free: two bookings overlap only if one starts before the other's last night.",
+            "text": "The day of departure is free: bookings overlap only if one starts before the other's last night.",
         }
     ],
 }
