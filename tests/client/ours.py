@@ -82,6 +82,7 @@ def fill(world: World, *texts: str) -> None:
     data_folder(world).mkdir(parents=True, exist_ok=True)
     with open_store(f"sqlite:///{data_folder(world) / 'playbook.db'}") as store:
         revise(Project(store, str(world.project)), plan)
+    (data_folder(world) / "worker.lock").touch()  # a worker has looked just now: none is due at the session's start
 
 
 def jobs(world: World) -> list[Job]:
