@@ -10,7 +10,7 @@ import sys
 REFLECTION = {
     "analysis": (
         "The failing test came first and showed the bug at once [pat-001]. What cost time: the first fix was tried "
-        "with the whole suite, four minutes a run. The user said that the calendar counts the day of departure as free; "
+        "with the whole suite, four minutes a run. The user said that the day of departure counts as free; "
         "the playbook doesn't know that."
     ),
     "bullet_tags": [

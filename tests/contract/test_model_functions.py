@@ -184,8 +184,8 @@ def test_in_diagnostic_mode_a_failure_leaves_a_file_too(scripted: Callable[..., 
 def test_secrets_are_masked_before_they_leave(scripted: Callable[..., MessagesApi], folder: Path) -> None:
     """Neither the API nor a diagnostic file sees them; what is private isn't shown at all."""
     (folder / ".claude" / "diagnostic_mode").touch()
-    api = scripted('{"analysis": "good"}')
     key = "ghp_" + "a1B2c3D4e5" * 4
+    api = scripted(json.dumps({"analysis": f"the token was {key[:40]}"}))
     told = [{"role": "user", "content": f"token {key[:40]} <private>my diary</private> end"}]
 
     asyncio.run(run_reflector(told, PLAYBOOK, []))

@@ -1,8 +1,12 @@
 """Asking through the API: what goes over the wire, what is tried again and when, and that a deadline holds."""
 
+import json
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -171,6 +175,104 @@ def test_a_server_that_hangs_holds_nobody_beyond_the_deadline(scripted: Start, m
 
     assert time.monotonic() - begun < 1.5
     assert not raised.value.is_lasting
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """*handler* as the API."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.server_address[1]}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+        yield
+        server.shutdown()
+
+
+class _Trickle(BaseHTTPRequestHandler):
+    """Shows signs of life for ten seconds, and says nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        with suppress(OSError):
+            for _ in range(100):
+                self.wfile.write(b'event: ping\ndata: {"type": "ping"}\n\n')
+                time.sleep(0.1)
+
+
+def test_a_server_that_trickles_holds_nobody_beyond_the_deadline(
+    model: AnthropicModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Signs of life count for a request's patience, not for the deadline."""
+    import anthropic  # noqa: F401 - its import isn't what is measured
+
+    begun = time.monotonic()
+
+    with serving(_Trickle, monkeypatch), pytest.raises(ModelError, match="was over"):
+        model.ask(a_prompt(), deadline=soon(1))
+
+    assert time.monotonic() - begun < 3
+
+
+@pytest.mark.parametrize(
+    "body", ["<html>log in to the hotel's network</html>", "[1]", "7", '{"content": "x"}', "[" * 99999]
+)
+def test_an_answer_that_is_none_of_the_api_is_an_error_at_once(
+    model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    """Invalid responses aren't tried again, and don't last: a hotel's network may have answered."""
+
+    class Odd(_Trickle):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+    with serving(Odd, monkeypatch), pytest.raises(ModelError) as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert (waits, raised.value.is_lasting) == ([], False)
+
+
+def test_an_endpoint_that_answers_in_one_piece_is_understood(
+    model: AnthropicModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though a stream was asked for; thinking is no text."""
+    blocks = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "in one "},
+        {"type": "text", "text": "piece"},
+    ]
+    said = {
+        "content": blocks,
+        "stop_reason": "max_tokens",
+        "model": "m",
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    }
+
+    class Whole(_Trickle):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            made = json.dumps(said).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(made)))
+            self.end_headers()
+            self.wfile.write(made)
+
+    with serving(Whole, monkeypatch):
+        reply = model.ask(a_prompt(), deadline=soon())
+
+    assert (reply.text, reply.is_cut, reply.model) == ("in one piece", True, "m")
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cost_usd) == (3, 4, None)
 
 
 def test_a_request_without_a_sign_of_life_is_given_up_and_tried_again(

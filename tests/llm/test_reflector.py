@@ -9,7 +9,6 @@ import pytest
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_client import AnthropicModel
 from playbook_db.llm.asking import Recording
-from playbook_db.llm.parts import MAX_PARTS
 from playbook_db.llm.reflector import Reflection, reflect
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
@@ -171,8 +170,8 @@ def test_eight_parts_are_the_most(scripted: Start, ask: Ask) -> None:
     numbers = iter(range(1, 100))
     api = scripted(lambda _: cut("a", tags(number := next(numbers), number)))
 
-    assert ask().bullet_tags == tags(1, MAX_PARTS)
-    assert len(api.messages()) == MAX_PARTS
+    assert ask().bullet_tags == tags(1, 8)
+    assert len(api.messages()) == 8
 
 
 def test_parts_that_bring_nothing_new_end_it(scripted: Start, ask: Ask) -> None:
@@ -242,7 +241,7 @@ def test_one_deadline_holds_for_all_parts(scripted: Start, ask: Ask) -> None:
     with pytest.raises(ModelError):
         ask(deadline=soon(0.7))
 
-    assert 1 <= len(api.messages()) < MAX_PARTS
+    assert 1 <= len(api.messages()) < 8
 
 
 def test_a_template_of_the_users_is_used_and_must_have_a_place_for_the_transcript(scripted: Start, ask: Ask) -> None:

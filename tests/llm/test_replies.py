@@ -37,6 +37,7 @@ prose = st.text(st.characters(blacklist_characters="{}`"))
         '```\n{"b": 2}\n```\n```json\n{"a": 1}\n```',
         '{"b": 2}\n```json\n{"a": 1}\n```',
         '```json\n{"a": 1}',
+        '```json\n{"b": 2} oops\n```\n```json\n{"a": 1}\n```',
         '\ufeff{"a": 1}',
         '[{"a": 1}]',
     ],
