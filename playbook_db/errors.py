@@ -76,6 +76,10 @@ class SettingError(PlaybookError):
     """A setting or environment variable has a value that can't be used."""
 
 
+class TimeOverError(PlaybookError):
+    """The worker's time is over; what is left is for the next one."""
+
+
 class BudgetError(PlaybookError):
     """Today's budget of tokens is spent; the work waits until `until` (UTC, ISO 8601)."""
 

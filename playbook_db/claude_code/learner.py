@@ -1,5 +1,6 @@
 """Learning from a whole transcript: its stretches one after the other, from where the cursor stands."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from playbook_db.claude_code import stretches, transcript
+from playbook_db.errors import TimeOverError
 from playbook_db.rules import redaction
 from playbook_db.services import learning
 from playbook_db.services.learning import Learnt, Lesson
@@ -45,17 +47,21 @@ def learn_transcript(
     *,
     at_end: Callable[[Past], None] | None = None,
     progress: Callable[[int], None] | None = None,
+    until: float = math.inf,
 ) -> Summary:
     """Learn from what is new in the transcript at *path*; *at_end* is done in the commit of its last stretch.
 
-    *progress* is told up to which byte it has come. Raises FileNotFoundError, ModelError, NoModelError, BudgetError
-    and DatabaseError; what was learnt until then is kept.
+    *progress* is told up to which byte it has come; no stretch is begun after *until* (of `time.monotonic`). Raises
+    FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learnt until then
+    is kept.
     """
     secrets = redaction.secret_values(os.environ)
     start = _start(project, path)
     done: list[Learnt] = []
     ended = False
     for stretch, is_last in _with_last(stretches.cut(path, start, STRETCH_ROOM_CHARS)):
+        if time.monotonic() > until:
+            raise TimeOverError(f"{path} is learnt from up to byte {stretch.start}. The next worker goes on.")
         lesson = Lesson(
             path,
             stretch.start,

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from playbook_db import settings
 from playbook_db.claude_code import spool
 from playbook_db.claude_code.frame import append_line
-from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError
+from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError
 
 if TYPE_CHECKING:
     from playbook_db.llm.asking import Model
@@ -146,7 +146,7 @@ def _learn(store: "Store", done: Done, ends_at: float) -> int:
         try:
             if _is_there(job):
                 model = model or access.find_model()
-                _learn_job(store, job, model)
+                _learn_job(store, job, model, until=ends_at)
             else:
                 _end_job(store, job)
             done.learnt += 1
@@ -156,6 +156,9 @@ def _learn(store: "Store", done: Done, ends_at: float) -> int:
         except BudgetError as error:
             queueing.put_off(store, job, str(error), until=error.until)
             done.put_off += 1
+        except TimeOverError as error:
+            queueing.put_off(store, job, str(error))
+            done.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
             queueing.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
@@ -164,13 +167,17 @@ def _learn(store: "Store", done: Done, ends_at: float) -> int:
     return claimed
 
 
-def _learn_job(store: "Store", job: "Job", model: "Model") -> None:
+def _learn_job(store: "Store", job: "Job", model: "Model", *, until: float) -> None:
     from playbook_db.claude_code import learner
     from playbook_db.services import queueing
     from playbook_db.services.project import Project
 
     learner.learn_transcript(
-        Project(store, job.key), job.transcript_path or "", model, at_end=lambda past: queueing.finish_in(past, job)
+        Project(store, job.key),
+        job.transcript_path or "",
+        model,
+        at_end=lambda past: queueing.finish_in(past, job),
+        until=until,
     )
 
 

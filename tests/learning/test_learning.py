@@ -11,6 +11,7 @@ from playbook_db.services import learning, queueing, revising
 from playbook_db.services.project import Project
 from playbook_db.store.past import Past
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
+from tests.transcripts_made_up import TranscriptBuilder, a_session
 
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
 GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
@@ -99,7 +100,6 @@ def test_secrets_and_private_words_reach_neither_the_model_nor_the_database(
     learner_project: Project, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Masked before the first request; what a model says is masked too."""
-    from tests.transcripts_made_up import TranscriptBuilder
 
     key = "sk-" + "ant-api03-" + "aB3" * 30
     session = TranscriptBuilder("s-2")
@@ -123,7 +123,6 @@ def test_a_session_of_many_turns_is_learnt_from_in_stretches(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is dropped for its length, and a stop between two stretches loses nothing of the first."""
-    from tests.transcripts_made_up import a_session
 
     monkeypatch.setattr(learner, "STRETCH_ROOM_CHARS", 2000)
     path = a_session(12).write(tmp_path / "long.jsonl")
@@ -158,7 +157,6 @@ def test_a_forked_session_begins_after_what_was_copied(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fork's file starts with the lines of the session it came from."""
-    from tests.transcripts_made_up import TranscriptBuilder
 
     fork = TranscriptBuilder("s-9")
     fork.user("something new")
@@ -258,3 +256,26 @@ def test_what_asking_took_is_kept_with_each_call(
         ).all()
         assert Past.open(connection, learner_project.key).revision == 2
     assert [tuple(row) for row in rows] == [(1, 2, "It was missing.", 1)]
+
+
+def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
+    learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two stretches; what it learnt is kept, and the job waits without a try counted against it."""
+    monkeypatch.setattr(learner, "STRETCH_ROOM_CHARS", 2000)
+    path = a_session(12).write(tmp_path / "long.jsonl")
+    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": path, "session_id": "s"})
+    monkeypatch.setattr(worker, "MOST_MINUTES", 0.5 / 60)
+    slow = Rule(lambda _: Answer(reflection(("pat-001", "helpful")), delay_s=0.6), when=is_reflector)
+    with MessagesApi(slow, curation()) as api:
+        model_at(api, monkeypatch)
+        done = worker.run(str(learner_project.store.url))
+        assert done is not None
+        assert (done.put_off, done.failed) == (1, 0)
+        (job,) = queueing.list_jobs(learner_project.store)
+        assert (job.state, job.attempts) == ("queued", 0)
+        monkeypatch.setattr(worker, "MOST_MINUTES", 30)
+        worker.run(str(learner_project.store.url))
+
+    assert [job.state for job in queueing.list_jobs(learner_project.store)] == ["done"]
+    assert _points(learner_project)["pat-001"][1] == sum(is_reflector(request) for request in api.messages())
