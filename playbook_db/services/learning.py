@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from playbook_db.rules import operations, pruning, redaction, selection, voting
+from playbook_db.rules import near_duplicates, operations, pruning, redaction, selection, voting
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import KeyPoint, Playbook
 from playbook_db.rules.rendering import render_points
@@ -153,7 +153,7 @@ class _Asking:
             template=templates.load_template("curator.txt"),
             analysis=reflection.analysis,
             playbook_text=_playbook_text(shown.playbook(), self.lesson.cited),
-            candidates="",
+            candidates=_candidates(shown.playbook()),
             room=_room(shown.playbook()),
             deadline=self.deadline,
         )
@@ -260,6 +260,14 @@ def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
     ranked = sorted(points, key=_standing, reverse=True)
     return render_points(selection.choose(dict.fromkeys([*first, *ranked]), [], PLAYBOOK_ROOM_CHARS))
+
+
+def _candidates(playbook: Playbook) -> str:
+    """The points that may say the same in other words, a line for each pair."""
+    pairs = near_duplicates.near_pairs(playbook.points)
+    return "\n".join(
+        f"- {pair.one.name} and {pair.other.name} (words in common: {pair.likeness:.0%})" for pair in pairs
+    )
 
 
 def _standing(point: KeyPoint) -> float:
