@@ -158,7 +158,7 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         else:
             yield Finding("hooks", "ok", f"registered in {place.path}")
     if found.plugin:
-        yield Finding("plugin", "ok", f"{found.plugin} is enabled")
+        yield Finding("plugin", "ok", f"{found.plugin} is in use")
     if len(found.places) + bool(found.plugin) > 1:
         yield Finding("hooks", "note", "registered more than once; the first answers, the others stay silent")
     if not found.places and not found.plugin:

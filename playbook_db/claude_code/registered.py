@@ -34,7 +34,8 @@ class Found:
 def find(folder: str) -> Found:
     """Where our hooks are registered for the project in *folder*."""
     places, off, unreadable = [], [], []
-    plugin = None
+    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
+    plugin = f"playbook in {root}" if root else None
     seen: set[str] = set()
     for scope in registration.SCOPES:
         path = registration.settings_file(scope, folder)

@@ -166,3 +166,21 @@ def test_for_people_each_finding_is_a_line_with_its_remedy_below(playbook: Playb
     assert done.code == 1
     assert "BROKEN  hooks: registered nowhere" in done.out
     assert "        -> playbook install" in done.out
+
+
+@pytest.mark.parametrize("told_by", ["settings", "the plugin's own command"])
+def test_a_plugin_is_a_registration_too(
+    findings: Findings, playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch, told_by: str
+) -> None:
+    """Enabled in the settings, or loaded for one session with --plugin-dir; how far its set-up is, is told."""
+    if told_by == "settings":
+        (home / ".claude").mkdir()
+        (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
+    else:
+        monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", "/somewhere")
+
+    found = findings()
+
+    assert found["plugin"][0]["state"] == "ok"
+    assert not [finding for finding in found.get("hooks", []) if finding["state"] == "broken"]
+    assert "isn't set up yet" in found["worker"][0]["told"]
