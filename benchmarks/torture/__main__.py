@@ -10,30 +10,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.torture import hooks, kills, mutations, processes
+from benchmarks.torture import hooks, kills, learning, mutations, processes
 
-KINDS = ("kills", "processes", "mutations", "hooks")
+KINDS = ("kills", "processes", "mutations", "hooks", "learning")
 
 
 def main() -> int:
     """Run the kinds of torture that the command line names, all of them where it names none."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="kind", help=f"which ones: {', '.join(KINDS)} (default: all)")
-    parser.add_argument("--kills", type=int, default=200, metavar="N", help="how often to kill (default: 200)")
+    parser.add_argument("--kills", type=int, metavar="N", help="how often to kill (default: 200; in learning 300)")
     parser.add_argument("--crowds", type=int, nargs="+", default=[8, 16, 32], metavar="N", help="processes at once")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of each process (default: 10)")
     parser.add_argument("--mutations", type=int, default=4000, metavar="N", help="files to try (default: 4000)")
     parser.add_argument("--payloads", type=int, default=1000, metavar="N", help="for the hooks (default: 1000)")
     parser.add_argument("--databases", type=int, default=200, metavar="N", help="for the hooks (default: 200)")
+    parser.add_argument("--twins", type=int, default=100, metavar="N", help="times two workers begin (default: 100)")
+    parser.add_argument("--ends", type=int, default=32, metavar="N", help="sessions that end at once (default: 32)")
     parser.add_argument("--seed", type=int, default=1, help="what the dice start from (default: 1)")
     given = parser.parse_args()
     if set(given.kinds) - set(KINDS):
         parser.error(f"a kind is one of: {', '.join(KINDS)}")
     works: list[tuple[str, str, Callable[[Path], Any]]] = [
-        ("kills", "", lambda folder: kills.run(folder, count=given.kills, seed=given.seed)),
+        ("kills", "", lambda folder: kills.run(folder, count=_or(given.kills, 200), seed=given.seed)),
         *(("processes", f" {size}", _crowd(size, given.rounds, given.seed)) for size in given.crowds),
         ("mutations", "", lambda folder: mutations.run(folder, count=given.mutations, seed=given.seed)),
         ("hooks", "", _hooks(given.payloads, given.databases, given.seed)),
+        ("learning", "", _learning(_or(given.kills, 300), given.twins, given.ends, given.seed)),
     ]
     broken = [
         kind + which
@@ -50,6 +53,14 @@ def _crowd(size: int, rounds: int, seed: int) -> Callable[[Path], Any]:
 
 def _hooks(payloads: int, databases: int, seed: int) -> Callable[[Path], Any]:
     return lambda folder: hooks.run(folder, payloads=payloads, databases=databases, seed=seed)
+
+
+def _learning(kills: int, twins: int, ends: int, seed: int) -> Callable[[Path], Any]:
+    return lambda folder: learning.run(folder, kills=kills, twins=twins, ends=ends, seed=seed)
+
+
+def _or(given: int | None, default: int) -> int:
+    return default if given is None else given
 
 
 def _carry_out(title: str, work: Callable[[Path], Any]) -> bool:
