@@ -1,0 +1,382 @@
+"""The worker is killed at any moment of learning, has a twin that begins with it, and gets a crowd of sessions that
+end at once: every vote and every operation counts once, no answer that is kept is asked for again, nothing is stuck."""
+
+import json
+import multiprocessing
+import os
+import random
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks import crowd, sandbox
+from benchmarks.torture.promises import promise
+from playbook_db.claude_code import learner, worker
+from playbook_db.services import checking, editing, interchange, mirror, queueing
+from tests.messages_api import Answer, MessagesApi, Request, Rule
+from tests.transcripts_made_up import TranscriptBuilder
+
+BALLOT, EDITED = "pat-001", "pat-002"  # each stretch votes on the one and rewords the other
+LIMIT_S = 120.0  # a worker that isn't through by then hangs
+_JOBS, _STRETCHES = 4, 3  # of a life; the stretches are those of each job
+_KILLS_A_LIFE = 8
+_DELAY_S = 0.06  # of an answer
+_LONGEST_LIFE_S = 0.8  # of a worker, its start included
+_LONGEST_WAIT_S = 0.15  # between a request and the kill that it provokes
+_SETTLED_S = 0.05  # after which what a killed worker sent has come in
+_ROOM_CHARS = 1500  # of a stretch: one turn of ours
+_GONE = (0, -signal.SIGKILL)
+_NURSERY = multiprocessing.get_context("forkserver")  # a worker's imports take longer than its work
+_NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learning", __name__])
+
+
+@dataclass(slots=True)
+class Learning:
+    """What was tried: kills by the clock and after a request, what they hit, and what it cost; then the twins and the
+    crowd of sessions."""
+
+    by_clock: int = 0
+    after_a_request: int = 0
+    hit: Counter[str] = field(default_factory=Counter)
+    lives: int = 0
+    stretches: int = 0
+    asked_again: Counter[str] = field(default_factory=Counter)  # calls beyond one a stretch
+    calls_for_a_stretch: Counter[int] = field(default_factory=Counter)  # how many stretches took so many calls
+    twins: int = 0
+    twins_that_left: int = 0
+    ends_at_once: int = 0
+    slowest_end_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Life:
+    """One database with work in it, and the model that it is learnt with."""
+
+    folder: Path
+    api: MessagesApi
+    stretches: tuple[str, ...]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a worker."""
+        return _environment(self.folder, self.api)
+
+    def asked(self, since: int = 0) -> list[tuple[str, str]]:
+        """What was asked from the request *since* on: the kind of call and the stretch."""
+        return [_about(request) for request in self.api.messages()[since:]]
+
+
+def run(folder: Path, *, kills: int, twins: int, ends: int, seed: int) -> Learning:
+    """Kill the worker *kills* times, start two at once *twins* times, end *ends* sessions at once.
+
+    Raises AssertionError where a promise is broken.
+    """
+    found = Learning()
+    rng = random.Random(seed)
+    killed = 0
+    while killed < kills:
+        life_folder = folder / f"life-{found.lives}"
+        with MessagesApi(*_model(random.Random(f"{seed}-{found.lives}"))) as api:
+            life = _Life(life_folder, api, tuple(_queue(life_folder, _JOBS, _STRETCHES)))
+            try:
+                killed += _kill_often(life, min(_KILLS_A_LIFE, kills - killed), rng, found)
+                _check_end(life, found)
+            except AssertionError as broken:
+                raise AssertionError(f"{broken}\n(kill {killed} or later of seed {seed}, in {life_folder})") from None
+        found.lives += 1
+    if twins:
+        _twins(folder / "twins", twins, found)
+    if ends:
+        _ends(folder / "ends", ends, found)
+    return found
+
+
+def _kill_often(life: _Life, count: int, rng: random.Random, found: Learning) -> int:
+    """Kill up to *count* workers, fewer where one gets through before; how many were killed. One ends the work then."""
+    for number in range(count):
+        known, done = _kept(life)
+        before = len(life.api.messages())
+        is_killed = _kill_one(life, rng, found)
+        time.sleep(_SETTLED_S)
+        asked = life.asked(before)
+        again = [about for about in asked if about[1] in (done if about[0] == "curate" else known)]
+        promise(not again, f"asked for again though the answer was kept: {again}")
+        with sandbox.opened(life.folder) as (store, _):
+            problems = checking.check(store)
+        promise(not problems, f"the database is not sound: {problems}")
+        _check_counts(life)
+        if not is_killed:
+            return number
+        found.hit[_phase(life, asked)] += 1
+    _let_end(life)
+    return count
+
+
+def _kill_one(life: _Life, rng: random.Random, found: Learning) -> bool:
+    """Kill a worker at a moment of chance; False where it was through before that."""
+    by_clock = rng.random() < 0.5
+    wanted = len(life.api.messages()) + rng.randint(1, 6)
+    victim = _NURSERY.Process(target=_work, args=(life.environment,))
+    victim.start()
+    if by_clock:
+        victim.join(rng.uniform(0, _LONGEST_LIFE_S))
+    else:
+        _await(lambda: not victim.is_alive() or len(life.api.messages()) >= wanted, "a worker hangs")
+        victim.join(rng.uniform(0, _LONGEST_WAIT_S))
+    is_alive = victim.is_alive()
+    victim.kill()
+    victim.join()
+    code = victim.exitcode
+    promise(code in _GONE, f"the worker ended by itself with {code}: {_log(life)}")
+    is_killed = is_alive and code == -signal.SIGKILL
+    found.by_clock += is_killed and by_clock
+    found.after_a_request += is_killed and not by_clock
+    return is_killed
+
+
+def _let_end(life: _Life) -> None:
+    """Let one worker do all that is left; one must be enough."""
+    last = _NURSERY.Process(target=_work, args=(life.environment,))
+    last.start()
+    last.join(LIMIT_S)
+    code = last.exitcode
+    last.kill()
+    last.join()
+    promise(code == 0, f"the last worker ended with {code}: {_log(life)}")
+
+
+def _work(environment: Mapping[str, str]) -> None:
+    """The worker, in a process of its own."""
+    os.environ.clear()
+    os.environ.update(environment)
+    learner.STRETCH_ROOM_CHARS = _ROOM_CHARS
+    worker.main()
+
+
+def _check_end(life: _Life, found: Learning) -> None:
+    """Check what must hold once everything has been learnt from."""
+    rows = _rows(life, "SELECT state, error FROM jobs")
+    promise(rows == [("done", None)] * len(rows) and rows, f"a job is stuck: {rows}\n{_log(life)}")
+    _, done = _kept(life)
+    promise(done == set(life.stretches), f"not learnt from: {sorted(set(life.stretches) - done)}")
+    _check_counts(life)
+    with sandbox.opened(life.folder) as (_, project):
+        text = interchange.export_playbook(project).encode()
+        promise(Path(project.mirror_path).read_bytes() == text, "the mirror was left behind")
+    promise(not _log(life), f"the worker's log tells: {_log(life)}")
+    asked = Counter(life.asked())
+    for kind in ("reflect", "curate"):
+        found.asked_again[kind] += sum(asked[kind, stretch] - 1 for stretch in life.stretches)
+    of_each = Counter(stretch for _, stretch in asked.elements())
+    found.calls_for_a_stretch.update(of_each.values())
+    found.stretches += len(life.stretches)
+
+
+def _check_counts(life: _Life) -> None:
+    """Votes, operations and revisions are those of the stretches that were learnt from: each once, all of each."""
+    done = sorted(_kept(life)[1])
+    ((helpful,),) = _rows(life, f"SELECT helpful FROM key_points WHERE name = '{BALLOT}'")
+    promise(helpful == len(done), f"{BALLOT} has {helpful} votes after {len(done)} stretches")
+    for what, query in (
+        ("votes", "SELECT rationale FROM votes"),
+        ("added", "SELECT text FROM key_points WHERE section = 'pref'"),
+        ("edited", "SELECT text FROM changes WHERE kind = 'edit'"),
+        ("deleted", "SELECT reason FROM changes WHERE kind = 'retire'"),
+        ("revisions", "SELECT curator_reasoning FROM reflections WHERE revision IS NOT NULL"),
+    ):
+        kept = sorted(_stretches_in(str(told)) for (told,) in _rows(life, query))
+        promise(kept == done, f"{what}: {Counter(kept) - Counter(done)} too many, {Counter(done) - Counter(kept)} lost")
+    skipped = _rows(life, "SELECT operation, reason FROM skipped_operations")
+    promise(not skipped, f"operations came twice: {skipped}")
+
+
+def _twins(folder: Path, rounds: int, found: Learning) -> None:
+    """Two workers begin at the same instant, again and again: one works, and nothing is done twice."""
+    with MessagesApi(*_model(random.Random(rounds))) as api:
+        life = _Life(folder, api, tuple(_queue(folder, rounds, 1, queued=False)))
+        works = [
+            (_work_in_rounds, {"folder": str(folder), "rounds": rounds, "queues": queues}) for queues in (True, False)
+        ]
+        both = crowd.together(works, life.environment)
+        for number, done in enumerate(zip(*both, strict=True)):
+            promise(sorted(done, key=str) in ([1, None], [0, 1]), f"round {number}: the twins did {done}")
+            found.twins_that_left += None in done
+        _check_end(life, Learning())
+        promise(len(api.messages()) == 2 * rounds, f"{len(api.messages())} calls for {rounds} stretches")
+        tries = _rows(life, "SELECT DISTINCT attempts FROM jobs")
+        promise(tries == [(1,)], f"a job was claimed more than once: {tries}")
+    found.twins = rounds
+
+
+def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queues: bool) -> list[int | None]:
+    """What the worker learnt in each round; None where it left because the other one was at it. One *queues* the job
+    of each round before that."""
+    import anthropic  # noqa: F401 - it costs most of a second, once
+
+    told: list[int | None] = []
+    for number in range(rounds):
+        if queues:
+            with sandbox.opened(Path(folder)) as (store, project):
+                queueing.take_in(store, project.key, _end(Path(folder), number))
+        begin()
+        done = worker.run(sandbox.database_url(Path(folder)))
+        told.append(done and done.learnt)
+        begin()  # nobody goes on before both are through
+    return told
+
+
+def _ends(folder: Path, count: int, found: Learning) -> None:
+    """*count* sessions end at once, each with its hook, which starts a worker; whatever waits then, the next takes."""
+    with MessagesApi(*_model(random.Random(count))) as api:
+        life = _Life(folder, api, tuple(_queue(folder, count, 1, queued=False)))
+        command = [sys.executable, "-I", "-S", str(sandbox.ROOT / "hooks" / "enqueue.py"), "user", sys.executable]
+        began = time.monotonic()
+        hooks = [subprocess.Popen(command, env=life.environment, stdin=subprocess.PIPE) for _ in range(count)]
+        for number, hook in enumerate(hooks):
+            assert hook.stdin is not None
+            hook.stdin.write(json.dumps(_end(folder, number)).encode())
+            hook.stdin.close()
+        codes = [hook.wait(LIMIT_S) for hook in hooks]
+        promise(not any(codes), f"a hook failed: {codes}")
+        found.slowest_end_s = time.monotonic() - began
+        with sandbox.living_in(life.environment):
+            _await(lambda: not worker.is_at_work(), "the worker hangs")
+            time.sleep(1.0)  # a worker that has only just been started
+            _await(lambda: not worker.is_at_work(), "the worker hangs")
+        _let_end(life)
+        _check_end(life, Learning())
+        promise(len(api.messages()) == 2 * count, f"{len(api.messages())} calls for {count} stretches")
+    found.ends_at_once = count
+
+
+def _queue(folder: Path, jobs: int, stretches: int, *, queued: bool = True) -> Iterable[str]:
+    """A project in *folder* with a point to vote on, one to reword, one to delete for each stretch, and *jobs*."""
+    names = [f"{job}.{stretch}" for job in range(jobs) for stretch in range(stretches)]
+    with sandbox.opened(folder) as (store, project):
+        for text in ("the ballot", "the one that is reworded"):
+            editing.add(project, text, section="PATTERNS & APPROACHES")
+        for name in names:
+            editing.add(project, f"to be deleted after {name}", section="MISTAKES TO AVOID")
+        mirror.switch(project, on=True)
+        for job in range(jobs):
+            session = TranscriptBuilder(f"s-{job}")
+            for stretch in range(stretches):
+                session.user(f"errand {job}.{stretch}: " + "and so on " * 90)
+                session.assistant(f"Following [{BALLOT}].")
+            told = _end(folder, job)
+            session.write(Path(told["transcript_path"]))
+            if queued:
+                queueing.take_in(store, project.key, told)
+    return names
+
+
+def _end(folder: Path, number: int) -> dict[str, str]:
+    """The end of the session *number*, as a hook hears it and as a job."""
+    path = folder / f"s-{number}.jsonl"
+    cwd = str(sandbox.project_folder(folder))
+    return {
+        "hook_event_name": "SessionEnd",
+        "reason": "other",
+        "session_id": f"s-{number}",
+        "transcript_path": str(path),
+        "cwd": cwd,
+    }
+
+
+def _model(rng: random.Random) -> tuple[Rule, Rule]:
+    """A model that takes its time and whose answers name their stretch everywhere."""
+
+    def reflected(request: Request) -> Answer:
+        stretch = _about(request)[1]
+        tags = [{"name": BALLOT, "tag": "helpful", "rationale": f"in {stretch}"}]
+        return _said({"analysis": f"Errand-{stretch} went well.", "bullet_tags": tags})
+
+    def curated(request: Request) -> Answer:
+        stretch = _about(request)[1]
+        deleted = re.findall(
+            rf"\[(mis-\d+)\][^\n]*to be deleted after {re.escape(stretch)}\n", request.last_said + "\n"
+        )
+        asked: list[dict[str, Any]] = [
+            {"type": "ADD", "text": f"lesson {stretch}", "section": "USER PREFERENCES"},
+            {"type": "UPDATE", "target_id": EDITED, "text": f"reworded after {stretch}"},
+            {"type": "DELETE", "target_id": deleted[0] if deleted else "none", "reason": f"after {stretch}"},
+        ]
+        return _said({"reasoning": f"after {stretch}", "operations": asked})
+
+    def _said(content: object) -> Answer:
+        return Answer(json.dumps(content), delay_s=rng.uniform(0, 2 * _DELAY_S))
+
+    return Rule(reflected, when=_is_reflector), Rule(curated)
+
+
+def _is_reflector(request: Request) -> bool:
+    return "bullet_tags" in json.dumps(request.body)
+
+
+def _about(request: Request) -> tuple[str, str]:
+    """The kind of call that *request* is, and the stretch that it is about."""
+    if _is_reflector(request):
+        (stretch,) = re.findall(r"errand (\d+\.\d+):", request.last_said)
+        return "reflect", stretch
+    (stretch,) = re.findall(r"Errand-(\d+\.\d+) went", request.last_said)
+    return "curate", stretch
+
+
+def _kept(life: _Life) -> tuple[set[str], set[str]]:
+    """The stretches of which a reflection is kept, and those that were learnt from."""
+    rows = _rows(life, "SELECT analysis, finished_at IS NOT NULL FROM reflections")
+    told = [(_stretches_in(analysis), done) for analysis, done in rows]
+    promise(len({stretch for stretch, _ in told}) == len(told), f"a stretch was reflected on twice: {told}")
+    return {stretch for stretch, _ in told}, {stretch for stretch, done in told if done}
+
+
+def _phase(life: _Life, asked: list[tuple[str, str]]) -> str:
+    """What was under way when the worker was killed that had *asked* so much."""
+    if not asked:
+        return "before a request"
+    kind, stretch = asked[-1]
+    known, done = _kept(life)
+    if kind == "curate":
+        return "between stretches" if stretch in done else "curating"
+    return "between the calls" if stretch in known else "reflecting"
+
+
+def _stretches_in(text: str) -> str:
+    """The stretch that *text* names."""
+    (stretch,) = re.findall(r"\d+\.\d+", text)
+    return str(stretch)
+
+
+def _rows(life: _Life, query: str) -> list[Any]:
+    with closing(sqlite3.connect(sandbox.database_path(life.folder))) as connection:
+        return connection.execute(query).fetchall()
+
+
+def _environment(folder: Path, api: MessagesApi) -> dict[str, str]:
+    return {
+        **sandbox.environment(folder),
+        "ANTHROPIC_BASE_URL": api.url,
+        "ANTHROPIC_API_KEY": "sk-ant-test",
+        "AGENTIC_CONTEXT_BACKEND": "api",
+    }
+
+
+def _log(life: _Life) -> str:
+    path = os.path.join(life.environment["CLAUDE_CONFIG_DIR"], "playbook", "logs", "worker.log")
+    return Path(path).read_text(encoding="utf-8") if os.path.exists(path) else ""
+
+
+def _await(wanted: Callable[[], object], problem: str) -> None:
+    end = time.monotonic() + LIMIT_S
+    while not wanted():
+        promise(time.monotonic() < end, f"{problem} for {LIMIT_S:g} s")
+        time.sleep(0.002)
