@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from playbook_db import settings
+from playbook_db.claude_code import user_settings
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.services import learning
 from playbook_db.store.engine import Store
@@ -39,7 +40,8 @@ def find(store: Store) -> Iterator[LostSession]:
             except OSError:
                 continue
             is_new = status.st_size > known.cursors.get(path, 0) and status.st_mtime >= since
-            if is_new and path not in known.waiting and time.time() - status.st_mtime >= QUIET_S:
+            is_quiet = time.time() - status.st_mtime >= QUIET_S
+            if is_new and is_quiet and path not in known.waiting and _is_wanted(path, known.key):
                 yield _lost(known.key, path)
 
 
@@ -47,6 +49,14 @@ def transcripts_of(key: str) -> list[str]:
     """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
     folder = os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
     return sorted(_transcripts([folder]), key=lambda path: (os.stat(path).st_mtime, path))
+
+
+def _is_wanted(path: str, folder: str) -> bool:
+    """Whether the user's settings let us learn from how the session may have ended: nobody knows whether it was
+    cleared or killed."""
+    if _is_subagents(path):
+        return user_settings.is_on("playbook_update_on_subagent_stop", folder)
+    return all(user_settings.is_on(f"playbook_update_on_{end}", folder) for end in ("exit", "clear"))
 
 
 def _lost(key: str, path: str) -> LostSession:
