@@ -37,6 +37,8 @@ def upgrade() -> None:
     op.add_column("mirrors", sa.Column("mtime_ns", COUNT))
     op.add_column("jobs", sa.Column("parent_path", sa.Text))
     op.add_column("jobs", sa.Column("agent_id", sa.Text))
+    op.add_column("transcripts", sa.Column("first_uuid", sa.Text))
+    op.create_index("ix_transcripts_first", "transcripts", ["playbook_id", "first_uuid"])
     op.add_column("reflections", sa.Column("bullet_tags", sa.Text))
     op.add_column("reflections", sa.Column("finished_at", sa.Text))
     _rank_points()

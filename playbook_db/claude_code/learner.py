@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from playbook_db.claude_code import stretches, transcript
@@ -56,10 +57,15 @@ def learn_transcript(
     is kept.
     """
     secrets = redaction.secret_values(os.environ)
-    start = _start(project, path)
+    first_uuid = _first_uuid(path)
+    start = _start(project, path, first_uuid)
+
+    def clean(text: str) -> str:
+        return redaction.mask(redaction.without_private(text), secrets)
+
     done: list[Learnt] = []
     ended = False
-    for stretch, is_last in _with_last(stretches.cut(path, start, STRETCH_ROOM_CHARS)):
+    for stretch, is_last in _with_last(stretches.cut(path, start, STRETCH_ROOM_CHARS, clean=clean)):
         if time.monotonic() > until:
             raise TimeOverError(f"{path} is learnt from up to byte {stretch.start}. The next worker goes on.")
         lesson = Lesson(
@@ -70,6 +76,7 @@ def learn_transcript(
             stretch.cited,
             stretch.session_id or _session_of(path),
             stretch.last_uuid or None,
+            first_uuid,
         )
         outcome = learning.learn(
             project,
@@ -88,20 +95,38 @@ def learn_transcript(
     return Summary(len(done), tuple(outcome for outcome in done if not outcome.was_known))
 
 
-def _start(project: Project, path: str) -> int:
+def _start(project: Project, path: str, first_uuid: str | None) -> int:
     """Where in the transcript to begin: the cursor; for a file not seen before, after what a fork copied into it."""
+    if first_uuid is None:
+        return learning.learnt_to(project, path)
+    learning.begin_anew_if_another(project, path, first_uuid)
     reached = learning.learnt_to(project, path)
     if reached:
         return reached
-    known = learning.last_uuids(project)
     copied = 0
-    if known:
-        for entry in transcript.read_entries(path):
-            if entry.uuid in known:
-                copied = entry.end
+    for origin, origin_reached in learning.beginning_with(project, first_uuid).items():
+        if os.path.isfile(origin):
+            copied = max(copied, _end_of_copy(path, _uuids(origin, origin_reached)))
     if copied:
-        learning.skip_to(project, path, copied, session_id=_session_of(path))
+        learning.skip_to(project, path, copied, session_id=_session_of(path), first_uuid=first_uuid)
     return copied
+
+
+def _uuids(path: str, end: int) -> frozenset[str]:
+    """The entries of the transcript at *path* before the byte *end*."""
+    return frozenset(entry.uuid for entry in takewhile(lambda entry: entry.end <= end, transcript.read_entries(path)))
+
+
+def _end_of_copy(path: str, known: frozenset[str]) -> int:
+    """Where in the transcript at *path* the entries end that are *known*, from its beginning on."""
+    copied = 0
+    for entry in takewhile(lambda entry: entry.uuid in known, transcript.read_entries(path)):
+        copied = entry.end
+    return copied
+
+
+def _first_uuid(path: str) -> str | None:
+    return next((entry.uuid for entry in transcript.read_entries(path) if entry.uuid), None)
 
 
 def _with_last(found: Iterator[stretches.Stretch]) -> Iterator[tuple[stretches.Stretch, bool]]:

@@ -41,7 +41,7 @@ def find(store: Store) -> Iterator[LostSession]:
                 continue
             is_new = status.st_size > known.cursors.get(path, 0) and status.st_mtime >= since
             is_quiet = time.time() - status.st_mtime >= QUIET_S
-            if is_new and is_quiet and path not in known.waiting and _is_wanted(path, known.key):
+            if is_new and is_quiet and path not in known.with_jobs and _is_wanted(path, known.key):
                 yield _lost(known.key, path)
 
 
@@ -79,7 +79,7 @@ def _transcripts(folders: list[str]) -> Iterator[str]:
             continue
         for name in names:
             path = os.path.join(folder, name)
-            if name.endswith(".jsonl"):
+            if name.endswith(".jsonl") and os.path.isfile(path):
                 yield path
             elif os.path.isdir(os.path.join(path, "subagents")):
                 yield from _transcripts([os.path.join(path, "subagents")])

@@ -5,12 +5,12 @@ the same ones. Where something had to be left out of a stretch, its text says so
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from playbook_db.claude_code.transcript import Entry, Passage, walk
 from playbook_db.rules.citations import cited_names
-from playbook_db.rules.condensing import Part, condense, share
+from playbook_db.rules.condensing import Part, condense, is_too_long, share
 
 MIN_ROOM_CHARS = 1_000
 
@@ -38,11 +38,12 @@ class Stretch:
     broken_lines: int
 
 
-def cut(path: str, start: int, room_chars: int) -> Iterator[Stretch]:
+def cut(path: str, start: int, room_chars: int, *, clean: Callable[[str], str] = str) -> Iterator[Stretch]:
     """The stretches of the transcript at *path* from byte *start* on, each text at most *room_chars* long.
 
     Whole turns go together as long as they fit; a turn larger than the room is split between its entries, and an entry
-    larger than it is condensed harder. Nothing comes where nothing whole stands after *start*. Raises OSError where
+    larger than it is condensed harder. *clean* is given what is to be condensed as a whole before it is: half a secret
+    is not known for one. Nothing comes where nothing whole stands after *start*. Raises OSError where
     the file can't be read, ValueError for a room below MIN_ROOM_CHARS.
     """
     if room_chars < MIN_ROOM_CHARS:
@@ -50,7 +51,7 @@ def cut(path: str, start: int, room_chars: int) -> Iterator[Stretch]:
     room = room_chars - _NOTE_ROOM
     turns, turn = _Draft(start), _Draft(start)
     for passage in walk(path, start):
-        sections = _sections(passage.entry.parts, passage.entry.role, room) if passage.entry else []
+        sections = _sections(passage.entry.parts, passage.entry.role, room, clean) if passage.entry else []
         if passage.entry and passage.entry.begins_turn:
             turns.append(turn)
             turn = _Draft(passage.start)
@@ -146,22 +147,24 @@ def _cited(entry: Entry) -> tuple[str, ...]:
     return cited_names(part.text for part in entry.parts if part.kind in ("text", "thinking"))
 
 
-def _sections(parts: tuple[Part, ...], role: str, room: int) -> list[_Section]:
+def _sections(parts: tuple[Part, ...], role: str, room: int, clean: Callable[[str], str]) -> list[_Section]:
     """The *parts* of one entry, condensed harder than usual where they would take more than *room*."""
-    sections = [_section(part, role) for part in parts]
+    sections = [_section(part, role, clean) for part in parts]
     if sum(section.size for section in sections) <= room:
         return sections
     ends = room // _LEAST // 2 - 1
     if len(parts) > 2 * ends:
         note = Part("text", f"[... {len(parts) - 2 * ends} parts of this message left out ...]")
         parts = (*parts[:ends], note, *parts[-ends:])
-        sections = [_section(part, role) for part in parts]
+        sections = [_section(part, role, clean) for part in parts]
     bodies = [len(section.body) for section in sections]
     limits = share(bodies, room - sum(section.size for section in sections) + sum(bodies))
-    return [_section(part, role, limit) for part, limit in zip(parts, limits, strict=True)]
+    return [_section(part, role, clean, limit) for part, limit in zip(parts, limits, strict=True)]
 
 
-def _section(part: Part, role: str, limit: int | None = None) -> _Section:
+def _section(part: Part, role: str, clean: Callable[[str], str], limit: int | None = None) -> _Section:
+    if is_too_long(part, limit):
+        part = replace(part, text=clean(part.text))
     # Nothing that was said may pose as someone else's section; the text keeps its length.
     body = _FORGED.sub(r"\\#", condense(part, limit))
     if part.kind == "result":

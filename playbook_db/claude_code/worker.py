@@ -64,7 +64,7 @@ def run(url: str) -> Done | None:
             if not is_alone:
                 return None
             _work(url, done, ends_at)
-        if not spool.waiting():  # else it came in after the look, from a hook whose own worker found this one at work
+        if time.monotonic() > ends_at or not _has_come_in(url):
             break
     return done
 
@@ -120,6 +120,17 @@ def _work(url: str, done: Done, ends_at: float) -> None:
         if _learn(store, done, ends_at):
             _sync(store, done)
         store.tidy()
+
+
+def _has_come_in(url: str) -> bool:
+    """Whether something waits that came after the last look, from a hook whose own worker found this one at work."""
+    from playbook_db.services import queueing
+    from playbook_db.store.engine import open_store
+
+    if spool.waiting():
+        return True
+    with open_store(url) as store:
+        return queueing.is_any_due(store)
 
 
 def _sync(store: "Store", done: Done) -> None:

@@ -57,15 +57,24 @@ class Part:
     is_error: bool = False
 
 
+def is_too_long(part: Part, room: int | None = None) -> bool:
+    """Whether `condense` would leave something of *part* out. Each value of a call is shortened by itself."""
+    return part.kind == "call" or len(part.text) > _limit(part, room)
+
+
 def condense(part: Part, room: int | None = None) -> str:
     """*part* as a reader sees it, within the limit of its kind and within *room* (characters)."""
-    limit = ERROR_LIMIT if part.is_error else _LIMITS[part.kind]
-    limit = limit if room is None else min(limit, room)
+    limit = _limit(part, room)
     if part.kind == "call":
         return _call(part.text, limit)
     if part.kind == "result":
         return _result(_COLOURS.sub("", part.text).replace("\r\n", "\n").strip() or NO_OUTPUT, limit)
     return cut_middle(part.text.strip(), limit)
+
+
+def _limit(part: Part, room: int | None) -> int:
+    limit = ERROR_LIMIT if part.is_error else _LIMITS[part.kind]
+    return limit if room is None else min(limit, room)
 
 
 def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:

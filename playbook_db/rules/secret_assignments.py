@@ -171,7 +171,9 @@ def _name_start(text: str, start: int) -> int:
         word = previous[len(previous.rstrip(_NAME_SIGNS)) :]
         if word.lower() in _KEYED:
             return start - len(word) - 1
-    return start - len(before) + len(bare)
+    begin = start - len(before) + len(bare)
+    is_after_escape = bare.endswith("\\") and begin < start and text[begin] in "nrt"  # a line break inside of JSON
+    return begin + 1 if is_after_escape else begin
 
 
 @lru_cache(maxsize=1024)

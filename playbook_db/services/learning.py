@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from playbook_db.rules import near_duplicates, operations, pruning, redaction, selection, voting
+from playbook_db.rules import near_duplicates, operations, pruning, redaction, selection, texts, voting
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import KeyPoint, Playbook
 from playbook_db.rules.rendering import render_points
@@ -32,7 +32,8 @@ PLAYBOOK_ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points wh
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """A stretch of the transcript at `path`, from byte `start` to before `end`: what was said, as text (empty where
-    there is nothing to learn from), the points that the assistant cited, the session, and the stretch's last line."""
+    there is nothing to learn from), the points that the assistant cited, the session, the stretch's last entry, and
+    the transcript's first."""
 
     path: str
     start: int
@@ -41,6 +42,7 @@ class Lesson:
     cited: tuple[str, ...]
     session_id: str
     last_uuid: str | None
+    first_uuid: str | None = None
 
     @property
     def key(self) -> StretchKey:
@@ -160,14 +162,14 @@ class _Asking:
         self._report("curator", curation.exchanges)
         self.calls += metered.calls
         asked = self._masked_all(curation.operations)
+        pruned: list[KeyPoint] = []
 
         def plan(draft: Draft, past: Past) -> Proposal:
             if _is_known(past, self.lesson):
                 raise _KnownError
             taken = voting.cast_votes(draft, ballot.votes)
             skipped = operations.apply_operations(draft, asked)
-            diagnostics.operations(self.project.folder, len(asked), skipped, operations.unknown_sections(asked))
-            diagnostics.pruning(self.project.folder, pruning.prune(draft))
+            pruned[:] = pruning.prune(draft)
             return Proposal(
                 "learn",
                 f"learnt from session {self.lesson.session_id}",
@@ -196,13 +198,16 @@ class _Asking:
             revised = revise(self.project, plan)
         except _KnownError:
             return Learnt(was_known=True, calls=tuple(self.calls))
+        unknown = operations.unknown_sections(asked)
+        diagnostics.operations(self.project.folder, len(asked), revised.skipped, unknown)
+        diagnostics.pruning(self.project.folder, pruned)
         return Learnt(revised=revised, calls=tuple(self.calls))
 
     def _metered(self, kind: str) -> Metered:
         return Metered(self.model, self.project, kind=kind, session_id=self.lesson.session_id)
 
     def _masked(self, text: str) -> str:
-        return redaction.mask(text, self.secrets)
+        return texts.storable(redaction.mask(text, self.secrets))
 
     def _masked_all(self, values: list[object]) -> list[object]:
         return [self._masked_value(value) for value in values]
@@ -213,7 +218,7 @@ class _Asking:
         if isinstance(value, list):
             return self._masked_all(value)
         if isinstance(value, dict):
-            return {key: self._masked_value(inner) for key, inner in value.items()}
+            return {self._masked(str(key)): self._masked_value(inner) for key, inner in value.items()}
         return value
 
     def _report(self, who: str, exchanges: "Sequence[Exchange]") -> None:
@@ -248,6 +253,7 @@ def _move_cursor(past: Past, lesson: Lesson, now: str) -> None:
         session_id=lesson.session_id,
         last_uuid=lesson.last_uuid,
         now=now,
+        first_uuid=lesson.first_uuid,
     )
 
 
@@ -283,14 +289,34 @@ def _room(playbook: Playbook) -> str:
     )
 
 
-def last_uuids(project: Project) -> frozenset[str]:
-    """The last line that was learnt from, of each transcript of the project."""
+def beginning_with(project: Project, first_uuid: str) -> dict[str, int]:
+    """Up to which byte each transcript that begins with the entry *first_uuid* has been learnt from, by path."""
     with project.store.snapshot() as connection:
         past = Past.open(connection, project.key)
-        return learnt.last_uuids(connection, past.playbook_id) if past.playbook_id else frozenset()
+        return learnt.beginning_with(connection, past.playbook_id, first_uuid) if past.playbook_id else {}
 
 
-def skip_to(project: Project, path: str, reached: int, *, session_id: str) -> None:
+def begin_anew_if_another(project: Project, path: str, first_uuid: str) -> None:
+    """Forget how far the transcript at *path* was learnt from, where it began with another entry: it is another one."""
+
+    def look(past: Past) -> None:
+        known = learnt.first_uuid(past.connection, past.playbook_id or 0, path)
+        if known is not None and known != first_uuid:
+            learnt.move_cursor(
+                past.connection,
+                past.playbook_id or 0,
+                path,
+                0,
+                session_id="",
+                last_uuid=None,
+                now=timestamp(datetime.now(UTC)),
+                first_uuid=first_uuid,
+            )
+
+    keep(project, look)
+
+
+def skip_to(project: Project, path: str, reached: int, *, session_id: str, first_uuid: str) -> None:
     """Count the transcript at *path* as learnt from up to the byte *reached*: a copy of what is known."""
 
     def move(past: Past) -> None:
@@ -303,6 +329,7 @@ def skip_to(project: Project, path: str, reached: int, *, session_id: str) -> No
                 session_id=session_id,
                 last_uuid=None,
                 now=timestamp(datetime.now(UTC)),
+                first_uuid=first_uuid,
             )
 
     keep(project, move)
@@ -316,12 +343,13 @@ def keep(project: Project, what: Callable[[Past], None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class KnownTranscripts:
-    """What is known of a project's transcripts: how far each was learnt from, and which wait in the queue."""
+    """What is known of a project's transcripts: how far each was learnt from, and for which there are jobs, failed ones
+    included."""
 
     key: str
     created_at: str
     cursors: Mapping[str, int]
-    waiting: frozenset[str]
+    with_jobs: frozenset[str]
 
 
 def known_transcripts(store: Store) -> list[KnownTranscripts]:
@@ -330,5 +358,5 @@ def known_transcripts(store: Store) -> list[KnownTranscripts]:
     with store.snapshot() as connection:
         for number, key, created_at in playbooks.all_learning(connection):
             cursors = learnt.cursors(connection, number)
-            found.append(KnownTranscripts(key, created_at, cursors, jobs.waiting_paths(connection, key)))
+            found.append(KnownTranscripts(key, created_at, cursors, jobs.known_paths(connection, key)))
     return found

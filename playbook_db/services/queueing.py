@@ -1,16 +1,18 @@
 """The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all."""
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from playbook_db.services.revising import timestamp
-from playbook_db.store import jobs, playbooks
+from playbook_db.store import jobs, learnt, playbooks
 from playbook_db.store.engine import Store
 from playbook_db.store.jobs import Job
 from playbook_db.store.past import Past
 
 LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
 MOST_ATTEMPTS = 6
+_MOST_BEGINNINGS = 20  # of a job whose worker is killed each time
 _FIRST_WAIT_S = 60.0  # before the second try; four times as long before each further one
 _LONGEST_WAIT_S = 6 * 3600.0
 
@@ -36,14 +38,21 @@ def claim(store: Store) -> Job | None:
     """The oldest job that is due, now ours; None where none is. What another worker left is due again first."""
     now = datetime.now(UTC)
     with store.transaction() as connection:
-        jobs.bring_back(connection, now=timestamp(now))
+        jobs.bring_back(connection, lease_over=timestamp(now), now=timestamp(now), most_attempts=_MOST_BEGINNINGS)
         return jobs.claim(connection, now=timestamp(now), lease_until=timestamp(now + timedelta(seconds=LEASE_S)))
 
 
 def release_all(store: Store) -> int:
     """Queue again whatever is running: for the one worker there can be, at its start. How many jobs."""
+    now = timestamp(datetime.now(UTC))
     with store.transaction() as connection:
-        return jobs.bring_back(connection, now="9999")
+        return jobs.bring_back(connection, lease_over="9999", now=now, most_attempts=_MOST_BEGINNINGS)
+
+
+def is_any_due(store: Store) -> bool:
+    """Whether a job may be begun now."""
+    with store.snapshot() as connection:
+        return jobs.is_any_due(connection, now=timestamp(datetime.now(UTC)))
 
 
 def finish_in(past: Past, job: Job) -> None:
@@ -77,9 +86,28 @@ def retry(store: Store, key: str, number: int) -> bool:
 
 
 def drop(store: Store, key: str, number: int) -> bool:
-    """Remove the job *number* of the project *key*; False where there is none, or it runs."""
+    """Remove the job *number* of the project *key*, and count its transcript as learnt from as far as it goes now.
+
+    False where there is no such job, or it runs.
+    """
+    now = timestamp(datetime.now(UTC))
     with store.transaction() as connection:
-        return jobs.drop(connection, key, number)
+        job = jobs.drop(connection, key, number)
+        if job is None:
+            return False
+        path = job.transcript_path or ""
+        playbook_id = Past.open(connection, key).playbook_id or 0
+        if os.path.isfile(path):
+            learnt.move_cursor(
+                connection,
+                playbook_id,
+                path,
+                max(os.path.getsize(path), learnt.learnt_to(connection, playbook_id, path)),
+                session_id=job.session_id or "",
+                last_uuid=None,
+                now=now,
+            )
+    return True
 
 
 def later(seconds: float) -> str:

@@ -52,14 +52,7 @@ def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
 
     A project that is kept out, or whose earlier job runs, is passed over.
     """
-    busy = jobs.alias("busy")
-    is_due = (
-        (jobs.c.state == "queued")
-        & or_(jobs.c.not_before.is_(None), jobs.c.not_before <= now)
-        & (playbooks.c.ignored == 0)
-        & ~exists(select(busy.c.id).where(busy.c.playbook_id == jobs.c.playbook_id, busy.c.state == "running"))
-    )
-    found = _read(connection, is_due, limit=1)
+    found = _read(connection, _is_due(now), limit=1)
     if not found:
         return None
     (job,) = found
@@ -99,12 +92,23 @@ def fail(connection: Connection, job: Job, *, error: str, now: str) -> None:
     )
 
 
-def bring_back(connection: Connection, *, now: str) -> int:
-    """Queue again what a worker left running whose lease is over; how many jobs."""
-    left = _read(connection, (jobs.c.state == "running") & (jobs.c.lease_until <= now))
+def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
+    """Queue again what a worker left running whose lease is over at *lease_over*; how many jobs.
+
+    One that has been begun *most_attempts* times has failed: it may be what ends the workers.
+    """
+    left = _read(connection, (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over))
     for job in left:
-        put_off(connection, job, not_before=None, error="the worker ended in the middle of it", counts=True)
+        if job.attempts >= most_attempts:
+            fail(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
+        else:
+            put_off(connection, job, not_before=None, error="the worker ended in the middle of it", counts=True)
     return len(left)
+
+
+def is_any_due(connection: Connection, *, now: str) -> bool:
+    """Whether a job may be begun now."""
+    return bool(_read(connection, _is_due(now), limit=1))
 
 
 def retry(connection: Connection, key: str, number: int) -> bool:
@@ -121,17 +125,17 @@ def retry(connection: Connection, key: str, number: int) -> bool:
     return False
 
 
-def drop(connection: Connection, key: str, number: int) -> bool:
-    """Remove the job *number* of the project *key*, unless it runs; False where there is none."""
+def drop(connection: Connection, key: str, number: int) -> Job | None:
+    """Remove the job *number* of the project *key*, unless it runs; the job, None where there is none."""
     for job in _read(connection, (playbooks.c.key == key) & (jobs.c.id == number) & (jobs.c.state != "running")):
         connection.execute(delete(jobs).where(_is(job)))
-        return True
-    return False
+        return job
+    return None
 
 
-def waiting_paths(connection: Connection, key: str) -> frozenset[str]:
-    """The transcripts of the project *key* that wait or are being learnt from."""
-    found = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(("queued", "running")))
+def known_paths(connection: Connection, key: str) -> frozenset[str]:
+    """The transcripts of the project *key* that wait, are being learnt from, or could not be."""
+    found = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(("queued", "running", "failed")))
     return frozenset(job.transcript_path for job in found if job.transcript_path)
 
 
@@ -144,6 +148,16 @@ def _read(connection: Connection, condition: ColumnElement[bool], *, limit: int 
         .limit(limit)
     )
     return [Job(*row) for row in rows]
+
+
+def _is_due(now: str) -> ColumnElement[bool]:
+    busy = jobs.alias("busy")
+    return (
+        (jobs.c.state == "queued")
+        & or_(jobs.c.not_before.is_(None), jobs.c.not_before <= now)
+        & (playbooks.c.ignored == 0)
+        & ~exists(select(busy.c.id).where(busy.c.playbook_id == jobs.c.playbook_id, busy.c.state == "running"))
+    )
 
 
 def _is(job: Job) -> ColumnElement[bool]:

@@ -52,6 +52,13 @@ def learnt_to(connection: Connection, playbook_id: int, path: str) -> int:
     return found or 0
 
 
+def first_uuid(connection: Connection, playbook_id: int, path: str) -> str | None:
+    """The first entry of the transcript at *path* when it was learnt from; None where that isn't known."""
+    return connection.scalar(
+        select(transcripts.c.first_uuid).where(transcripts.c.playbook_id == playbook_id, transcripts.c.path == path)
+    )
+
+
 def cursors(connection: Connection, playbook_id: int) -> dict[str, int]:
     """Up to which byte each transcript of the playbook has been learnt from, by path."""
     rows = connection.execute(
@@ -60,14 +67,14 @@ def cursors(connection: Connection, playbook_id: int) -> dict[str, int]:
     return dict(rows.all())
 
 
-def last_uuids(connection: Connection, playbook_id: int) -> frozenset[str]:
-    """The last line that was learnt from, of each transcript of the playbook: a forked session begins with a copy."""
-    rows = connection.scalars(
-        select(transcripts.c.last_uuid).where(
-            transcripts.c.playbook_id == playbook_id, transcripts.c.last_uuid.is_not(None)
+def beginning_with(connection: Connection, playbook_id: int, first_uuid: str) -> dict[str, int]:
+    """Up to which byte each transcript that begins with the entry *first_uuid* has been learnt from, by path."""
+    rows = connection.execute(
+        select(transcripts.c.path, transcripts.c.learnt_to).where(
+            transcripts.c.playbook_id == playbook_id, transcripts.c.first_uuid == first_uuid
         )
     )
-    return frozenset(uuid for uuid in rows if uuid)
+    return dict(rows.all())
 
 
 def move_cursor(
@@ -79,11 +86,11 @@ def move_cursor(
     session_id: str,
     last_uuid: str | None,
     now: str,
+    first_uuid: str | None = None,
 ) -> None:
     """Keep that the transcript at *path* has been learnt from up to the byte *reached*."""
     known = {"session_id": session_id, "learnt_to": reached, "updated_at": now}
-    if last_uuid is not None:
-        known["last_uuid"] = last_uuid
+    known |= {name: uuid for name, uuid in (("last_uuid", last_uuid), ("first_uuid", first_uuid)) if uuid is not None}
     changed = connection.execute(
         update(transcripts).where(transcripts.c.playbook_id == playbook_id, transcripts.c.path == path).values(known)
     )

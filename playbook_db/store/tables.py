@@ -283,11 +283,14 @@ transcripts = _table(
     Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
     Column("last_uuid", Text),
     Column("updated_at", Text, nullable=False),
+    Column("first_uuid", Text),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_transcripts"),
     _of_playbook("transcripts"),
     *_not_blank("transcripts", "path"),
     _at_least("transcripts", "learnt_to", 0),
 )
+
+Index("ix_transcripts_first", transcripts.c.playbook_id, transcripts.c.first_uuid)
 
 reflections = _table(
     "reflections",

@@ -1,0 +1,291 @@
+"""The commands that learn, and those that tell what was learnt: learn, bootstrap, jobs, sessions, why."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.claude_code.events import session_folder_name
+from playbook_db.services import editing, queueing, revising
+from playbook_db.services.project import Project
+from playbook_db.store.engine import open_store
+from tests.cli.conftest import Playbook
+from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
+from tests.transcripts_made_up import TranscriptBuilder
+
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
+GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
+HELPFUL = answers(reflection(("pat-001", "helpful")), curation())
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+
+
+@pytest.fixture(autouse=True)
+def _point(folder: Path, home: Path) -> None:
+    """The point that the model votes on, pat-001."""
+    with open_store(settings.database_url()) as store:
+        editing.add(Project(store, str(folder)), "run the tests first", section="PATTERNS & APPROACHES")
+
+
+@pytest.fixture
+def sessions_folder(folder: Path) -> Path:
+    """Where Claude Code keeps the project's transcripts."""
+    made = Path(settings.claude_dir(), "projects", session_folder_name(str(folder)))
+    made.mkdir(parents=True)
+    return made
+
+
+def _session(path: Path, *said: str, minutes_old: int = 0) -> str:
+    built = TranscriptBuilder(path.stem)
+    for text in said:
+        built.user(text)
+        built.assistant("Following [pat-001].")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    built.write(path)
+    then = path.stat().st_mtime - 60 * minutes_old
+    os.utime(path, (then, then))
+    return str(path)
+
+
+def _queue(folder: Path, path: str) -> None:
+    with open_store(settings.database_url()) as store:
+        queueing.take_in(store, Project(store, str(folder)).key, {"transcript_path": path, "session_id": "s-1"})
+
+
+def _helpful(folder: Path) -> int:
+    with open_store(settings.database_url()) as store:
+        return revising.read(Project(store, str(folder))).by_name["pat-001"].helpful
+
+
+def _asked_about(api: MessagesApi, *said: str) -> list[str]:
+    """Which of *said* the reflector was asked about, in that order."""
+    asked = [request.last_said for request in api.messages() if is_reflector(request)]
+    return [next(text for text in said if text in prompt) for prompt in asked]
+
+
+def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time there is nothing new, and nobody is asked."""
+    path = _session(tmp_path / "s-1.jsonl", "mend the bug")
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        first = playbook("learn", path)
+        second = playbook("learn", os.path.relpath(path))
+        assert len(api.messages()) == 2
+
+    assert (first.code, first.out) == (0, "1 stretches learnt from, 240 tokens; revisions: 2\n")
+    assert (second.code, second.out) == (0, f"nothing new in {path}\n")
+    assert "say what was run" in playbook("list").out
+
+
+def test_a_transcript_that_is_not_there_is_a_known_error(playbook: Playbook, tmp_path: Path) -> None:
+    """Told with its path, and before a model is looked for."""
+    done = playbook("learn", str(tmp_path / "none.jsonl"))
+
+    assert done.code == 1
+    assert f"There is no transcript {tmp_path / 'none.jsonl'}" in done.err
+
+
+def test_learning_without_a_model_tells_what_to_set(
+    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 1, and the variables."""
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    done = playbook("learn", _session(tmp_path / "s-1.jsonl", "mend the bug"))
+
+    assert done.code == 1
+    assert "ANTHROPIC_API_KEY" in done.err
+
+
+def test_bootstrap_begins_with_the_oldest_session(
+    playbook: Playbook, sessions_folder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of subagents are among them; the price is told before; a second time there is nothing new."""
+    _session(sessions_folder / "new.jsonl", "the newest", minutes_old=1)
+    _session(sessions_folder / "old.jsonl", "the oldest", minutes_old=90)
+    _session(sessions_folder / "new" / "subagents" / "agent-a1.jsonl", "the subagent", minutes_old=30)
+    with MessagesApi(*HELPFUL) as api:
+        model_at(api, monkeypatch)
+        first = playbook("bootstrap", "--yes")
+        second = playbook("bootstrap")
+        told = _asked_about(api, "the oldest", "the subagent", "the newest")
+
+    assert (first.code, first.out) == (0, "3 transcripts, 3 stretches learnt from, 720 tokens\n")
+    assert "3 transcripts with something new, at most about" in first.err
+    assert told == ["the oldest", "the subagent", "the newest"]
+    assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
+    assert _helpful(folder) == 3
+
+
+def test_bootstrap_goes_on_where_an_error_stopped_it(
+    playbook: Playbook, sessions_folder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that was done is asked for a second time, not even the half of a transcript."""
+    for age, name in ((90, "one"), (60, "two"), (30, "three")):
+        _session(sessions_folder / f"{name}.jsonl", f"session {name}", minutes_old=age)
+    curated: list[int] = []
+
+    def failing(request: object) -> Answer:
+        curated.append(1)
+        return Answer("no", status=400) if len(curated) == 2 else Answer(curation())
+
+    with MessagesApi(HELPFUL[0], Rule(failing)) as api:
+        model_at(api, monkeypatch)
+        first = playbook("bootstrap", "--yes")
+        second = playbook("bootstrap", "--yes")
+        told = _asked_about(api, "session one", "session two", "session three")
+
+    assert (first.code, second.code) == (1, 0)
+    assert "no" in first.err
+    assert second.out.startswith("2 transcripts, 2 stretches learnt from")
+    assert told == ["session one", "session two", "session three"]
+    assert len(curated) == 4
+    assert _helpful(folder) == 3
+
+
+def test_bootstrap_passes_over_a_folder_that_is_called_like_a_transcript(
+    playbook: Playbook, sessions_folder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other transcripts are learnt from."""
+    (sessions_folder / "odd.jsonl").mkdir()
+    _session(sessions_folder / "one.jsonl", "session one")
+    with MessagesApi(*HELPFUL) as api:
+        model_at(api, monkeypatch)
+        done = playbook("bootstrap", "--yes")
+
+    assert done.code == 0
+    assert _helpful(folder) == 1
+
+
+def test_bootstrap_with_nothing_to_learn_from_asks_nobody(playbook: Playbook) -> None:
+    """No model is needed for that."""
+    assert playbook("bootstrap").out == "nothing new in 0 transcripts\n"
+
+
+def test_a_job_that_failed_is_tried_again_when_told_to(
+    playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`jobs retry` queues it afresh; then it is done."""
+    _queue(folder, _session(tmp_path / "s-1.jsonl", "mend the bug"))
+    refusing = Rule(Answer("no such key", status=401), times=1)
+    with MessagesApi(refusing, *HELPFUL) as api:
+        model_at(api, monkeypatch)
+        assert playbook("work").code == 0
+        (failed,) = playbook("jobs", "--json").json
+        again = playbook("jobs", "retry", str(failed["id"]))
+        (queued,) = playbook("jobs", "--json").json
+        assert playbook("work").code == 0
+        (done,) = playbook("jobs", "--json").json
+
+    assert (failed["state"], failed["attempts"]) == ("failed", 1)
+    assert "no such key" in failed["error"]
+    assert (again.code, again.out) == (0, f"job {failed['id']} is queued; do it now with: playbook work\n")
+    assert (queued["state"], queued["attempts"], queued["error"]) == ("queued", 0, None)
+    assert done["state"] == "done"
+    assert _helpful(folder) == 1
+
+
+def test_a_job_that_is_dropped_is_gone(playbook: Playbook, folder: Path) -> None:
+    """And can't be dropped twice."""
+    _queue(folder, "/t/s-1.jsonl")
+    (job,) = playbook("jobs", "--json").json
+
+    done = playbook("jobs", "drop", str(job["id"]))
+
+    assert (done.code, done.out) == (0, f"job {job['id']} is removed\n")
+    assert playbook("jobs", "--json").json == []
+    assert playbook("jobs", "drop", str(job["id"])).code == 1
+
+
+@pytest.mark.parametrize("what", ["retry", "drop"])
+def test_an_unknown_job_is_a_known_error(playbook: Playbook, what: str) -> None:
+    """Exit code 1, its number, and how to see those that there are; a word for a number is a wrong use."""
+    done = playbook("jobs", what, "4711")
+
+    assert done.code == 1
+    assert "4711" in done.err
+    assert "playbook jobs" in done.err
+    assert playbook("jobs", what, "first").code == 2
+
+
+def test_a_job_of_another_project_is_unknown_here(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
+    """Numbers are those of one project."""
+    other = tmp_path / "other"
+    other.mkdir()
+    _queue(other, "/t/s-1.jsonl")
+
+    assert playbook("jobs", "drop", "1").code == 1
+
+    assert len(playbook("jobs", "--all", "--json").json) == 1
+
+
+def test_sessions_tell_what_they_taught_and_took(
+    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest first; in words and as JSON."""
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        for name in ("s-1", "s-2"):
+            playbook("learn", _session(tmp_path / f"{name}.jsonl", f"session {name}"))
+
+    told = playbook("sessions", "--json").json
+    assert [(s["session"], s["revisions"], s["calls"], s["tokens"]) for s in told] == [
+        ("s-2", 1, 2, 240),
+        ("s-1", 1, 2, 240),
+    ]
+    lines = playbook("sessions").out.splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["s-2", "s-1"]
+    assert "2 calls" in lines[0]
+    assert "240 tokens" in lines[0]
+
+
+def test_no_sessions_are_an_empty_list(playbook: Playbook) -> None:
+    """Not an error."""
+    assert (playbook("sessions").code, playbook("sessions").out) == (0, "")
+    assert playbook("sessions", "--json").json == []
+
+
+def test_why_tells_a_points_whole_life(
+    playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Votes with reason and session, edits, and what it was merged from or went into."""
+    update = {"type": "UPDATE", "target_id": "pat-001", "text": "run the fast tests first"}
+    merge = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "run the fast tests, then all"}
+    with open_store(settings.database_url()) as store:
+        editing.add(Project(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
+    voted = reflection(("pat-001", "helpful"), ("pat-002", "harmful"))
+    with MessagesApi(*answers(voted, curation(update)), *answers(reflection(), curation(merge))) as api:
+        model_at(api, monkeypatch)
+        playbook("learn", _session(tmp_path / "s-1.jsonl", "mend the bug"))
+    with MessagesApi(*answers(reflection(), curation(merge))) as api:
+        model_at(api, monkeypatch)
+        playbook("learn", _session(tmp_path / "s-2.jsonl", "and another"))
+
+    life = playbook("why", "pat-001", "--json").json
+    told = {(event["kind"], event["told"], event["session"], event["successor"]) for event in life["events"]}
+    assert {
+        ("add", "run the tests first", None, None),
+        ("helpful", "pat-001 was helpful", "s-1", None),
+        ("edit", "run the fast tests first", "s-1", None),
+    } <= told
+    assert ("s-2", "pat-003") in {(session, successor) for _, _, session, successor in told}
+    assert [event["revision"] for event in life["events"]] == sorted(event["revision"] for event in life["events"])
+    assert playbook("why", "pat-003", "--json").json["merged"] == ["pat-001", "pat-002"]
+    shown = playbook("why", "pat-001").out
+    assert "helpful\tpat-001 was helpful (session s-1)" in shown
+    assert "into pat-003" in shown
+    assert playbook("why", "pat-003").out.startswith("merged from pat-001, pat-002\n")
+    assert "harmful\tpat-002 was harmful (session s-1)" in playbook("why", "pat-002").out
+
+
+def test_why_of_an_unknown_point_is_a_known_error(playbook: Playbook) -> None:
+    """Exit code 1 and the name; nothing on stdout, not even with --json."""
+    for more in ([], ["--json"]):
+        done = playbook("why", "pat-777", *more)
+        assert (done.code, done.out) == (1, "")
+        assert "pat-777" in done.err
