@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from playbook_db.claude_code import stretches, transcript
 from playbook_db.errors import TimeOverError
 from playbook_db.rules import redaction
-from playbook_db.services import learning
+from playbook_db.services import cursors, learning
 from playbook_db.services.learning import Learnt, Lesson
 from playbook_db.services.project import Project
 from playbook_db.store.past import Past
@@ -91,24 +91,24 @@ def learn_transcript(
         if progress is not None:
             progress(stretch.end)
     if at_end is not None and not ended:
-        learning.keep(project, at_end)
+        cursors.keep(project, at_end)
     return Summary(len(done), tuple(outcome for outcome in done if not outcome.was_known))
 
 
 def _start(project: Project, path: str, first_uuid: str | None) -> int:
     """Where in the transcript to begin: the cursor; for a file not seen before, after what a fork copied into it."""
     if first_uuid is None:
-        return learning.learnt_to(project, path)
-    learning.begin_anew_if_another(project, path, first_uuid)
-    reached = learning.learnt_to(project, path)
+        return cursors.learnt_to(project, path)
+    cursors.begin_anew_if_another(project, path, first_uuid)
+    reached = cursors.learnt_to(project, path)
     if reached:
         return reached
     copied = 0
-    for origin, origin_reached in learning.beginning_with(project, first_uuid).items():
+    for origin, origin_reached in cursors.beginning_with(project, first_uuid).items():
         if os.path.isfile(origin):
             copied = max(copied, _end_of_copy(path, _uuids(origin, origin_reached)))
     if copied:
-        learning.skip_to(project, path, copied, session_id=_session_of(path), first_uuid=first_uuid)
+        cursors.skip_to(project, path, copied, session_id=_session_of(path), first_uuid=first_uuid)
     return copied
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from playbook_db import settings
 from playbook_db.claude_code import user_settings
 from playbook_db.claude_code.events import session_folder_name
-from playbook_db.services import learning
+from playbook_db.services import cursors
 from playbook_db.store.engine import Store
 
 QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
@@ -30,7 +30,7 @@ def find(store: Store) -> Iterator[LostSession]:
 
     Those older than the project's playbook are for `playbook bootstrap`.
     """
-    for known in learning.known_transcripts(store):
+    for known in cursors.known_transcripts(store):
         since = datetime.fromisoformat(known.created_at).timestamp()
         folders = {os.path.join(settings.claude_dir(), "projects", session_folder_name(known.key))}
         folders |= {os.path.dirname(path) for path in known.cursors if not _is_subagents(path)}

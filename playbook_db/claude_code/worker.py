@@ -200,10 +200,10 @@ def _is_there(job: "Job") -> bool:
 
 
 def _end_job(store: "Store", job: "Job") -> None:
-    from playbook_db.services import learning, queueing
+    from playbook_db.services import cursors, queueing
     from playbook_db.services.project import Project
 
-    learning.keep(Project(store, job.key), lambda past: queueing.finish_in(past, job))
+    cursors.keep(Project(store, job.key), lambda past: queueing.finish_in(past, job))
 
 
 def _take_in(store: "Store", path: str) -> bool:

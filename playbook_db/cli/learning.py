@@ -47,11 +47,11 @@ def bootstrap(yes: bool) -> None:
     """
     from playbook_db.claude_code import learner, lost_sessions
     from playbook_db.llm import access
-    from playbook_db.services import learning
+    from playbook_db.services import cursors
 
     with opened() as project:
         paths = lost_sessions.transcripts_of(project.key)
-        left = {path: os.path.getsize(path) - learning.learnt_to(project, path) for path in paths}
+        left = {path: os.path.getsize(path) - cursors.learnt_to(project, path) for path in paths}
         new = [path for path in paths if left[path] > 0]
         if not new:
             click.echo(f"nothing new in {len(paths)} transcripts")

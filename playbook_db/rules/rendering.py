@@ -3,8 +3,24 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Protocol
 
-    from playbook_db.rules.selection import Candidate
+    class Candidate(Protocol):
+        """A key point, as any reader has it."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def text(self) -> str: ...
+        @property
+        def section(self) -> str: ...
+        @property
+        def helpful(self) -> int: ...
+        @property
+        def harmful(self) -> int: ...
+        @property
+        def position(self) -> int: ...
+
 
 PLACEHOLDER = "{key_points}"
 # One entry is one line: a text must not be able to forge another entry or a section's header.

@@ -10,23 +10,9 @@ from playbook_db.rules.sections import SECTION_ORDER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Protocol, TypeVar
+    from typing import TypeVar
 
-    class Candidate(Protocol):
-        """A key point, as any reader has it."""
-
-        @property
-        def name(self) -> str: ...
-        @property
-        def text(self) -> str: ...
-        @property
-        def section(self) -> str: ...
-        @property
-        def helpful(self) -> int: ...
-        @property
-        def harmful(self) -> int: ...
-        @property
-        def position(self) -> int: ...
+    from playbook_db.rules.rendering import Candidate
 
     P = TypeVar("P", bound=Candidate)
 

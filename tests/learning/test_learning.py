@@ -7,7 +7,7 @@ import pytest
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import learning, queueing, revising
+from playbook_db.services import cursors, queueing, revising
 from playbook_db.services.project import Project
 from playbook_db.store.past import Past
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -187,7 +187,7 @@ def test_the_job_ends_in_the_commit_of_its_last_stretch(
     assert (done.learnt, done.failed, done.put_off) == (1, 0, 0)
     (kept,) = queueing.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts, kept.error) == ("done", 1, None)
-    assert learning.learnt_to(learner_project, transcript) == Path(transcript).stat().st_size
+    assert cursors.learnt_to(learner_project, transcript) == Path(transcript).stat().st_size
 
 
 def test_without_a_model_the_work_waits(
