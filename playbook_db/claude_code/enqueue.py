@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 1.0  # of the 1.5 s that Claude Code gives at a session's end
 _WAIT_S = 0.2  # for a database that somebody holds
-Job = "dict[str, str | None]"
 
 
 def main() -> "NoReturn":

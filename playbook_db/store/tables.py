@@ -27,26 +27,8 @@ from sqlalchemy.types import TypeEngine
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
-    9,
-    10,
-    11,
-    12,
-    13,
-    28,
-    29,
-    30,
-    31,
-    32,
-    133,
-    160,
-    5760,
-    *range(8192, 8203),
-    8232,
-    8233,
-    8239,
-    8287,
-    12288,
-)
+    9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
+)  # fmt: skip
 
 metadata = MetaData()
 
