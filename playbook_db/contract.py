@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from playbook_db import projects, settings
+from playbook_db.claude_code import user_settings
 from playbook_db.claude_code.transcript import assistant_texts, read_messages
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import access, curator, extraction, reflector
@@ -79,11 +80,8 @@ def load_settings() -> dict[str, Any]:
     The three `playbook_update_on_...` settings are true where no file says otherwise. A file that can't be read is
     reported and passed over.
     """
-    merged: dict[str, Any] = dict.fromkeys(
-        ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop"), True
-    )
-    project = get_project_dir() / ".claude"
-    for path in (get_user_claude_dir() / "settings.json", project / "settings.json", project / "settings.local.json"):
+    merged: dict[str, Any] = dict.fromkeys(user_settings.SWITCHES, True)
+    for path in map(Path, user_settings.files(str(get_project_dir()))):
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:

@@ -65,6 +65,11 @@ def runtime_dir() -> str:
     return os.path.join(data_dir(), "runtime")
 
 
+def runtime_python() -> str:
+    """The Python of that environment, there once all of it is."""
+    return os.path.join(runtime_dir(), "bin", "python")
+
+
 def is_disabled() -> bool:
     """Whether `PLAYBOOK_DISABLE` tells the hooks and the worker to do nothing."""
     return os.environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")

@@ -13,7 +13,7 @@ import sys
 import time
 
 from playbook_db import settings
-from playbook_db.claude_code import detaching
+from playbook_db.claude_code import worker_start
 from playbook_db.claude_code.frame import append_line
 
 TYPE_CHECKING = False
@@ -60,17 +60,12 @@ def set_up() -> None:
             if known.get("state") == "failed" and 0 <= time.time() - _time_of(known) < _RETRY_AFTER_S:
                 return
             _make()
-    detaching.start([python(), "-P", "-m", "playbook_db.claude_code.worker"], more={"PYTHONPATH": ROOT})
+    worker_start.start_in_runtime()
 
 
 def is_ready() -> bool:
     """Whether the environment is there, made for these dependencies."""
-    return os.access(python(), os.X_OK) and read_state().get("made_for") == _made_for()
-
-
-def python() -> str:
-    """The environment's Python."""
-    return os.path.join(settings.runtime_dir(), "bin", "python")
+    return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for()
 
 
 def read_state() -> "dict[str, object]":

@@ -19,14 +19,14 @@ def start(hook: "Frame") -> None:
     try:
         if registration.own_scope() != registration.PLUGIN:
             detaching.start([sys.argv[2], "-P", "-m", WORKER])
-        elif os.access(_runtime_python(), os.X_OK):
-            detaching.start([_runtime_python(), "-P", "-m", WORKER], more={"PYTHONPATH": _ROOT})
+        elif os.access(settings.runtime_python(), os.X_OK):
+            start_in_runtime()
         elif not os.environ.get("PLAYBOOK_NO_SETUP"):
             detaching.start([sys.executable, "-I", os.path.join(_ROOT, "hooks", "setup.py")])
     except (OSError, IndexError) as error:
         hook.note(f"the worker can't be started ({error}); what waits is kept. Run: playbook doctor")
 
 
-def _runtime_python() -> str:
-    """The Python of the environment that the plugin sets up for its worker, there once all of it is."""
-    return os.path.join(settings.runtime_dir(), "bin", "python")
+def start_in_runtime() -> None:
+    """Start the worker in the environment that the plugin has set up; our own code is run from the plugin's folder."""
+    detaching.start([settings.runtime_python(), "-P", "-m", WORKER], more={"PYTHONPATH": _ROOT})

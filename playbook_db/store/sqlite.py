@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Engine, event
 
 from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
+from playbook_db.store.direct import OLDEST_SQLITE
 
-OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
 _BUSY_TIMEOUT = "PRAGMA busy_timeout = {}"  # milliseconds
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
