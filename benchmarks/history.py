@@ -20,7 +20,7 @@ from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import Vote
 from playbook_db.services import checking, interchange, revising
 from playbook_db.services.project import Project
-from playbook_db.store import history
+from playbook_db.store import history, timeline
 from playbook_db.store.engine import Store
 from playbook_db.store.past import Past
 
@@ -116,7 +116,7 @@ def _look_back(store: Store, folder: Path, rounds: int) -> list[list[float]]:
     with closing(raw.connect(sandbox.database_path(folder))) as bare, store.snapshot() as connection:
         (last,) = bare.execute("SELECT max(number) FROM revisions").fetchone()
         wanted = {"playbook_id": 1, "revision": last // 2}
-        statements = _statements(connection, lambda: history.read_at(connection, 1, last // 2))
+        statements = _statements(connection, lambda: timeline.read_at(connection, 1, last // 2))
 
         def replay() -> list[list[tuple[object, ...]]]:
             return [bare.execute(statement, given).fetchall() for statement, given in statements]
@@ -125,7 +125,7 @@ def _look_back(store: Store, folder: Path, rounds: int) -> list[list[float]]:
             return bare.execute(_PLAIN_SQL, wanted).fetchall()
 
         assert group() in replay(), "the plain SQL tells another past than read_at"
-        return alternate(lambda: history.read_at(connection, 1, last // 2), replay, group, rounds=rounds)
+        return alternate(lambda: timeline.read_at(connection, 1, last // 2), replay, group, rounds=rounds)
 
 
 def _statements(connection: Connection, work: Callable[[], object]) -> list[tuple[str, Any]]:

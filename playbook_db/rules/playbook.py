@@ -102,6 +102,14 @@ def playbook_of(points: Iterable[KeyPoint], *, header: Header | None = None) -> 
 
 
 @dataclass(frozen=True, slots=True)
+class PointState:
+    """A point as it was at some moment: itself, and whether it was live."""
+
+    point: KeyPoint
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What happened to one point: `kind`, the point as it is afterwards, and why.
 

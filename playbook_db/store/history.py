@@ -1,17 +1,15 @@
-"""The append-only history: writing a revision with what it does to the points, and reading the past from it."""
+"""Writing the append-only history: a revision, with what it does to the points. `timeline` reads it."""
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import BindParameter, Connection, bindparam, func, insert, select, update
-from sqlalchemy import text as sql
 
 from playbook_db.rules import selection
-from playbook_db.rules.playbook import Change, Header, KeyPoint, Playbook, Skipped, Vote
-from playbook_db.rules.sections import SECTION_SLUGS, SLUG_SECTIONS
-from playbook_db.store import sqlite
-from playbook_db.store.playbooks import header_columns, header_of
+from playbook_db.rules.playbook import Change, Header, Skipped, Vote
+from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.store.playbooks import header_columns
 from playbook_db.store.tables import changes, key_points, playbooks, revisions, skipped_operations, votes
 
 _FEW = 500  # names looked up one by one up to here; all names of the playbook beyond
@@ -48,42 +46,6 @@ _SET_HEADER = (
 _HIGHEST_ID = select(func.max(key_points.c.id)).where(key_points.c.playbook_id == _OF_PLAYBOOK)
 _ALL_IDS = select(key_points.c.name, key_points.c.id).where(key_points.c.playbook_id == _OF_PLAYBOOK)
 _IDS = _ALL_IDS.where(key_points.c.name.in_(bindparam("names", expanding=True)))
-
-# The last change of each point up to a revision, and the last that told its text, without those that it left the
-# point retired by. Each subquery is one step down an index, so that the time hangs on the number of points, not on
-# the length of the history; what is materialized, and the index that is named, hold SQLite's planner to that.
-_POINTS_AT = """
-WITH touched AS MATERIALIZED (
-    SELECT k.id, k.name, (
-        SELECT r.revision FROM changes AS r
-        WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision
-        ORDER BY r.revision DESC LIMIT 1
-    ) AS revision, (
-        SELECT r.revision FROM changes AS r {by_text}
-        WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision AND r.text IS NOT NULL
-        ORDER BY r.revision DESC LIMIT 1
-    ) AS told_in
-    FROM key_points AS k WHERE k.playbook_id = :playbook_id
-), last AS MATERIALIZED (
-    SELECT name, revision, told_in, (
-        SELECT max(q.seq) FROM changes AS q
-        WHERE q.playbook_id = :playbook_id AND q.point_id = id AND q.revision = touched.revision
-    ) AS seq, (
-        SELECT max(q.seq) FROM changes AS q {by_text}
-        WHERE q.playbook_id = :playbook_id AND q.point_id = id AND q.revision = told_in AND q.text IS NOT NULL
-    ) AS told_seq
-    FROM touched WHERE revision IS NOT NULL
-)
-SELECT last.name, t.text, c.section, c.helpful, c.harmful, c.position
-FROM last
-JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = last.revision AND c.seq = last.seq
-JOIN changes AS t ON t.playbook_id = :playbook_id AND t.revision = last.told_in AND t.seq = last.told_seq
-JOIN sections AS s ON s.slug = c.section
-WHERE c.kind <> 'retire'
-ORDER BY s.position, c.position
-"""
-_POINTS_AT_SQLITE = sql(_POINTS_AT.format(by_text=sqlite.by_index("ix_changes_text")))
-_POINTS_AT_ELSEWHERE = sql(_POINTS_AT.format(by_text=""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,49 +95,6 @@ def append(connection: Connection, playbook_id: int, number: int, new: NewRevisi
             "more_points": _more_points(new.changes),
         },
     )
-
-
-def read_at(connection: Connection, playbook_id: int, revision: int) -> Playbook:
-    """The playbook as it was after *revision*; the empty one for 0. `spent` isn't filled: the past is not added to."""
-    statement = _POINTS_AT_SQLITE if connection.dialect.name == "sqlite" else _POINTS_AT_ELSEWHERE
-    rows = connection.execute(statement, {"playbook_id": playbook_id, "revision": revision})
-    points = tuple(
-        KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position) for row in rows
-    )
-    return Playbook(points, header=_header_at(connection, playbook_id, revision))
-
-
-def find_by_last_updated(connection: Connection, playbook_id: int, last_updated: str) -> int | None:
-    """The revision whose playbook carries *last_updated*, None where there is none: it names a revision."""
-    of_playbook = revisions.c.playbook_id == playbook_id
-    by_time = connection.scalars(
-        select(revisions.c.number).where(of_playbook, revisions.c.time == last_updated, revisions.c.header.is_(None))
-    )
-    told = connection.execute(
-        select(revisions.c.number, revisions.c.header).where(of_playbook, revisions.c.header.is_not(None))
-    )
-    by_header = (row.number for row in told if json.loads(row.header).get("last_updated") == last_updated)
-    return max((*by_time, *by_header), default=None)
-
-
-def _header_at(connection: Connection, playbook_id: int, revision: int) -> Header:
-    told = connection.execute(
-        select(revisions.c.number, revisions.c.header, revisions.c.final_newline)
-        .where(
-            revisions.c.playbook_id == playbook_id,
-            revisions.c.number <= revision,
-            revisions.c.header.is_not(None),
-        )
-        .order_by(revisions.c.number.desc())
-        .limit(1)
-    ).first()
-    header = header_of(told.header, told.final_newline) if told else Header()
-    if revision == 0 or (told and told.number == revision):
-        return header
-    time = connection.scalar(
-        select(revisions.c.time).where(revisions.c.playbook_id == playbook_id, revisions.c.number == revision)
-    )
-    return header.stamped(time) if time else header
 
 
 def _more_points(made: Iterable[Change]) -> int:

@@ -5,8 +5,8 @@ from typing import Self
 
 from sqlalchemy import Connection
 
-from playbook_db.rules.playbook import Header, Playbook
-from playbook_db.store import history, playbooks
+from playbook_db.rules.playbook import Header, Playbook, PointState
+from playbook_db.store import history, playbooks, timeline
 from playbook_db.store.playbooks import Mirror, RetiredPoint, Standing
 
 
@@ -57,7 +57,21 @@ class Past:
 
     def at(self, revision: int) -> Playbook:
         """The playbook as it was after *revision*."""
-        return history.read_at(self.connection, self.playbook_id, revision) if self.playbook_id else Playbook()
+        return timeline.read_at(self.connection, self.playbook_id, revision) if self.playbook_id else Playbook()
+
+    def states_at(self, revision: int, *, first: int, last: int) -> dict[str, PointState]:
+        """How the points that the revisions *first* to *last* changed were after *revision*, live or retired."""
+        if not self.playbook_id:
+            return {}
+        return timeline.states_at(self.connection, self.playbook_id, revision, first=first, last=last)
+
+    def header_at(self, revision: int) -> Header:
+        """The header as it was after *revision*."""
+        return timeline.header_at(self.connection, self.playbook_id, revision) if self.playbook_id else Header()
+
+    def revision_at(self, time: str) -> int:
+        """The last revision at *time* or before, 0 where there was none yet."""
+        return timeline.revision_at(self.connection, self.playbook_id, time) if self.playbook_id else 0
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
@@ -75,7 +89,7 @@ class Past:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
         if self.playbook_id is None or header.last_updated is None:
             return None
-        return history.find_by_last_updated(self.connection, self.playbook_id, header.last_updated)
+        return timeline.find_by_last_updated(self.connection, self.playbook_id, header.last_updated)
 
     def append(self, new: history.NewRevision) -> int:
         """Keep *new* as the next revision; its number. The playbook was opened to write."""

@@ -14,10 +14,21 @@ LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successo
 WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.kind <> 'vote'
 ORDER BY c.revision, c.seq
 """)
+# A vote that counts is found by the change that it made; only neutral ones have an index of their own.
 _VOTES = sql("""
 SELECT r.number, r.time, r.source, r.session_id, r.message, v.tag, v.rationale
-FROM votes AS v JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
-WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id
+FROM (
+    SELECT n.playbook_id, n.revision, n.seq FROM votes AS n
+    WHERE n.playbook_id = :playbook_id AND n.point_id = :point_id AND n.tag = 'neutral'
+    UNION ALL
+    SELECT w.playbook_id, w.revision, w.seq
+    FROM (SELECT DISTINCT c.revision FROM changes AS c
+          WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id) AS made
+    CROSS JOIN votes AS w ON w.playbook_id = :playbook_id AND w.revision = made.revision
+    WHERE w.point_id = :point_id AND w.tag <> 'neutral'
+) AS cast_votes
+JOIN votes AS v USING (playbook_id, revision, seq)
+JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
 ORDER BY v.revision, v.seq
 """)
 _MERGED = sql("""

@@ -3,7 +3,7 @@
 The services read through the same text, so that it can't rot alone.
 """
 
-SCHEMA = 2  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 3  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 

@@ -147,6 +147,13 @@ key_points = _table(
     Column("retired_in", COUNT),
     Column("retired_reason", Text),
     Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
+    Column(
+        "forgotten",
+        Integer,
+        CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
+        nullable=False,
+        server_default=sql("0"),
+    ),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
     UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
     _of_playbook("key_points"),
@@ -229,7 +236,14 @@ votes = _table(
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
     with_rowid=False,
 )
-Index("ix_votes_point", votes.c.playbook_id, votes.c.point_id)
+# The others are found by the change that they made: an index entry for each would be a tenth of the history's weight.
+Index(
+    "ix_votes_neutral",
+    votes.c.playbook_id,
+    votes.c.point_id,
+    sqlite_where=votes.c.tag == "neutral",
+    postgresql_where=votes.c.tag == "neutral",
+)
 
 skipped_operations = _table(
     "skipped_operations",
@@ -302,6 +316,7 @@ reflections = _table(
     _at_least("reflections", "cached_tokens", 0),
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
 )
+Index("ix_reflections_revision", reflections.c.playbook_id, reflections.c.revision)
 Index("ix_reflections_session", reflections.c.playbook_id, reflections.c.session_id)
 
 Index(
@@ -383,4 +398,37 @@ injections = _table(
     _of_playbook("injections"),
     _at_least("injections", "left_out", 0),
     with_rowid=False,  # one page to write at a session's start, not three
+)
+
+citations = _table(
+    "citations",
+    Column("playbook_id", Integer, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("point_id", COUNT, nullable=False),
+    Column("stretches", COUNT, nullable=False),
+    Column("time", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "session_id", "point_id", name="pk_citations"),
+    _of_playbook("citations"),
+    _of_point("citations"),
+    _at_least("citations", "stretches", 1),
+    with_rowid=False,
+)
+Index("ix_citations_point", citations.c.playbook_id, citations.c.point_id)
+
+erasures = _table(
+    "erasures",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("asked", Text, nullable=False),
+    Column("points", Text, nullable=False),
+    Column("fields", COUNT, nullable=False, server_default=sql("0")),
+    Column("time", Text, nullable=False),
+    Column("finished_at", Text),
+    Column("scrubbed_at", Text),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_erasures"),
+    _of_playbook("erasures"),
+    _of_revision("erasures"),
+    _one_of("erasures", "asked", "name", "match"),
+    _at_least("erasures", "fields", 0),
 )

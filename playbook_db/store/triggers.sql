@@ -1,7 +1,12 @@
 -- What holds the history: nothing in it is changed or taken out, a name is given once, a point never vanishes.
+-- The one way through is an erasure under way: it may blank texts, and nothing else, and its own row stays for ever.
 -- INSERT OR REPLACE deletes without asking a DELETE trigger, so each table also refuses to insert over a row.
 
-CREATE TRIGGER revisions_no_update BEFORE UPDATE ON revisions BEGIN
+CREATE TRIGGER revisions_no_update BEFORE UPDATE ON revisions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
+    OR (NEW.playbook_id, NEW.number, NEW.time, NEW.source, NEW.session_id, NEW.final_newline)
+        IS NOT (OLD.playbook_id, OLD.number, OLD.time, OLD.source, OLD.session_id, OLD.final_newline)
+BEGIN
     SELECT RAISE(ABORT, 'revisions are append-only');
 END;
 
@@ -15,7 +20,13 @@ BEGIN
     SELECT RAISE(ABORT, 'a revision takes the next number of its playbook');
 END;
 
-CREATE TRIGGER changes_no_update BEFORE UPDATE ON changes BEGIN
+CREATE TRIGGER changes_no_update BEFORE UPDATE ON changes
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
+    OR (NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.kind, NEW.section, NEW.position, NEW.helpful,
+        NEW.harmful, NEW.successor_id, NEW.text IS NULL)
+        IS NOT (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.kind, OLD.section, OLD.position,
+                OLD.helpful, OLD.harmful, OLD.successor_id, OLD.text IS NULL)
+BEGIN
     SELECT RAISE(ABORT, 'changes are append-only');
 END;
 
@@ -31,7 +42,11 @@ BEGIN
     SELECT RAISE(ABORT, 'changes are appended to the last revision');
 END;
 
-CREATE TRIGGER votes_no_update BEFORE UPDATE ON votes BEGIN
+CREATE TRIGGER votes_no_update BEFORE UPDATE ON votes
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
+    OR (NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.tag, NEW.name IS NULL)
+        IS NOT (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.tag, OLD.name IS NULL)
+BEGIN
     SELECT RAISE(ABORT, 'votes are append-only');
 END;
 
@@ -47,7 +62,10 @@ BEGIN
     SELECT RAISE(ABORT, 'votes are appended to the last revision');
 END;
 
-CREATE TRIGGER skipped_operations_no_update BEFORE UPDATE ON skipped_operations BEGIN
+CREATE TRIGGER skipped_operations_no_update BEFORE UPDATE ON skipped_operations
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
+    OR (NEW.playbook_id, NEW.revision, NEW.seq) IS NOT (OLD.playbook_id, OLD.revision, OLD.seq)
+BEGIN
     SELECT RAISE(ABORT, 'skipped operations are append-only');
 END;
 
@@ -83,4 +101,32 @@ END;
 
 CREATE TRIGGER playbooks_no_delete BEFORE DELETE ON playbooks BEGIN
     SELECT RAISE(ABORT, 'a playbook holds its history; it is never deleted');
+END;
+
+CREATE TRIGGER key_points_stay_forgotten BEFORE UPDATE ON key_points
+WHEN OLD.forgotten = 1
+    AND (NEW.forgotten, NEW.text, NEW.retired_in) IS NOT (OLD.forgotten, OLD.text, OLD.retired_in)
+BEGIN
+    SELECT RAISE(ABORT, 'a forgotten key point never comes back');
+END;
+
+CREATE TRIGGER erasures_no_delete BEFORE DELETE ON erasures BEGIN
+    SELECT RAISE(ABORT, 'an erasure stays on record for ever');
+END;
+
+CREATE TRIGGER erasures_no_update BEFORE UPDATE ON erasures
+WHEN (NEW.playbook_id, NEW.id, NEW.revision, NEW.asked, NEW.time)
+        IS NOT (OLD.playbook_id, OLD.id, OLD.revision, OLD.asked, OLD.time)
+    OR (OLD.finished_at IS NOT NULL
+        AND (NEW.points, NEW.fields, NEW.finished_at) IS NOT (OLD.points, OLD.fields, OLD.finished_at))
+    OR (OLD.scrubbed_at IS NOT NULL AND NEW.scrubbed_at IS NOT OLD.scrubbed_at)
+BEGIN
+    SELECT RAISE(ABORT, 'an erasure stays on record for ever');
+END;
+
+CREATE TRIGGER erasures_of_last_revision BEFORE INSERT ON erasures
+WHEN NEW.revision IS NOT (SELECT max(number) FROM revisions WHERE playbook_id = NEW.playbook_id)
+    OR EXISTS (SELECT 1 FROM erasures WHERE playbook_id = NEW.playbook_id AND id = NEW.id)
+BEGIN
+    SELECT RAISE(ABORT, 'an erasure belongs to the last revision');
 END;
