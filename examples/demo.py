@@ -19,7 +19,7 @@ from pathlib import Path
 EXAMPLES = Path(__file__).resolve().parent
 WIDTH = min(shutil.get_terminal_size((120, 24)).columns, 140)
 OURS = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")  # variables of the user's that must not be heard
-TOLD = ["import"] * 2 + ["edit"] * 4 + ["prune", "sync"]
+TOLD = ["import"] * 2 + ["edit"] * 4 + ["prune", "sync"] + ["undo"] * 2
 KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
 MODEL_VARIABLES = ("AGENTIC_CONTEXT_", "ANTHROPIC_")
 WHO_DID_WHAT = """\
@@ -157,6 +157,7 @@ def tell(person: Person) -> None:
     promise("the edit made by hand is in the database", "no icon font any more" in shown[-1])
 
     learn(person)
+    look_back(person, pruned)
 
     step("Export, import into an empty project, export there: the same bytes. One's own export brings nothing new.")
     person.types("playbook export -o exported.json")
@@ -165,7 +166,8 @@ def tell(person: Person) -> None:
     person.sees_same("exported.json", "again.json")
     promise("a second import is no revision", "nothing new" in person.types("playbook import exported.json")[0])
 
-    step("Check the file, its references, and that every playbook is what its history says.")
+    step("Keep a copy, while anybody may write. Check the file, and that every playbook is what its history says.")
+    person.types("playbook backup")
     person.types("playbook db check")
 
     step("The database is yours to ask, read-only: who did what? docs/sql.md describes the views.")
@@ -197,6 +199,25 @@ def learn(person: Person) -> None:
     promise("nothing new is found in what was learnt from", "nothing new" in told[0])
 
 
+def look_back(person: Person, pruned: list[str]) -> None:
+    """See what was done, what that changed and how it was before, and take back what *pruned* printed."""
+    revision = pruned[-1].split()[-1]
+    step("Look back: what did the last revisions do? And what has changed since the pruning?")
+    person.types("playbook log -n 3", head=24)
+    person.types(f"playbook diff {revision}", head=8)
+    step("Any revision can be had again exactly as it was; here the first one, which is the file that came in.")
+    person.types("playbook at 1 -o then.json")
+    person.sees_same("realistic.json", "then.json")
+    step("Take the pruning back: the points return with their votes, and what came later stays. Then think again.")
+    before = person.types("playbook list", head=0)
+    undone = person.types(f"playbook undo {revision}")
+    promise("the pruned points are back", sum(line.startswith("restore") for line in undone) == len(pruned) - 1)
+    person.types("playbook undo", head=1, tail=1)
+    promise("after the undo of the undo all is as it was", person.types("playbook list", head=0) == before)
+    step("How is it doing? `--svg FILE` draws it.")
+    person.types("playbook stats", head=12)
+
+
 def main() -> int:
     """Run the demo; its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -213,7 +234,7 @@ def main() -> int:
             return 1
     print("\nAll promises held; the temporary folder is gone. Where to go next:")
     print("  playbook init     in a project of your own; then: playbook --help")
-    print("  docs/sql.md       the views, the tables, and ten queries over the history")
+    print("  docs/sql.md       the views, the tables, and twenty-five questions with their answers")
     print("  ARCHITECTURE.md   how it is built, and why")
     return 0
 

@@ -35,6 +35,8 @@ def test_the_wheel_carries_migrations_hooks_templates_and_sql(wheel: Path) -> No
         "playbook_db/prompts/playbook.txt",
         "playbook_db/store/views.sql",
         "playbook_db/store/triggers.sql",
+        "playbook_db/store/questions.sql",
+        "playbook_db/store/descriptions.toml",
         "playbook_db/py.typed",
     } <= names
     assert any(name.startswith("playbook_db/_hooks/") for name in names)

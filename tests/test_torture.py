@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.torture import kills, mutations, processes
+from benchmarks.torture import backups, damage, kills, mutations, processes
 
 
 def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_path: Path) -> None:
@@ -24,3 +24,19 @@ def test_a_mutated_file_is_taken_in_or_refused_and_nothing_else(tmp_path: Path) 
     found = mutations.run(tmp_path, count=150, seed=11)
 
     assert found.taken_in + found.refused == 150
+
+
+def test_a_damaged_database_is_told_and_repaired_and_no_readable_point_is_lost(tmp_path: Path) -> None:
+    """Whatever happened to its bytes: the check says so, the hooks go on, and the damaged file stays as it was."""
+    found = damage.run(tmp_path, count=18, seed=11)
+
+    assert found.databases == 18
+    assert found.found > 9
+
+
+def test_each_backup_that_is_taken_while_a_crowd_writes_is_one_revision(tmp_path: Path) -> None:
+    """Sound, and to the byte what the playbook was then."""
+    found = backups.run(tmp_path, writers=3, rounds=5, seed=11)
+
+    assert found.backups >= 2
+    assert found.revisions == 1 + 3 * 5

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.torture import hooks, kills, learning, mutations, processes
+from benchmarks.torture import backups, damage, hooks, kills, learning, mutations, processes
 
-KINDS = ("kills", "processes", "mutations", "hooks", "learning")
+KINDS = ("kills", "processes", "mutations", "hooks", "learning", "damage", "backups")
 
 
 def main() -> int:
@@ -27,6 +27,7 @@ def main() -> int:
     parser.add_argument("--databases", type=int, default=200, metavar="N", help="for the hooks (default: 200)")
     parser.add_argument("--twins", type=int, default=100, metavar="N", help="times two workers begin (default: 100)")
     parser.add_argument("--ends", type=int, default=32, metavar="N", help="sessions that end at once (default: 32)")
+    parser.add_argument("--damages", type=int, default=200, metavar="N", help="files to repair (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="what the dice start from (default: 1)")
     given = parser.parse_args()
     if set(given.kinds) - set(KINDS):
@@ -37,6 +38,8 @@ def main() -> int:
         ("mutations", "", lambda folder: mutations.run(folder, count=given.mutations, seed=given.seed)),
         ("hooks", "", _hooks(given.payloads, given.databases, given.seed)),
         ("learning", "", _learning(_or(given.kills, 300), given.twins, given.ends, given.seed)),
+        ("backups", "", lambda folder: backups.run(folder, writers=8, rounds=4 * given.rounds, seed=given.seed)),
+        ("damage", "", lambda folder: damage.run(folder, count=given.damages, seed=given.seed)),
     ]
     broken = [
         kind + which

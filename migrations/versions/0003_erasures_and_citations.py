@@ -1,6 +1,7 @@
-"""What looking back and taking back need: erasures and what they left, citations, and a lighter index of the votes.
+"""What looking back and taking back need: erasures and what they left, which revisions an undo took back, citations,
+and a lighter index of the votes.
 
-Nothing of what is there changes; no point is forgotten, and no citation is known yet.
+Nothing of what is there changes; no point is forgotten, nothing was taken back, and no citation is known yet.
 """
 
 import sqlalchemy as sa
@@ -19,6 +20,13 @@ def upgrade() -> None:
     op.execute(
         "ALTER TABLE key_points ADD COLUMN forgotten INTEGER DEFAULT 0 NOT NULL CONSTRAINT ck_key_points_forgotten"
         " CHECK (forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL))"
+    )
+    count = COUNT.dialect_impl(op.get_bind().dialect).compile(op.get_bind().dialect)
+    op.execute(f"ALTER TABLE revisions ADD COLUMN took_back_from {count}")
+    op.execute(
+        f"ALTER TABLE revisions ADD COLUMN took_back_to {count} CONSTRAINT ck_revisions_took_back CHECK"
+        " ((took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
+        " AND took_back_from <= took_back_to AND took_back_to < number)"
     )
     op.create_table(
         "erasures",

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from playbook_db import settings
 from playbook_db.claude_code import hook_trial, install, registered, runtime, spool, worker
@@ -16,6 +17,7 @@ from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
 _SOUND_SQLITE = (3, 51, 3)  # before, two connections that checkpoint at once can, rarely, damage the file
 _LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
+_LONG_WITHOUT_BACKUP = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class Finding:
 def examine(url: str, folder: str) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*."""
     findings: list[Finding] = []
-    for look in (_interpreter, _data_folder, _database, _queue, _registrations, _hooks, _worker, _model, _logs):
+    looks = (_interpreter, _data_folder, _database, _backups, _queue, _registrations, _hooks, _worker, _model, _logs)
+    for look in looks:
         try:
             findings += look(url, folder)
         except PlaybookError as error:
@@ -89,7 +92,6 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
     from playbook_db.services import checking
-    from playbook_db.store import upgrade
     from playbook_db.store.connecting import described
     from playbook_db.store.engine import open_store
     from playbook_db.store.read import SCHEMA
@@ -103,19 +105,37 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
     if not os.path.exists(where):
         yield Finding("database", "note", f"{where} isn't there yet", "playbook init")
         return
-    upgrade.require_current(url)
+    report = checking.check_database(url)
+    if report.problems:
+        told = f"{where}: {len(report.problems)} problems, first: {report.problems[0]}"
+        yield Finding("database", "broken", told, report.remedy or "See all of it with: playbook db check")
+        return
+    yield Finding("database", "ok", f"{where}: schema {SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound")
     with open_store(url) as store:
-        problems = checking.check(store)
-        if problems:
-            told = f"{where}: {len(problems)} problems, first: {problems[0]}"
-            yield Finding("database", "broken", told, "Keep a copy of the file; see all with: playbook db check")
-        else:
-            size = os.path.getsize(where) / 1024
-            yield Finding("database", "ok", f"{where}: schema {SCHEMA:04d}, {size:,.0f} KiB, sound")
         if not hook_trial.can_write(store):
             yield Finding(
                 "database", "broken", f"{where} is locked by another process", "End the program that holds it"
             )
+
+
+def _backups(url: str, folder: str) -> Iterator[Finding]:
+    from playbook_db.services import backups
+
+    path = settings.sqlite_file(url)
+    if path is None or not os.path.exists(path):
+        return
+    try:
+        last, unsaved = backups.unsaved_for(url)
+    except DatabaseError:  # told of above
+        return
+    if last is None:
+        yield Finding("backups", "note", "there is none yet; the worker takes one a day", "playbook backup")
+        return
+    told = f"the last of {last.time:%Y-%m-%d %H:%M} UTC: {last.path}"
+    if unsaved > _LONG_WITHOUT_BACKUP:
+        yield Finding("backups", "note", f"{told}; what changed since is in none", "playbook backup")
+    else:
+        yield Finding("backups", "ok", told)
 
 
 def _queue(url: str, folder: str) -> Iterator[Finding]:

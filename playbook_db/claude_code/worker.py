@@ -1,8 +1,9 @@
 """The worker: what the hooks leave to be done, done apart from any session. One at a time for each data folder.
 
 It takes in the spool, brings mirrors in step that changed under us, finds sessions that ended without a word, learns
-from what waits, and works the write-ahead log into the database, so that the next hook opens it quickly. It ends when
-there is nothing left, or its time is over.
+from what waits, clears away what erasures left in the file's bytes, works the write-ahead log into the database, so
+that the next hook opens it quickly, and takes the daily backup. It ends when there is nothing left, or its time is
+over.
 """
 
 import contextlib
@@ -119,7 +120,29 @@ def _work(url: str, done: Done, ends_at: float) -> None:
             done.found += queueing.take_in(store, lost.key, {**job, "reason": "found"})
         if _learn(store, done, ends_at):
             _sync(store, done)
+        _scrub(store)
         store.tidy()
+    _back_up(url)
+
+
+def _scrub(store: "Store") -> None:
+    """Clear what erasures left in the file's bytes, unless somebody still reads them; then the next worker does."""
+    from playbook_db.services import forgetting
+
+    try:
+        forgetting.scrub_waiting(store)
+    except PlaybookError as error:
+        note(f"what was forgotten is still in the bytes of the database: {error}")
+
+
+def _back_up(url: str) -> None:
+    """Take the daily backup, where it is due; what was learnt is kept whether or not that works."""
+    from playbook_db.services import backups
+
+    try:
+        backups.take_daily(url)
+    except (PlaybookError, OSError) as error:
+        note(f"no backup was taken: {error}")
 
 
 def _has_come_in(url: str) -> bool:

@@ -2,9 +2,11 @@
 
 import click
 
-from playbook_db.cli.opening import database_url, opened, project_options
-from playbook_db.cli.output import print_json
+from playbook_db.cli.datasette import metadata
+from playbook_db.cli.opening import database_url, project_options
+from playbook_db.cli.output import one_line, print_json
 from playbook_db.cli.points import as_json
+from playbook_db.cli.repairing import repair
 from playbook_db.errors import DatabaseError
 
 
@@ -25,7 +27,7 @@ def path() -> None:
 @database.command()
 @project_options
 def upgrade() -> None:
-    """Bring the database to this version's schema, after a backup beside it."""
+    """Bring the database to this version's schema, after a backup."""
     from playbook_db.store import upgrade as upgrading
     from playbook_db.store.connecting import described
     from playbook_db.store.read import SCHEMA
@@ -36,25 +38,33 @@ def upgrade() -> None:
 
 
 @database.command()
+@click.option("--quick", is_flag=True, help="Leave out what takes long.")
 @as_json
 @project_options
-def check(as_json: bool) -> None:
-    """Check the file, its references and that every playbook equals what its history says. Exit code 1 if not."""
+def check(quick: bool, as_json: bool) -> None:
+    """Check the file, its references and that every playbook equals what its history says. Exit code 1 if not.
+
+    Nothing is changed, whatever is there.
+    """
     from playbook_db.services import checking
-    from playbook_db.store import upgrade as upgrading
 
-    upgrading.require_current(database_url())
-    with opened(sync=False) as project:
-        found = checking.check(project.store)
-        if as_json:
-            print_json({"database": project.store.where, "ok": not found, "problems": found})
-        else:
-            for problem in found:
-                click.echo(problem)
-        if not found and not as_json:
-            click.echo(f"{project.store.where}: all is well")
-        if found:
-            raise DatabaseError(f"{project.store.where} has {len(found)} problems. Keep a copy before anything else.")
+    report = checking.check_database(database_url(), quick=quick)
+    left_out = checking.NOT_IN_A_QUICK_LOOK if quick else ()
+    if as_json:
+        found = {"database": report.where, "ok": not report.problems, "problems": list(report.problems)}
+        print_json(found | {"not_looked_at": list(left_out)})
+    else:
+        for problem in report.problems:
+            click.echo(one_line(problem))
+        if not report.problems:
+            click.echo(f"{report.where}: all is well" + (f"; not looked at: {', '.join(left_out)}" if left_out else ""))
+    if report.problems:
+        count = len(report.problems)
+        problems = "a problem" if count == 1 else f"{count} problems"
+        raise DatabaseError(f"{report.where} has {problems}. {report.remedy}".rstrip())
 
+
+database.add_command(metadata)
+database.add_command(repair)
 
 COMMANDS = {"db": database}

@@ -12,33 +12,31 @@ from playbook_db.errors import PlaybookError
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 
-_MODULES = {
-    "install": "hooks",
-    "uninstall": "hooks",
-    "init": "mirrors",
-    "mirror": "mirrors",
-    "import": "files",
-    "export": "files",
-    "list": "points",
-    "show": "points",
-    "add": "points",
-    "edit": "points",
-    "retire": "points",
-    "restore": "points",
-    "vote": "points",
-    "apply": "batches",
-    "prune": "batches",
-    "render": "batches",
-    "learn": "learning",
-    "bootstrap": "learning",
-    "sessions": "learning",
-    "why": "learning",
-    "work": "working",
-    "jobs": "working",
-    "project": "projects",
-    "doctor": "doctor",
-    "db": "database",
-}
+# The commands under what a person wants, each with the module that it is in.
+_GROUPS = {
+    "Set up": {
+        "init": "mirrors", "install": "hooks", "uninstall": "hooks", "doctor": "doctor", "project": "projects",
+    },
+    "Look": {
+        "list": "points", "show": "points", "render": "batches", "why": "learning", "sessions": "learning",
+        "stats": "stats", "sql": "sql",
+    },
+    "Change": {
+        "add": "points", "edit": "points", "retire": "points", "vote": "points", "apply": "batches", "prune": "batches",
+    },
+    "Look back, take back": {
+        "log": "history", "at": "history", "diff": "history", "undo": "undoing", "restore": "undoing",
+        "forget": "forgetting",
+    },
+    "Share": {"import": "files", "export": "files", "mirror": "mirrors"},
+    "Learn": {"learn": "learning", "bootstrap": "learning", "work": "working", "jobs": "working"},
+    "Look after the database": {"backup": "backups", "restore-backup": "backups", "db": "database"},
+}  # fmt: skip
+_MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
+
+
+class _ReaderLeftError(Exception):
+    """The reader of our output has left, as `head` does."""
 
 
 class _Commands(click.Group):
@@ -46,6 +44,19 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        room = formatter.width - 6 - max(map(len, _MODULES))
+        for title, group in _GROUPS.items():
+            with formatter.section(title):
+                commands = [(name, self.get_command(ctx, name)) for name in group]
+                formatter.write_dl([(name, made.get_short_help_str(room)) for name, made in commands if made])
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:  # click would make exit code 1 of it
+            raise _ReaderLeftError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = _MODULES.get(cmd_name)
@@ -87,7 +98,7 @@ def main(arguments: list[str]) -> int:
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; nothing half-done was left", EXIT_INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has left, as `head` does
+    except (_ReaderLeftError, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:  # the outer door: a bug, shown whole so that it can be reported

@@ -88,6 +88,11 @@ def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
         click.echo(f"revision {revised.revision}")
 
 
+def readable_size(size_bytes: int) -> str:
+    """A size in KiB, from 1 MiB on in MiB."""
+    return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
+
+
 def one_line(text: str) -> str:
     """*text* without line breaks and control characters, for a listing."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -1,4 +1,6 @@
-"""Commands on key points: list, show, add, edit, retire, restore, vote."""
+"""Commands on key points: list, show, add, edit, retire, vote."""
+
+from dataclasses import asdict
 
 import click
 
@@ -36,21 +38,26 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", metavar="NAME|REV")
 @as_json
 @project_options
 def show(name: str, as_json: bool) -> None:
-    """Show one key point in full, live or retired."""
+    """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
+    from playbook_db.cli import revisions_shown
+    from playbook_db.services import looking_back
+
     with opened() as project:
-        found = editing.find(project, name)
-        if as_json:
-            print_json(point_record(found.point, found.retired))
-            return
-        point = found.point
-        click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful")
-        if found.retired:
-            click.echo(f"retired in revision {found.retired.revision}: {found.retired.reason}")
-        click.echo(readable(point.text))
+        found = looking_back.look_up(project, name)
+        if isinstance(found, looking_back.FullRevision):
+            if as_json:
+                print_json(revisions_shown.full_record(found))
+            else:
+                click.echo("\n".join(revisions_shown.in_full(found)))
+        elif as_json:
+            span = looking_back.span(project, name)
+            print_json(point_record(found.point, found.retired) | asdict(span))
+        else:
+            _print_point(found, revisions_shown.span_told(looking_back.span(project, name)))
 
 
 @click.command()
@@ -88,15 +95,6 @@ def retire(name: str, reason: str | None) -> None:
 
 @click.command()
 @click.argument("name")
-@project_options
-def restore(name: str) -> None:
-    """Bring a retired key point back, with the text and votes it had."""
-    with opened() as project:
-        print_revised(editing.restore(project, name))
-
-
-@click.command()
-@click.argument("name")
 @click.argument("tag", type=click.Choice(TAGS))
 @project_options
 def vote(name: str, tag: str) -> None:
@@ -105,6 +103,14 @@ def vote(name: str, tag: str) -> None:
         print_revised(editing.vote(project, name, tag))
 
 
+def _print_point(found: editing.Found, span: str) -> None:
+    point = found.point
+    click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({span})")
+    if found.retired:
+        click.echo(f"retired in revision {found.retired.revision}: {found.retired.reason}")
+    click.echo(readable(point.text))
+
+
 COMMANDS = {
-    "list": list_points, "show": show, "add": add, "edit": edit, "retire": retire, "restore": restore, "vote": vote,
+    "list": list_points, "show": show, "add": add, "edit": edit, "retire": retire, "vote": vote,
 }  # fmt: skip

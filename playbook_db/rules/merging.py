@@ -5,10 +5,11 @@ left, by name. What a user should hear of comes back in words.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from playbook_db.rules import older_copies
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.legacy import Reading
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
@@ -16,6 +17,12 @@ from playbook_db.rules.sections import SECTION_ORDER
 from playbook_db.rules.texts import normalised
 
 Retired = Mapping[str, KeyPoint]
+
+
+def incoming(reading: Reading, ours: Playbook, forgotten: Collection[str]) -> tuple[Playbook, tuple[str, ...]]:
+    """The playbook that was read, as it may be merged into *ours*, and what is worth a word: in our sections, and
+    without the points whose names are *forgotten* here."""
+    return older_copies.without_forgotten(in_our_sections(reading, ours), forgotten)
 
 
 def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
@@ -75,13 +82,19 @@ def become(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
     return ()
 
 
-def merge_three_way(draft: Draft, base: Playbook, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
+def merge_three_way(
+    draft: Draft, base: Playbook, theirs: Playbook, retired: Retired, *, was_erased_since: bool = False
+) -> tuple[str, ...]:
     """Bring into the draft what changed from *base*, the common ancestor, to *theirs*.
 
     Counters add both sides' votes. A text changed on both sides: the later one is live, the other is in the
-    history. A point that one side retired and the other reworded stays. Source: design, section 7.
+    history. A point that one side retired and the other reworded stays. Source: design, section 7. With
+    *was_erased_since* something was forgotten after *base*: what may be that in *theirs* counts as unchanged.
     """
     notes: list[str] = []
+    if was_erased_since:
+        theirs, held_back = older_copies.as_forgotten(base, theirs)
+        notes += held_back
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
     theirs_later = _is_later(theirs.header, base.header, ours.header)
@@ -116,11 +129,13 @@ def merge_three_way(draft: Draft, base: Playbook, theirs: Playbook, retired: Ret
     return tuple(notes)
 
 
-def merge_headers(base: Header, ours: Header, theirs: Header) -> Header:
+def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:
     """Our header with every top-level key that *theirs* changed, added or removed since *base*.
 
     `last_updated` stays ours: it is told by the revision, not merged.
     """
+    if was_erased_since:
+        theirs = older_copies.header_as_forgotten(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
     for key, value in theirs.fields:
         if key != "last_updated" and (key not in known or json.dumps(known[key]) != json.dumps(value)):

@@ -10,6 +10,7 @@ from playbook_db.rules import pruning, texts, voting
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import KeyPoint, Vote
 from playbook_db.rules.sections import OTHERS, SECTION_SLUGS, SLUG_SECTIONS, find_section
+from playbook_db.rules.undoing import freely_placed
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Plan, Proposal, Revised, read, rehearse, revise
 from playbook_db.store.past import Past
@@ -68,12 +69,10 @@ def restore(project: Project, name: str) -> Revised:
     """Bring a retired point back as it was when it left."""
 
     def plan(draft: Draft, past: Past) -> Proposal:
-        gone = past.retired().get(name)
-        if gone is None:
-            if name in draft:
-                raise PointRuleError(f"{name} is live; there is nothing to restore.")
-            raise _not_found(name, draft.playbook().by_name)
-        draft.place(gone.point, kind="restore")
+        if name in draft:
+            raise PointRuleError(f"{name} is live; there is nothing to restore.")
+        gone = retired_point(draft, past, name)
+        draft.place(freely_placed(draft, gone.point), kind="restore")
         return Proposal("edit", f"restored {name}")
 
     return revise(project, plan)
@@ -140,6 +139,16 @@ def section_named(value: str) -> str:
     if found is None:
         raise PointRuleError(f"There is no section {value!r}. The sections are: {', '.join(SECTION_SLUGS)}.")
     return found
+
+
+def retired_point(draft: Draft, past: Past, name: str) -> RetiredPoint:
+    """The point *name*, which isn't live, to be brought back. Raises where it can't be."""
+    gone = past.retired().get(name)
+    if gone is None:
+        raise _not_found(name, draft.playbook().by_name)
+    if name in past.forgotten():
+        raise PointRuleError(f"{name} was forgotten for good; nothing of its text is left.")
+    return gone
 
 
 def _carry_out(project: Project, plan: Plan, *, dry_run: bool) -> Revised:

@@ -45,13 +45,13 @@ def _import_plan(reading: Reading, source: str, *, replace: bool) -> Plan:
     def plan(draft: Draft, past: Past) -> Proposal:
         bring_in = merging.become if replace else merging.take_in
         ours = draft.playbook()
-        theirs = merging.in_our_sections(reading, ours)
+        theirs, left_out = merging.incoming(reading, ours, past.forgotten())
         notes = bring_in(draft, theirs, {name: gone.point for name, gone in past.retired().items()})
         takes_over = replace or past.revision == 0
         return Proposal(
             "import",
             f"{'replaced by' if replace else 'imported'} {source}",
-            notes=(*reading.warnings, *notes),
+            notes=(*reading.warnings, *left_out, *notes),
             header=theirs.header if takes_over else _with_new_keys(ours.header, theirs.header),
             is_dated=takes_over,
         )

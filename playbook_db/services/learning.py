@@ -182,7 +182,7 @@ class _Asking:
                 calls=metered.calls,
                 now=now,
             )
-            _move_cursor(past, self.lesson, now)
+            _note_done(past, self.lesson, now)
             if also is not None:
                 also(past)
 
@@ -218,13 +218,13 @@ class _Asking:
 
 
 def _pass_over(project: Project, lesson: Lesson, also: Callable[[Past], None] | None) -> Learnt:
-    """Move the cursor past a stretch in which nobody said anything."""
+    """Move the cursor past a stretch in which there is nothing to learn from."""
     now = timestamp(datetime.now(UTC))
     with project.store.transaction() as connection:
         past = Past.open_to_write(connection, project.key, now=now)
         if _is_known(past, lesson):
             return Learnt(was_known=True)
-        _move_cursor(past, lesson, now)
+        _note_done(past, lesson, now)
         if also is not None:
             also(past)
     return Learnt()
@@ -236,7 +236,16 @@ def _is_known(past: Past, lesson: Lesson) -> bool:
     return reached != lesson.start
 
 
-def _move_cursor(past: Past, lesson: Lesson, now: str) -> None:
+def _note_done(past: Past, lesson: Lesson, now: str) -> None:
+    """Move the cursor past the lesson, and keep what was cited in it, of the points that were there before it."""
+    learnt.add_citations(
+        past.connection,
+        past.playbook_id or 0,
+        lesson.cited,
+        session_id=lesson.session_id,
+        revision=past.revision,
+        now=now,
+    )
     learnt.move_cursor(
         past.connection,
         past.playbook_id or 0,

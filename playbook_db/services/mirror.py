@@ -6,7 +6,7 @@ once the user, or the program that asks, has said so.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -68,6 +68,24 @@ def sync_changed(store: Store) -> Iterator[Synced]:
                 yield sync(Project(store, folder))
 
 
+def in_step(store: Store) -> dict[str, str]:
+    """The mirrors that are kept and hold what they held when last seen: path and SHA-256."""
+    with store.snapshot() as connection:
+        kept = playbooks.kept_mirrors(connection)
+    return {path: known.sha256 for path, _, known in kept if _digest_at(path) == known.sha256}
+
+
+def follow(store: Store, held: Mapping[str, str]) -> Iterator[Synced]:
+    """Write the mirrors that hold nothing of their own (`in_step`) from a database that was put in the place of
+    theirs."""
+    for path, sha256 in held.items():
+        project = Project(store, os.path.dirname(os.path.dirname(path)))
+        if state(project) in ("on", "found"):
+            with _writing(project) as past:
+                past.note_mirror(path, Mirror(None, sha256))
+            yield sync(project)
+
+
 def accept(project: Project) -> Synced:
     """Take a file in that nobody has been asked about yet, and keep it from now on: the user, or the calling program,
     trusts it."""
@@ -118,6 +136,14 @@ def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:
     return Synced(revised, tuple(notes))
 
 
+def _digest_at(path: str) -> str | None:
+    try:
+        found = mirror_file.read(path, os.path.dirname(os.path.dirname(path)))
+    except MirrorError:
+        return None
+    return None if found is None else mirror_file.digest(found)
+
+
 def _is_known(project: Project, found: bytes) -> bool:
     known = _known(project)
     return known is not None and known.sha256 == mirror_file.digest(found)
@@ -147,39 +173,42 @@ def _take_in(project: Project, found: bytes, *, insist: bool) -> Synced:
 def _merge(draft: Draft, past: Past, reading: Reading, project: Project) -> Proposal:
     """Bring a changed mirror in: three ways where a common ancestor is known, else as any file."""
     ours = draft.playbook()
-    theirs = merging.in_our_sections(reading, ours)
+    theirs, left_out = merging.incoming(reading, ours, past.forgotten())
     retired = {name: gone.point for name, gone in past.retired().items()}
-    base = _common_ancestor(past, theirs, project)
-    if base is None:
+    ancestor = _common_ancestor(past, theirs, project)
+    if ancestor is None:
         notes = merging.take_in(draft, theirs, retired)
         header = theirs.header if past.revision == 0 else ours.header
     else:
-        notes = merging.merge_three_way(draft, base, theirs, retired)
-        header = merging.merge_headers(base.header, ours.header, theirs.header)
+        revision, base = ancestor
+        was_erased = revision < past.last_erased_in()
+        notes = merging.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
+        header = merging.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
-    is_dated = holds_all and (bool(draft.changes) or past.revision == 0)
+    is_dated = holds_all and not left_out and (bool(draft.changes) or past.revision == 0)
     if is_dated:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
     message = f"took in {os.path.relpath(project.mirror_path, project.folder)}"
-    return Proposal("sync", message, notes=(*reading.warnings, *notes), header=header, is_dated=is_dated)
+    return Proposal("sync", message, notes=(*reading.warnings, *left_out, *notes), header=header, is_dated=is_dated)
 
 
-def _common_ancestor(past: Past, theirs: Playbook, project: Project) -> Playbook | None:
-    """The playbook that the file and ours both come from, None where none is known.
+def _common_ancestor(past: Past, theirs: Playbook, project: Project) -> tuple[int, Playbook] | None:
+    """The revision, and the playbook, that the file and ours both come from; None where none is known.
 
     That is the revision which the file's `last_updated` names; else what the file last held. In that case the file
     may come from a branch that never had our newest points: those newer than any that it has don't count as removed.
     """
     named = past.revision_of(theirs.header)
     if named is not None:
-        return past.at(named)
+        return named, past.at(named)
     known = past.mirror(project.mirror_path)
     if known is None or known.revision is None:
         return None
     base = past.at(known.revision)
     created = past.created_in()
     newest = max((created[name] for name in theirs.by_name if name in base.by_name), default=0)
-    return replace(base, points=tuple(point for point in base.points if created[point.name] <= newest))
+    seen = tuple(point for point in base.points if created[point.name] <= newest)
+    return known.revision, replace(base, points=seen)
 
 
 def _bring_up_to_date(project: Project, found: bytes | None, *, make: bool) -> bool:

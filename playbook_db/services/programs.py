@@ -29,7 +29,7 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
 
     def plan(draft: Draft, past: Past) -> Proposal:
         ours = draft.playbook()
-        theirs = merging.in_our_sections(reading, ours)
+        theirs, left_out = merging.incoming(reading, ours, past.forgotten())
         retired = {name: gone.point for name, gone in past.retired().items()}
         loaded = None
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
@@ -39,11 +39,15 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
             notes = merging.become(draft, theirs, retired)
             header = theirs.header
         else:
-            base = past.at(base_revision)
-            notes = merging.merge_three_way(draft, base, theirs, retired)
-            header = merging.merge_headers(base.header, ours.header, theirs.header)
+            base, was_erased = past.at(base_revision), base_revision < past.last_erased_in()
+            notes = merging.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
+            header = merging.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
         return Proposal(
-            "sync", "saved by a program", notes=(*reading.warnings, *notes), header=header, is_kept_anyway=True
+            "sync",
+            "saved by a program",
+            notes=(*reading.warnings, *left_out, *notes),
+            header=header,
+            is_kept_anyway=True,
         )
 
     saved = revise(project, plan)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import Change, Header, Playbook, Skipped, Vote
+from playbook_db.rules.taken_back import Span
 from playbook_db.services.project import Project
 from playbook_db.store import history
 from playbook_db.store.past import Past
@@ -20,7 +21,7 @@ class Proposal:
     """What a plan says of the revision it wants: `source` and `message`, the votes taken, what was skipped, notes
     for the user, and the header afterwards if more of it changes than the time. `is_dated` keeps that header's
     own `last_updated`; else it becomes the revision's time. `is_kept_anyway` asks for a revision even where
-    nothing changes but the time."""
+    nothing changes but the time. `took_back` are the revisions that it undoes."""
 
     source: str
     message: str
@@ -31,6 +32,7 @@ class Proposal:
     is_dated: bool = False
     is_kept_anyway: bool = False
     session_id: str | None = None
+    took_back: Span | None = None
     then: Callable[[Past, int | None], None] | None = None  # in the same transaction, with the revision's number
 
 
@@ -113,6 +115,7 @@ def _keep(past: Past, draft: Draft, proposal: Proposal, moment: datetime) -> Rev
         changes=draft.changes,
         votes=proposal.votes,
         skipped=proposal.skipped,
+        took_back=proposal.took_back,
     )
     return _revised(past.append(new), draft, proposal, header)
 

@@ -11,11 +11,11 @@ from typing import Self
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseBusyError, DatabaseError
-from playbook_db.store import sqlite, upgrade
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
+from playbook_db.store import sqlite, sqlite_copies, upgrade
 from playbook_db.store.connecting import described, make_engine, sqlite_path
 
 
@@ -77,9 +77,13 @@ class Store:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except OperationalError as error:
-            cause = str(error.orig)
-            if "locked" in cause:
+        except (DBAPIError, *sqlite_copies.DRIVER_ERRORS) as error:
+            cause = (isinstance(error, DBAPIError) and error.orig) or error
+            if sqlite_copies.is_damage(cause):
+                raise DamagedError(self.where, str(cause)) from error
+            if not isinstance(error, OperationalError):
+                raise
+            if "locked" in str(cause):
                 raise DatabaseBusyError(self.where, settings.LOCK_WAIT_S) from error
             raise DatabaseError(f"{self.where} can't be used: {cause}. Nothing was changed.") from error
 

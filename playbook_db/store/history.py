@@ -9,6 +9,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, func, insert, selec
 from playbook_db.rules import selection
 from playbook_db.rules.playbook import Change, Header, Skipped, Vote
 from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.rules.taken_back import Span
 from playbook_db.store.playbooks import header_columns
 from playbook_db.store.tables import changes, key_points, playbooks, revisions, skipped_operations, votes
 
@@ -53,7 +54,7 @@ class NewRevision:
     """What is to be kept as one revision.
 
     `header` is the playbook's header afterwards; `tells_header` whether more of it changes than `last_updated`,
-    which is `time` otherwise.
+    which is `time` otherwise. `took_back` are the revisions that it undoes.
     """
 
     time: str
@@ -65,6 +66,7 @@ class NewRevision:
     changes: Sequence[Change] = ()
     votes: Sequence[Vote] = ()
     skipped: Sequence[Skipped] = ()
+    took_back: Span | None = None
 
 
 def append(connection: Connection, playbook_id: int, number: int, new: NewRevision) -> None:
@@ -79,6 +81,8 @@ def append(connection: Connection, playbook_id: int, number: int, new: NewRevisi
             "source": new.source,
             "session_id": new.session_id,
             "message": new.message,
+            "took_back_from": new.took_back.first if new.took_back else None,
+            "took_back_to": new.took_back.last if new.took_back else None,
             **(header if new.tells_header else dict.fromkeys(header)),
         },
     )

@@ -1,4 +1,5 @@
-"""How far transcripts have been learnt from, what the reflector said of each stretch, and what asking a model took."""
+"""How far transcripts have been learnt from, what they cited, what the reflector said of each stretch, and what asking
+a model took."""
 
 import json
 from collections.abc import Sequence
@@ -6,9 +7,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import text as sql
 
-from playbook_db.store.tables import model_calls, reflections, revisions, transcripts
+from playbook_db.store.tables import key_points, model_calls, reflections, revisions, transcripts
 
+_NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
+_CITE = sql("""
+INSERT INTO citations (playbook_id, session_id, point_id, stretches, time)
+VALUES (:playbook_id, :session_id, :point_id, 1, :now)
+ON CONFLICT (playbook_id, session_id, point_id)
+DO UPDATE SET stretches = citations.stretches + 1, time = excluded.time
+""")
 _TOKENS = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
 _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms")
 
@@ -96,6 +105,25 @@ def move_cursor(
     )
     if not changed.rowcount:
         connection.execute(insert(transcripts).values(playbook_id=playbook_id, path=path, **known))
+
+
+def add_citations(
+    connection: Connection, playbook_id: int, names: Sequence[str], *, session_id: str, revision: int, now: str
+) -> None:
+    """Keep that a stretch of the session cited the points *names*, live or retired; what was no point of the playbook
+    at *revision* is left out."""
+    for start in range(0, len(names), _NAMES_AT_ONCE):
+        some = names[start : start + _NAMES_AT_ONCE]
+        cited = connection.scalars(
+            select(key_points.c.id).where(
+                key_points.c.playbook_id == playbook_id,
+                key_points.c.name.in_(some),
+                key_points.c.created_in <= revision,
+            )
+        ).all()
+        if cited:
+            one = {"playbook_id": playbook_id, "session_id": session_id, "now": now}
+            connection.execute(_CITE, [{**one, "point_id": point_id} for point_id in cited])
 
 
 def waiting_reflection(connection: Connection, playbook_id: int, stretch: StretchKey) -> StoredReflection | None:

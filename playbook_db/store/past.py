@@ -5,8 +5,9 @@ from typing import Self
 
 from sqlalchemy import Connection
 
-from playbook_db.rules.playbook import Header, Playbook, PointState
-from playbook_db.store import history, playbooks, timeline
+from playbook_db.rules.playbook import Header, KeyPoint, Playbook, PointState
+from playbook_db.rules.taken_back import Undo
+from playbook_db.store import history, playbooks, timeline, undos
 from playbook_db.store.playbooks import Mirror, RetiredPoint, Standing
 
 
@@ -55,6 +56,14 @@ class Past:
         """The points that have left, by name, the last to leave first."""
         return playbooks.read_retired(self.connection, self.playbook_id) if self.playbook_id else {}
 
+    def forgotten(self) -> frozenset[str]:
+        """The names of the points that were forgotten for good."""
+        return playbooks.forgotten(self.connection, self.playbook_id) if self.playbook_id else frozenset()
+
+    def last_erased_in(self) -> int:
+        """The revision of the last erasure, 0 where there was none: copies that come from before may hold more."""
+        return playbooks.last_erased_in(self.connection, self.playbook_id) if self.playbook_id else 0
+
     def at(self, revision: int) -> Playbook:
         """The playbook as it was after *revision*."""
         return timeline.read_at(self.connection, self.playbook_id, revision) if self.playbook_id else Playbook()
@@ -72,6 +81,23 @@ class Past:
     def revision_at(self, time: str) -> int:
         """The last revision at *time* or before, 0 where there was none yet."""
         return timeline.revision_at(self.connection, self.playbook_id, time) if self.playbook_id else 0
+
+    def said_by(self, revision: int) -> tuple[str, str | None]:
+        """The source and the message of *revision*, which is there."""
+        return undos.said_by(self.connection, self._id, revision)
+
+    def undos_after(self, revision: int) -> list[Undo]:
+        """The undos that came after *revision*, newest first."""
+        return undos.undos_after(self.connection, self.playbook_id, revision) if self.playbook_id else []
+
+    def time_of(self, revision: int) -> str | None:
+        """When *revision* was made; None where there is no such revision."""
+        return timeline.time_of(self.connection, self.playbook_id, revision) if self.playbook_id else None
+
+    def candidates_at(self, revision: int) -> tuple[list[KeyPoint], list[KeyPoint], int]:
+        """What `rules.selection` chose from after *revision*: the points, best first, the newest without votes, and how
+        many there were."""
+        return timeline.candidates_at(self.connection, self.playbook_id, revision) if self.playbook_id else ([], [], 0)
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""

@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook
 from playbook_db.rules.sections import SLUG_SECTIONS
 from playbook_db.store import read as statements
-from playbook_db.store.tables import key_points, mirrors, playbooks, revisions
+from playbook_db.store.tables import erasures, key_points, mirrors, playbooks, revisions
 
 # Statements are made once: putting one together costs more than running it.
 _LIVE_POINTS = sql(statements.LIVE_POINTS)
@@ -138,6 +138,18 @@ def read_retired(connection: Connection, playbook_id: int) -> dict[str, RetiredP
     }
 
 
+def forgotten(connection: Connection, playbook_id: int) -> frozenset[str]:
+    """The names of the points that were forgotten for good."""
+    named = select(key_points.c.name).where(key_points.c.playbook_id == _OF_PLAYBOOK, key_points.c.forgotten == 1)
+    return frozenset(connection.scalars(named, {"of_playbook": playbook_id}))
+
+
+def last_erased_in(connection: Connection, playbook_id: int) -> int:
+    """The revision of the playbook's last erasure, 0 where there was none."""
+    last = select(func.max(erasures.c.revision)).where(erasures.c.playbook_id == _OF_PLAYBOOK)
+    return connection.scalar(last, {"of_playbook": playbook_id}) or 0
+
+
 def mirror_state(connection: Connection, playbook_id: int) -> str:
     """Whether the playbook is mirrored: `undecided` (nobody was asked), `on` (the file is made where it isn't),
     `found` (kept while it exists), `off`."""
@@ -164,6 +176,12 @@ def note_mirror(connection: Connection, playbook_id: int, path: str, mirror: Mir
     )
     if not changed.rowcount:
         connection.execute(insert(mirrors).values(playbook_id=playbook_id, path=path, **known))
+
+
+def mirror_paths(connection: Connection, playbook_id: int) -> list[str]:
+    """Where the playbook's mirrors stand, or stood, kept or not: one for each worktree."""
+    found = select(mirrors.c.path).where(mirrors.c.playbook_id == _OF_PLAYBOOK).order_by(mirrors.c.path)
+    return list(connection.scalars(found, {"of_playbook": playbook_id}))
 
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:

@@ -7,7 +7,8 @@ import os
 import random
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlalchemy import Connection, Engine, event
 
 from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
+from playbook_db.store import sqlite_copies
 from playbook_db.store.direct import OLDEST_SQLITE
 
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
@@ -100,21 +102,27 @@ def schema_version(path: str) -> int | None:
     """
     if not os.path.exists(path):
         return None
-    try:
-        with closing(sqlite3.connect(path, timeout=settings.LOCK_WAIT_S)) as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
-        raise DatabaseError(f"{path} can't be opened: {error}.") from error
-    except sqlite3.DatabaseError as error:
-        raise DatabaseError(
-            f"{path} is damaged or no SQLite database ({error}). It was left as it is. "
-            "Move it away and run: playbook init"
-        ) from error
+    with closing(sqlite_copies.open_to_read(path)) as connection, explained(path):
+        return version_of(connection, path)
+
+
+def version_of(connection: sqlite3.Connection, path: str) -> int:
+    """The schema of the database in *path*, on which *connection* is; 0 for an empty file."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION_ID:
         raise DatabaseError(f"{path} is the database of another program. Name another file with --db.")
     return int(version)
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Turn the driver's errors into ours: what keeps the database in *path* from being read, and what to do."""
+    try:
+        yield
+    except sqlite_copies.DRIVER_ERRORS as error:
+        raise sqlite_copies.translated(error, path) from error
 
 
 def mark_version(connection: Connection, version: int) -> None:
@@ -146,11 +154,33 @@ def statements(file_name: str) -> list[str]:
     return found
 
 
-def back_up(path: str, target: str) -> None:
-    """Copy the database in *path* to *target*, consistently, while others write; for its owner alone."""
-    prepare_file(target)
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
-        source.backup(copy)
+def size_bytes(connection: Connection) -> int:
+    """The size of the database as the transaction sees it, once its log is worked into the file."""
+    (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
+    (page_bytes,) = connection.exec_driver_sql("PRAGMA page_size").one()
+    return int(pages) * int(page_bytes)
+
+
+def table_bytes(connection: Connection) -> dict[str, int]:
+    """What each table takes of the file, its indexes included; empty where this SQLite can't tell."""
+    if not connection.exec_driver_sql("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'").first():
+        return {}
+    rows = connection.exec_driver_sql(
+        "SELECT m.tbl_name, sum(d.pgsize) FROM dbstat AS d JOIN sqlite_master AS m ON m.name = d.name"
+        " WHERE d.aggregate = TRUE GROUP BY m.tbl_name"
+    )
+    return {str(name): int(size) for name, size in rows}
+
+
+def check_quickly(connection: Connection) -> list[str]:
+    """What SQLite finds wrong with the file without comparing indexes and references."""
+    return [row[0] for row in connection.exec_driver_sql("PRAGMA quick_check") if row[0] != "ok"]
+
+
+def structure(connection: Connection) -> dict[str, str]:
+    """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out."""
+    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {f"{kind} {name}": f"{of} {made}" for kind, name, of, made in rows if not name.startswith("sqlite_")}
 
 
 def check(connection: Connection) -> list[str]:

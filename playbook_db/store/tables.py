@@ -125,6 +125,16 @@ revisions = _table(
     Column("message", Text),
     Column("header", Text),
     Column("final_newline", Integer),
+    Column("took_back_from", COUNT),
+    Column(
+        "took_back_to",
+        COUNT,
+        CheckConstraint(
+            "(took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
+            " AND took_back_from <= took_back_to AND took_back_to < number",
+            name="ck_revisions_took_back",
+        ),
+    ),
     PrimaryKeyConstraint("playbook_id", "number", name="pk_revisions"),
     _of_playbook("revisions"),
     _at_least("revisions", "number", 1),

@@ -6,12 +6,14 @@ from typing import Any
 from sqlalchemy import Connection, Row, TextClause, bindparam, func, select
 from sqlalchemy import text as sql
 
+from playbook_db.rules import selection
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook, PointState
 from playbook_db.rules.sections import SLUG_SECTIONS
 from playbook_db.store import sqlite
 from playbook_db.store.playbooks import header_of
-from playbook_db.store.tables import revisions
+from playbook_db.store.tables import key_points, revisions
 
+_NEWEST = 50  # as in read.UNJUDGED_POINTS
 # The last change of each point up to a revision, and the last that told its text. Each subquery is one step down an
 # index, so that the time hangs on the number of points, not on the length of the history; what is materialized, and
 # the index that is named, hold SQLite's planner to that.
@@ -28,7 +30,7 @@ WITH touched AS MATERIALIZED (
     ) AS told_in
     FROM key_points AS k WHERE k.playbook_id = :playbook_id {which}
 ), last AS MATERIALIZED (
-    SELECT name, revision, told_in, (
+    SELECT id, name, revision, told_in, (
         SELECT max(q.seq) FROM changes AS q
         WHERE q.playbook_id = :playbook_id AND q.point_id = id AND q.revision = touched.revision
     ) AS seq, (
@@ -37,7 +39,8 @@ WITH touched AS MATERIALIZED (
     ) AS told_seq
     FROM touched WHERE revision IS NOT NULL
 )
-SELECT last.name, t.text, c.section, c.helpful, c.harmful, c.position, c.kind <> 'retire' AS is_live
+SELECT last.name, t.text, c.section, c.helpful, c.harmful, c.position, c.kind <> 'retire' AS is_live, last.id,
+       last.revision
 FROM last
 JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = last.revision AND c.seq = last.seq
 JOIN changes AS t ON t.playbook_id = :playbook_id AND t.revision = last.told_in AND t.seq = last.told_seq
@@ -60,6 +63,9 @@ def _for_each_dialect(**parts: str) -> dict[bool, TextClause]:
 _LIVE_AT = _for_each_dialect(which="", live="WHERE c.kind <> 'retire'")
 _STATES_AT = _for_each_dialect(which=_TOUCHED, live="")
 _OF_PLAYBOOK = revisions.c.playbook_id == bindparam("of_playbook")
+_HIGHEST_ID = select(func.max(key_points.c.id)).where(
+    key_points.c.playbook_id == bindparam("of_playbook"), key_points.c.created_in <= bindparam("at_revision")
+)
 _LAST_BEFORE = select(func.max(revisions.c.number)).where(_OF_PLAYBOOK, revisions.c.time <= bindparam("at_time"))
 
 
@@ -68,6 +74,20 @@ def read_at(connection: Connection, playbook_id: int, revision: int) -> Playbook
     statement = _LIVE_AT[connection.dialect.name == "sqlite"]
     rows = connection.execute(statement, {"playbook_id": playbook_id, "revision": revision})
     return Playbook(tuple(map(_point, rows)), header=header_at(connection, playbook_id, revision))
+
+
+def candidates_at(
+    connection: Connection, playbook_id: int, revision: int
+) -> tuple[list[KeyPoint], list[KeyPoint], int]:
+    """What `playbooks.read_candidates` would have given after *revision*: the points that were live, best first, the
+    newest without votes, and how many were live."""
+    statement = _LIVE_AT[connection.dialect.name == "sqlite"]
+    rows = connection.execute(statement, {"playbook_id": playbook_id, "revision": revision}).all()
+    ranked = sorted(rows, key=lambda row: (-selection.rank(row.helpful, row.harmful, row.revision), row.id))
+    highest = connection.scalar(_HIGHEST_ID, {"of_playbook": playbook_id, "at_revision": revision}) or 0
+    newest = sorted((row for row in rows if row.id > highest - _NEWEST), key=lambda row: -row.id)
+    unjudged = [_point(row) for row in newest if not (row.helpful or row.harmful)]
+    return list(map(_point, ranked)), unjudged, len(rows)
 
 
 def states_at(
@@ -114,10 +134,15 @@ def header_at(connection: Connection, playbook_id: int, revision: int) -> Header
     header = header_of(told.header, told.final_newline) if told else Header()
     if revision == 0 or (told and told.number == revision):
         return header
-    time = connection.scalar(
+    time = time_of(connection, playbook_id, revision)
+    return header.stamped(time) if time else header
+
+
+def time_of(connection: Connection, playbook_id: int, revision: int) -> str | None:
+    """When *revision* was made; None where there is no such revision."""
+    return connection.scalar(
         select(revisions.c.time).where(revisions.c.playbook_id == playbook_id, revisions.c.number == revision)
     )
-    return header.stamped(time) if time else header
 
 
 def _point(row: "Row[Any]") -> KeyPoint:

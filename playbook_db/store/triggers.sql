@@ -4,8 +4,10 @@
 
 CREATE TRIGGER revisions_no_update BEFORE UPDATE ON revisions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
-    OR (NEW.playbook_id, NEW.number, NEW.time, NEW.source, NEW.session_id, NEW.final_newline)
-        IS NOT (OLD.playbook_id, OLD.number, OLD.time, OLD.source, OLD.session_id, OLD.final_newline)
+    OR (NEW.playbook_id, NEW.number, NEW.time, NEW.source, NEW.session_id, NEW.final_newline, NEW.took_back_from,
+        NEW.took_back_to)
+        IS NOT (OLD.playbook_id, OLD.number, OLD.time, OLD.source, OLD.session_id, OLD.final_newline,
+                OLD.took_back_from, OLD.took_back_to)
 BEGIN
     SELECT RAISE(ABORT, 'revisions are append-only');
 END;
@@ -105,9 +107,17 @@ END;
 
 CREATE TRIGGER key_points_stay_forgotten BEFORE UPDATE ON key_points
 WHEN OLD.forgotten = 1
-    AND (NEW.forgotten, NEW.text, NEW.retired_in) IS NOT (OLD.forgotten, OLD.text, OLD.retired_in)
+    AND (NEW.forgotten, NEW.text, NEW.retired_in, NEW.retired_reason)
+        IS NOT (OLD.forgotten, OLD.text, OLD.retired_in, OLD.retired_reason)
 BEGIN
     SELECT RAISE(ABORT, 'a forgotten key point never comes back');
+END;
+
+CREATE TRIGGER key_points_forgotten_on_record BEFORE UPDATE OF forgotten ON key_points
+WHEN NEW.forgotten = 1 AND OLD.forgotten = 0
+    AND NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
+BEGIN
+    SELECT RAISE(ABORT, 'a key point is never forgotten without a row of erasures');
 END;
 
 CREATE TRIGGER erasures_no_delete BEFORE DELETE ON erasures BEGIN

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playbook_db.errors import DatabaseError, SchemaTooNewError, SchemaTooOldError
-from playbook_db.store import connecting, sqlite
+from playbook_db.store import backups, connecting, sqlite
 from playbook_db.store.read import SCHEMA
 
 if TYPE_CHECKING:
@@ -25,10 +25,20 @@ def ensure_current(url: str) -> str | None:
     from filelock import FileLock
 
     sqlite.prepare_file(path)
-    with FileLock(f"{path}.upgrade.lock", mode=0o600):
+    with FileLock(lock_path(path), mode=0o600):
         if _stands_at_ours(path):
             return None
-        return _migrate(url, path)
+        found = sqlite.schema_version(path)
+        backup = backups.take(path, f"schema-{found:04d}", now=datetime.now(UTC)).path if found else None
+        migrate(url)
+        os.chmod(path, 0o600)
+        backups.rotate(path)
+    return backup
+
+
+def lock_path(path: str) -> str:
+    """The lock that who gives the database file *path* another schema, or another content, holds meanwhile."""
+    return f"{path}.upgrade.lock"
 
 
 def require_current(url: str) -> None:
@@ -36,10 +46,33 @@ def require_current(url: str) -> None:
     path = _path(url)
     found = sqlite.schema_version(path)
     if found is None:
-        raise DatabaseError(f"There is no database at {path}. Run: playbook init")
+        raise DatabaseError(f"There is no database at {path}. Run: playbook init{_newest_backup(path)}")
+    if not found:
+        raise DatabaseError(f"{path} is empty: no playbook is in it. Run: playbook init{_newest_backup(path)}")
     if found != SCHEMA:
-        _refuse_newer(path, found)
+        refuse_newer(path, found)
         raise SchemaTooOldError(path, found, SCHEMA)
+
+
+def refuse_newer(path: str, found: int) -> None:
+    """Raise SchemaTooNewError where *found*, the schema of the database file *path*, is none that this code knows."""
+    if found > SCHEMA:
+        raise SchemaTooNewError(path, found, SCHEMA)
+
+
+def migrate(url: str) -> None:
+    """Run all migrations on the SQLite database at *url*, in one transaction; nobody else may be at it."""
+    from alembic import command
+    from alembic.config import Config
+
+    migrating = connecting.for_migrations(url)
+    try:
+        with migrating.begin() as connection:
+            config = Config(attributes={"connection": connection})
+            config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
+            command.upgrade(config, "head")
+    finally:
+        migrating.dispose()
 
 
 def run_migrations(context: Any, connection: "Connection") -> None:
@@ -74,6 +107,12 @@ def migrations_folder() -> str:
     raise DatabaseError("This installation lacks its migrations. Run: pip install --force-reinstall playbook-db")
 
 
+def _newest_backup(path: str) -> str:
+    """How to put the newest backup in the place of the file *path*, as the end of a sentence."""
+    found = backups.list_backups(path)
+    return f" (or bring back what was there: playbook restore-backup {found[0].path})" if found else ""
+
+
 def _path(url: str) -> str:
     path = connecting.sqlite_path(url)
     if not path:
@@ -84,34 +123,8 @@ def _path(url: str) -> str:
 def _stands_at_ours(path: str) -> bool:
     found = sqlite.schema_version(path)
     if found is not None:
-        _refuse_newer(path, found)
+        refuse_newer(path, found)
     return found == SCHEMA
-
-
-def _refuse_newer(path: str, found: int) -> None:
-    if found > SCHEMA:
-        raise SchemaTooNewError(path, found, SCHEMA)
-
-
-def _migrate(url: str, path: str) -> str | None:
-    from alembic import command
-    from alembic.config import Config
-
-    found = sqlite.schema_version(path)
-    backup = None
-    if found:
-        backup = f"{path}.schema-{found:04d}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
-        sqlite.back_up(path, backup)
-    migrating = connecting.for_migrations(url)
-    try:
-        with migrating.begin() as connection:
-            config = Config(attributes={"connection": connection})
-            config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
-            command.upgrade(config, "head")
-    finally:
-        migrating.dispose()
-    os.chmod(path, 0o600)
-    return backup
 
 
 def _mirror_version(*, ctx: Any, step: Any, **_: Any) -> None:

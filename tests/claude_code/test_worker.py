@@ -14,6 +14,7 @@ from playbook_db.claude_code.worker import Done
 from playbook_db.errors import DatabaseBusyError
 from playbook_db.services import editing, mirror, queueing, revising
 from playbook_db.services.project import Project
+from playbook_db.store.backups import list_backups
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import Client
@@ -188,3 +189,29 @@ def test_queueing_what_is_queued_changes_nothing(client: Client) -> None:
         editing.add(Project(store, str(client.folder)), "a point")
         assert len(queueing.list_jobs(store, str(client.folder))) == 1
         assert queueing.list_jobs(store, "/another") == []
+
+
+def test_a_backup_is_taken_once_a_day_after_the_work(client: Client) -> None:
+    """It holds what was done before it; the next worker of the day takes none."""
+    spool.leave(_job(client.folder))
+
+    worker.run(settings.database_url())
+    spool.leave(_job(client.folder, "/t/later.jsonl"))
+    worker.run(settings.database_url())
+
+    (backup,) = list_backups(str(client.database))
+    assert backup.kind == "daily"
+    with closing(sqlite3.connect(backup.path)) as connection:
+        assert connection.execute("SELECT state FROM jobs").fetchall() == [("done",)]
+
+
+def test_a_backup_that_fails_is_told_and_fails_nothing(client: Client) -> None:
+    """What was learnt is kept; the log says what is in the way."""
+    (client.data / "backups").write_text("a file in its place")
+    spool.leave(_job(client.folder))
+
+    assert worker.run(settings.database_url()) == Done(taken_in=1, learnt=1)
+
+    (line,) = _log()
+    assert "no backup was taken: " in line
+    assert str(client.data / "backups") in line

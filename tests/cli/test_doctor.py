@@ -184,3 +184,19 @@ def test_a_plugin_is_a_registration_too(
     assert found["plugin"][0]["state"] == "ok"
     assert not [finding for finding in found.get("hooks", []) if finding["state"] == "broken"]
     assert "isn't set up yet" in found["worker"][0]["told"]
+
+
+@pytest.mark.usefixtures("well")
+def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, playbook: Playbook, home: Path) -> None:
+    """A week is long where something changed since."""
+    folder = home / ".claude" / "playbook" / "backups"
+    (none,) = findings()["backups"]
+    playbook("backup")
+    (made,) = folder.iterdir()
+    made.rename(folder / "playbook-20260301T080910Z.db")
+    (old,) = findings()["backups"]
+
+    assert (none["state"], none["remedy"]) == ("note", "playbook backup")
+    assert (old["state"], old["remedy"]) == ("note", "playbook backup")
+    assert f"the last of 2026-03-01 08:09 UTC: {folder}" in old["told"]
+    assert "what changed since is in none" in old["told"]

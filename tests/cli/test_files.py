@@ -141,12 +141,13 @@ def test_db_upgrade_tells_where_the_database_stands(playbook: Playbook) -> None:
     assert playbook("db", "upgrade").out.endswith(f"is at schema {SCHEMA:04d}\n")
 
 
-def test_db_check_does_not_make_a_database(playbook: Playbook) -> None:
+def test_db_check_does_not_make_a_database(playbook: Playbook, home: Path) -> None:
     """Where there is none it says so."""
     result = playbook("db", "check")
 
     assert result.code == 1
-    assert "There is no database" in result.err
+    assert result.out.startswith("There is no database")
+    assert list(home.rglob("*.db*")) == []
 
 
 def test_a_bug_shows_its_traceback_and_a_known_error_does_not(

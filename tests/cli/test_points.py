@@ -19,13 +19,20 @@ def test_a_point_lives_its_life_at_the_command_line(playbook: Playbook) -> None:
 
     assert [r.code for r in revisions] == [0] * 5
     assert [r.out.splitlines()[-1] for r in revisions] == [f"revision {number}" for number in range(1, 6)]
-    assert playbook("show", "pat-001", "--json").json == {
-        "name": "pat-001",
-        "section": "PROJECT CONTEXT",
-        "text": "use type hints everywhere",
-        "helpful": 1,
-        "harmful": 0,
-    }
+    shown = playbook("show", "pat-001", "--json").json
+    assert (
+        shown
+        | {
+            "name": "pat-001",
+            "section": "PROJECT CONTEXT",
+            "text": "use type hints everywhere",
+            "helpful": 1,
+            "harmful": 0,
+            "created_in": 1,
+            "changed_in": 5,
+        }
+        == shown
+    )
 
 
 def test_a_listing_for_programs_is_one_json_document(playbook: Playbook) -> None:

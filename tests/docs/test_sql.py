@@ -8,112 +8,88 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from playbook_db.rules import document, operations, voting
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.playbook import Playbook, Vote
-from playbook_db.services import editing, interchange
+from playbook_db.cli.main import main
+from playbook_db.cli.sql import aligned
+from playbook_db.rules import document
+from playbook_db.rules.playbook import Playbook
+from playbook_db.services import interchange
 from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal, Revised, revise
-from playbook_db.store.engine import Store
-from playbook_db.store.past import Past
+from playbook_db.services.revising import read
+from playbook_db.store import describing
+from playbook_db.store.engine import Store, open_store
+from tests.docs.hafen import TODAY, live_two_weeks
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 DOCS = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A worked question of docs/sql.md; `note` is what it says beside."""
+
+    title: str
+    sql: str
+    note: str
+    answer: str = ""
+
+
 QUERIES = {
-    title: (sql, answer)
-    for title, sql, answer in re.findall(
-        r"^### \d+\. (.+?)\n[^#]*?```sql\n(.*?)```\n[^#]*?```text\n(.*?)```", DOCS, re.MULTILINE | re.DOTALL
+    title: Worked(title, sql, " ".join(note.replace("It begins:", "").split()), answer)
+    for title, sql, note, answer in re.findall(
+        r"^### \d+\. (.+?)\n```sql\n(.*?)\n```\n(.*?)```text\n(.*?)```", DOCS, re.MULTILINE | re.DOTALL
     )
 }
 
 
-@pytest.fixture
-def hafen(store: Store, tmp_path: Path) -> Project:
-    """The project of the examples, whose playbook is empty yet."""
-    folder = tmp_path / "hafen"
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, dict[int, Playbook]]]:
+    """The project of the examples after two weeks, and its playbook after each revision; the tests only read."""
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "hafen"
     folder.mkdir()
-    return Project(store, str(folder))
+    with pytest.MonkeyPatch.context() as environment, open_store(f"sqlite:///{home / 'playbook.db'}") as store:
+        environment.setenv("HOME", str(home))
+        environment.delenv("CLAUDE_CONFIG_DIR", raising=False)
+        project = Project(store, str(folder))
+        yield project, {revised.revision or 0: revised.playbook for revised in live_two_weeks(project)}
 
 
 @pytest.fixture
-def states(hafen: Project) -> dict[int, Playbook]:
-    """The playbook of `hafen` after each revision of some days."""
-    return {revised.revision or 0: revised.playbook for revised in live_some_days(hafen, datetime.now(UTC))}
+def hafen(lived: tuple[Project, dict[int, Playbook]]) -> Project:
+    """The project `hafen` after two weeks."""
+    return lived[0]
 
 
 @pytest.fixture
-def connection(hafen: Project, states: dict[int, Playbook]) -> Iterator[sqlite3.Connection]:
-    """The database of `hafen` after those days, as docs/sql.md says to open it."""
+def states(lived: tuple[Project, dict[int, Playbook]]) -> dict[int, Playbook]:
+    """The playbook of `hafen` after each revision."""
+    return lived[1]
+
+
+@pytest.fixture
+def connection(hafen: Project) -> Iterator[sqlite3.Connection]:
+    """The database of `hafen` after those weeks, as docs/sql.md says to open it."""
     with closing(sqlite3.connect(f"file:{hafen.store.where}?mode=ro", uri=True)) as opened:
         yield opened
 
 
-def live_some_days(project: Project, start: datetime) -> Iterator[Revised]:
-    """What happens to a playbook: an import, sessions that teach, votes, a batch, pruning, a change of mind."""
-    realistic = document.decode((EXAMPLES / "realistic.json").read_bytes(), source="realistic.json")
-    batch = json.loads((EXAMPLES / "operations.json").read_text(encoding="utf-8"))["operations"]
-    holds = "A cancelled booking frees its night only after `expire_holds` ran; wait for it in tests."
-    tides = "`hafen.jobs.tides` writes `tide` twice a day and never updates a row."
-
-    yield interchange.import_playbook(project, realistic, source="realistic.json")
-    yield learn(
-        project,
-        "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90",
-        start + timedelta(days=1),
-        votes=[
-            Vote("pat-002", "helpful", "the new route was four lines, and its rule has a test of its own"),
-            Vote("pat-014", "harmful", "the table was replaced at noon; the page showed yesterday's tide"),
-            Vote("mis-003", "neutral"),
-            Vote("pat-404", "helpful"),
-        ],
-        batch=[{"type": "ADD", "section": "PROJECT CONTEXT", "text": holds}],
-    )
-    yield editing.vote(project, "pat-001", "helpful")
-    yield editing.apply_batch(project, batch, origin="operations.json")
-    yield learn(
-        project,
-        "c83b9e64-2f17-4e8a-8a3d-51d7e0f4b7aa",
-        start + timedelta(days=3),
-        votes=[Vote("pat-014", "harmful", "the same again, on another page"), Vote("pat-005", "helpful")],
-        batch=[
-            {"type": "UPDATE", "target_id": "ctx-007", "text": tides},
-            {"type": "DELETE", "target_id": "pat-404"},
-        ],
-    )
-    yield editing.prune(project)
-    yield editing.restore(project, "mis-008")
-    yield learn(
-        project,
-        "0d94ab37-61c2-4f6d-b1f0-9e2c7753d811",
-        start + timedelta(days=4),
-        votes=[Vote("ctx-002", "neutral")],
-    )
-
-
-def learn(
-    project: Project, session_id: str, now: datetime, *, votes: list[Vote], batch: list[object] | None = None
-) -> Revised:
-    """What a session teaches, as one revision: votes first, then the curator's batch."""
-
-    def plan(draft: Draft, _: Past) -> Proposal:
-        taken = voting.cast_votes(draft, votes)
-        skipped = operations.apply_operations(draft, batch or [])
-        return Proposal("learn", "learnt from a session", votes=taken, skipped=skipped, session_id=session_id)
-
-    return revise(project, plan, now=now)
-
-
-def described(chapter: str) -> dict[str, list[str]]:
-    """The columns that *chapter* of docs/sql.md describes, by view or table."""
+def told(chapter: str) -> dict[str, tuple[str, dict[str, str]]]:
+    """What *chapter* of docs/sql.md says of each view or table: its first words, and the meaning of each column."""
     text = DOCS.partition(f"\n## {chapter}\n")[2].partition("\n## ")[0]
     named = re.findall(r"^### `(\w+)`\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL)
-    return {name: re.findall(r"^\| `(\w+)` \|", body, re.MULTILINE) for name, body in named}
+    return {
+        name: (
+            " ".join(body.partition("| column |")[0].split()),
+            dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", body, re.MULTILINE)),
+        )
+        for name, body in named
+    }
 
 
 def live(connection: sqlite3.Connection, kind: str) -> dict[str, list[str]]:
@@ -122,51 +98,104 @@ def live(connection: sqlite3.Connection, kind: str) -> dict[str, list[str]]:
     return {name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for name in names}
 
 
+def ask(connection: sqlite3.Connection, question: str, project: Project) -> sqlite3.Cursor:
+    """What the database answers to the worked *question*, asked on the day of the printed answers."""
+    return connection.execute(QUERIES[question].sql.replace("'now'", f"'{TODAY}'"), {"project": project.key})
+
+
 @pytest.mark.parametrize(("chapter", "kind"), [("Views", "view"), ("Tables", "table")])
 def test_docs_describe_every_column_there_is_and_none_that_is_not(
     connection: sqlite3.Connection, chapter: str, kind: str
 ) -> None:
     """Each view and table of the database has its chapter in docs/sql.md, with its columns in their order."""
-    assert described(chapter) == live(connection, kind)
+    assert {name: list(columns) for name, (_, columns) in told(chapter).items()} == live(connection, kind)
 
 
-def test_docs_answer_ten_questions() -> None:
-    """Every SQL block is a worked query: a question in words, the SQL, an answer."""
-    assert len(QUERIES) == 10
-    assert DOCS.count("```sql\n") == 10
+@pytest.mark.parametrize(
+    ("chapter", "described"), [("Views", describing.views()), ("Tables", describing.tables())], ids=["views", "tables"]
+)
+def test_docs_and_the_package_describe_the_database_in_the_same_words(
+    chapter: str, described: dict[str, describing.Described]
+) -> None:
+    """What Datasette is told, from descriptions.toml, is what docs/sql.md says, word for word."""
+    assert told(chapter) == {name: (each.about, dict(each.columns)) for name, each in described.items()}
+
+
+def test_docs_and_the_package_ask_the_same_questions() -> None:
+    """Every SQL block of docs/sql.md is a worked question of questions.sql: title, SQL, what to know of the answer."""
+    packaged = [Worked(q.title, q.sql, q.note) for q in describing.questions()]
+
+    assert [replace(worked, answer="") for worked in QUERIES.values()] == packaged
+    assert DOCS.count("```sql\n") == len(packaged) == 25
 
 
 @pytest.mark.parametrize("question", QUERIES)
-def test_worked_query_runs_as_it_stands_and_finds_something(connection: sqlite3.Connection, question: str) -> None:
-    """Each query gives rows on a database with history, under the titles that its printed answer has."""
-    sql, answer = QUERIES[question]
+def test_worked_query_gives_the_answer_that_is_printed(
+    connection: sqlite3.Connection, hafen: Project, question: str
+) -> None:
+    """The answers in docs/sql.md are true, to the letter; of a long one the beginning is printed."""
+    printed = QUERIES[question].answer.splitlines()
+    cursor = ask(connection, question, hafen)
 
-    cursor = connection.execute(sql)
+    columns = tuple(column[0] for column in cursor.description)
+    lines = list(aligned(columns, cursor))
 
-    assert [column[0] for column in cursor.description] == answer.splitlines()[0].split()
-    assert cursor.fetchall()
+    assert len(lines) > 2
+    if question == "What did the playbook hold as of revision 3?":
+        assert [line[: len(shown)] for line, shown in zip(lines, printed, strict=False)] == printed
+    else:
+        assert lines == printed
+
+
+def test_first_example_of_the_docs_is_true(hafen: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """What docs/sql.md shows first, a question to `playbook sql`, is what that prints."""
+    question, answer = re.findall(r"^\$ playbook sql \"(.*?)\"\n(.*?)\$ ", DOCS, re.MULTILINE | re.DOTALL)[0]
+
+    code = main(["--project", hafen.folder, "--db", hafen.store.where, "sql", question])
+
+    assert (code, capsys.readouterr().out) == (0, answer)
+
+
+def test_datasette_is_told_of_what_there_is_and_asks_what_can_be_answered(
+    connection: sqlite3.Connection, hafen: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`playbook db metadata` names the database by its file and its own views, tables and columns alone; each of its
+    queries finds something where no project is given, and for the project that is."""
+    assert main(["--db", hafen.store.where, "db", "metadata"]) == 0
+    (told_of,) = json.loads(capsys.readouterr().out)["databases"].items()
+
+    assert told_of[0] == "playbook"
+    there = live(connection, "view") | live(connection, "table")
+    assert told_of[1]["tables"].keys() == there.keys()
+    for name, table in told_of[1]["tables"].items():
+        named = [table[key] for key in ("sort", "sort_desc", "label_column") if key in table]
+        assert {*table["columns"]} == {*there[name]}
+        assert {*named, *table.get("facets", [])} <= {*there[name]}
+    assert told_of[1]["tables"]["alembic_version"]["hidden"]
+    assert len(told_of[1]["queries"]) == len(QUERIES)
+    for query in told_of[1]["queries"].values():
+        statement = query["sql"].replace("'now'", f"'{TODAY}'")
+        found, empty, elsewhere = (
+            connection.execute(statement, {"project": project}).fetchall() for project in (hafen.key, "", "/nowhere")
+        )
+        assert found == empty != []
+        assert elsewhere == []
 
 
 def test_query_for_a_past_state_says_what_the_playbook_was(
-    states: dict[int, Playbook], connection: sqlite3.Connection
+    states: dict[int, Playbook], connection: sqlite3.Connection, hafen: Project
 ) -> None:
     """The worked query rebuilds the playbook as of a revision: its points, texts, counters and order."""
-    sql = QUERIES["What did the playbook hold as of revision 3?"][0]
-
-    rows = connection.execute(sql).fetchall()
+    rows = ask(connection, "What did the playbook hold as of revision 3?", hafen).fetchall()
 
     assert rows == [(p.section, p.name, p.helpful, p.harmful, p.text) for p in states[3].points]
 
 
-def test_query_for_the_growth_ends_at_the_points_of_today(
-    states: dict[int, Playbook], connection: sqlite3.Connection
-) -> None:
+def test_query_for_the_growth_ends_at_the_points_of_today(connection: sqlite3.Connection, hafen: Project) -> None:
     """Points added and restored minus points retired are the points that are live."""
-    sql = QUERIES["How did the playbook grow, day by day?"][0]
+    rows = ask(connection, "How did the playbook grow, day by day?", hafen).fetchall()
 
-    rows = connection.execute(sql).fetchall()
-
-    assert rows[-1][-1] == len(states[max(states)].points)
+    assert rows[-1][-1] == len(read(hafen).points)
 
 
 def test_realistic_example_comes_back_byte_for_byte(store: Store, folder: Path) -> None:

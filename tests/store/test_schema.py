@@ -88,20 +88,27 @@ def test_a_counter_can_not_be_updated_to_nonsense(raw: sqlite3.Connection, count
         "DELETE FROM revisions",
         "INSERT OR REPLACE INTO revisions (playbook_id, number, time, source) VALUES (1, 1, 'now', 'edit')",
         "INSERT INTO revisions (playbook_id, number, time, source) VALUES (1, 7, 'now', 'edit')",
+        "UPDATE revisions SET header = NULL, final_newline = NULL, message = '[forgotten]'",
         "UPDATE changes SET helpful = 99",
+        "UPDATE changes SET text = '[forgotten]'",
+        "UPDATE changes SET reason = NULL",
         "DELETE FROM changes",
         "INSERT OR REPLACE INTO changes SELECT * FROM changes",
         "UPDATE votes SET tag = 'harmful'",
+        "UPDATE votes SET rationale = NULL",
         "DELETE FROM votes",
         "INSERT OR REPLACE INTO votes SELECT * FROM votes",
         "UPDATE skipped_operations SET reason = 'none'",
+        "UPDATE skipped_operations SET operation = '[forgotten]'",
         "DELETE FROM skipped_operations",
         "INSERT OR REPLACE INTO skipped_operations SELECT * FROM skipped_operations",
         "DELETE FROM key_points",
         "INSERT OR REPLACE INTO key_points SELECT * FROM key_points",
         "UPDATE key_points SET name = 'pat-002'",
         "UPDATE OR REPLACE key_points SET name = 'pat-002'",
+        "UPDATE key_points SET retired_in = 1, forgotten = 1",
         "DELETE FROM playbooks",
+        "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1, 1, 1, 'name', '[]', 'now')",
     ],
 )
 def test_the_history_can_not_be_rewritten(raw: sqlite3.Connection, project: Project, statement: str) -> None:
@@ -109,7 +116,7 @@ def test_the_history_can_not_be_rewritten(raw: sqlite3.Connection, project: Proj
     editing.vote(project, "pat-001", "helpful")
     editing.apply_batch(project, ["nonsense"], origin="a test")
 
-    with pytest.raises(sqlite3.IntegrityError, match=r"append|next number|given once|never|for ever"):
+    with pytest.raises(sqlite3.IntegrityError, match=r"append|next number|given once|never|for ever|last revision"):
         raw.execute(statement)
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.errors import DatabaseError, SchemaTooNewError, SchemaTooOldError
+from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError
 from playbook_db.services import checking, editing
 from playbook_db.services.project import Project
 from playbook_db.store import upgrade
+from playbook_db.store.backups import list_backups
 from playbook_db.store.engine import open_store
 from playbook_db.store.read import SCHEMA
 
@@ -59,7 +60,7 @@ def _an_old_database(path: Path, folder: Path) -> None:
         editing.add(Project(store, str(folder)), "use type hints")
 
 
-def test_an_older_database_is_upgraded_after_a_backup_beside_it(
+def test_an_older_database_is_upgraded_after_a_backup(
     tmp_path: Path, folder: Path, request: pytest.FixtureRequest
 ) -> None:
     """The points are there afterwards, the version is told in the file, and the backup holds the old schema."""
@@ -70,7 +71,8 @@ def test_an_older_database_is_upgraded_after_a_backup_beside_it(
     backup = upgrade.ensure_current(f"sqlite:///{path}")
 
     assert backup is not None
-    assert Path(backup).parent == path.parent
+    assert Path(backup).parent == path.parent / "backups"
+    assert Path(backup).name.endswith(f".schema-{SCHEMA:04d}.db")
     assert (_version(path), _version(Path(backup))) == (_NEXT, SCHEMA)
     for file in (path, Path(backup)):
         connection = sqlite3.connect(file)
@@ -78,6 +80,36 @@ def test_an_older_database_is_upgraded_after_a_backup_beside_it(
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             connection.execute("DELETE FROM changes")
         connection.close()
+
+
+def test_without_a_backup_nothing_is_migrated(tmp_path: Path, folder: Path, request: pytest.FixtureRequest) -> None:
+    """What can't be gone back from is not begun; the message says what is in the way."""
+    path = tmp_path / "playbook.db"
+    _an_old_database(path, folder)
+    request.getfixturevalue("next_version").write_text(_next_migration("pass"))
+    (tmp_path / "backups").write_text("a file in its place")
+
+    with pytest.raises(BackupError, match=r"backups can't be made: File exists"):
+        upgrade.ensure_current(f"sqlite:///{path}")
+
+    assert _version(path) == SCHEMA
+
+
+def test_of_the_backups_before_migrations_the_newest_three_stay(
+    tmp_path: Path, folder: Path, request: pytest.FixtureRequest
+) -> None:
+    """Those of older versions, which lie beside the database, are counted with them."""
+    path = tmp_path / "playbook.db"
+    _an_old_database(path, folder)
+    older = [tmp_path / f"playbook.db.schema-0001-2026010{day}T101500Z.backup" for day in (1, 2, 3)]
+    for file in older:
+        shutil.copy(path, file)
+    request.getfixturevalue("next_version").write_text(_next_migration("pass"))
+
+    backup = upgrade.ensure_current(f"sqlite:///{path}")
+
+    assert [found.path for found in list_backups(str(path))] == [backup, str(older[2]), str(older[1])]
+    assert not older[0].exists()
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(
@@ -132,7 +164,7 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> 
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
 
-    with pytest.raises(DatabaseError, match=r"notes.txt is damaged or no SQLite database"):
+    with pytest.raises(DatabaseError, match=r"notes.txt is damaged or no SQLite database .*playbook db repair"):
         open_store(f"sqlite:///{path}")
 
     assert path.read_text() == "dear diary " * 1000

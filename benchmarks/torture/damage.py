@@ -1,0 +1,304 @@
+"""Damaged databases: the check says so, the hooks go on, the repair keeps every point that can be read.
+
+What can be read is told by the sound files alone: the page that a point's row stands on was noted before the damage,
+and whether it is still the same bytes afterwards. What SQLite itself reads of the damaged file counts as well.
+"""
+
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import samples, sandbox
+from benchmarks.torture.promises import promise
+from playbook_db.errors import RepairError
+from playbook_db.rules import document
+from playbook_db.services import checking, editing, interchange, repairing
+from playbook_db.services.project import Project
+from playbook_db.store.engine import open_store
+
+_FROZEN = sandbox.ROOT / "tests" / "frozen"
+_HOOKS = sandbox.ROOT / "hooks"
+_PAGE, _FRAME_HEADER, _LOG_HEADER = 4096, 24, 32
+_PATIENCE_S = 20.0
+_POINTS = """
+SELECT p.key, k.name, k.section, k.text, k.helpful, k.harmful
+FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
+"""
+
+Point = tuple[str, str, str, str, int, int]
+
+
+@dataclass(frozen=True)
+class _Original:
+    """A sound database: its files, its points, and for each the file and the place of the page with its row."""
+
+    name: str
+    data: bytes
+    log: bytes
+    points: frozenset[Point]
+    places: Mapping[Point, tuple[str, int]]
+
+
+@dataclass(slots=True)
+class Damage:
+    """How many databases were damaged, how; in how many the check found it; how many points could be read and were
+    kept, and how many there were."""
+
+    databases: int = 0
+    found: int = 0
+    readable: int = 0
+    points: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+def run(folder: Path, *, count: int, seed: int) -> Damage:
+    """Damage, look and repair *count* times. Raises AssertionError where a promise is broken."""
+    found = Damage()
+    variables = sandbox.environment(folder)
+    originals = _originals(folder)
+    for number in range(count):
+        rng = random.Random(f"{seed}-{number}")
+        original = originals[number % len(originals)]
+        kind = rng.choice(list(_DAMAGES if not original.log else {**_DAMAGES, **_LOG_DAMAGES}))
+        damage = {**_DAMAGES, **_LOG_DAMAGES}[kind]
+        data, log = damage(original.data, original.log, rng)
+        _put(folder, data, log)
+        found.databases += 1
+        found.kinds[kind] += 1
+        with sandbox.living_in(variables):
+            _try(folder, variables, original, found, f"damage {number} of seed {seed} ({kind} in {original.name})")
+    return found
+
+
+def _originals(folder: Path) -> list[_Original]:
+    """Databases of today's schema, with and without a log, and of older ones."""
+    with sandbox.opened(folder) as (store, project):
+        _fill(project, Project(store, str(folder / "home")))
+        store.tidy()
+        tidy = _read(folder, "tidy")
+        for number in range(1, 6):
+            editing.vote(project, next(iter(interchange.read(project).by_name)), "helpful")
+            editing.add(project, f"a point that stands in the log alone, number {number}")
+        logged = _read(folder, "logged")
+    frozen = []
+    for version in ("0001", "0002"):
+        _put(folder, (_FROZEN / f"{version}.db").read_bytes(), b"")
+        frozen.append(_read(folder, f"schema {version}"))
+    return [tidy, logged, tidy, logged, *frozen]
+
+
+def _fill(project: Project, other: Project) -> None:
+    for each, points in ((project, 60), (other, 12)):
+        text = samples.file_text(points).replace('"text": "', f'"text": "for {points}: ')  # no two say the same
+        reading = document.decode(text, source="sample")
+        interchange.import_playbook(each, reading, source="sample")
+        names = list(interchange.read(each).by_name)
+        for turn, name in enumerate(names):
+            if turn % 3 == 0:
+                editing.vote(each, name, "helpful" if turn % 2 else "harmful")
+            if turn % 7 == 0:
+                editing.edit(each, name, text=f"reworded, {turn} of {len(names)}: what was said of {name} before")
+            if turn % 11 == 5:
+                editing.retire(each, name, reason="it didn't help")
+
+
+def _read(folder: Path, name: str) -> _Original:
+    path = Path(sandbox.database_path(folder))
+    log_path = Path(f"{path}-wal")
+    data, log = path.read_bytes(), log_path.read_bytes() if log_path.exists() else b""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        points = frozenset(connection.execute(_POINTS))
+    places = {point: place for point in points if (place := _place_of(point, data, log)) is not None}
+    return _Original(name, data, log, points, places)
+
+
+def _place_of(point: Point, data: bytes, log: bytes) -> tuple[str, int] | None:
+    """The last frame of the log, else the page of the file, that holds the point's row: name, section, position (some
+    bytes) and text, as they follow upon each other in it."""
+    _, name, section, text, *_ = point
+    row = re.compile(re.escape((name + section).encode()) + b".{0,8}?" + re.escape(text.encode()), re.DOTALL)
+    places = [("data", match.start() // _PAGE) for match in row.finditer(data)]
+    places += [("log", (match.start() - _LOG_HEADER) // (_PAGE + _FRAME_HEADER)) for match in row.finditer(log)]
+    return places[-1] if places else None
+
+
+def _put(folder: Path, data: bytes, log: bytes) -> None:
+    path = sandbox.database_path(folder)
+    for left in folder.glob("playbook.db*"):
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    for left in (folder / "home" / ".claude", folder / "backups"):
+        shutil.rmtree(left, ignore_errors=True)
+    Path(path).write_bytes(data)
+    if log:
+        Path(f"{path}-wal").write_bytes(log)
+
+
+def _try(folder: Path, variables: Mapping[str, str], original: _Original, found: Damage, what: str) -> None:
+    path = Path(sandbox.database_path(folder))
+    url = sandbox.database_url(folder)
+    before = _files(path)
+    readable = _readable(original, before[""], before.get("-wal", b""), folder)
+    problems = checking.check_database(url).problems
+    promise(_files(path) == before, f"{what}: the check changed the file")
+    for hook, event in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
+        _run_hook(folder, hook, event, variables, what)
+    before = _files(path)
+    found.points += len(original.points)
+    try:
+        repaired = repairing.repair(url, folder=str(sandbox.project_folder(folder)))
+    except RepairError as error:
+        promise(not readable, f"{what}: {error}")
+        promise(problems and _files(path) == before, f"{what}: what can't be repaired must be left as it is")
+        return
+    if repaired.account is None:
+        promise(
+            not problems or original.name.startswith("schema"),
+            f"{what}: the check found {problems[:1]}, the repair nothing",
+        )
+    else:
+        found.found += 1
+        _see_aside(repaired.aside or "", before, what)
+    with open_store(url) as store:
+        left = checking.check(store)
+    promise(not left, f"{what}: after the repair {left}")
+    with closing(sqlite3.connect(path)) as connection:
+        kept = set(connection.execute(_POINTS))
+    if repaired.account is not None and repaired.account.unnamed:
+        readable, kept = _without_key(readable), _without_key(kept)  # no two of our texts are the same
+    lost = {point[:4] for point in readable} - {point[:4] for point in kept}
+    promise(not lost, f"{what}: {len(lost)} of {len(readable)} readable points are lost, such as {sorted(lost)[:1]}")
+    miscounted = readable - kept
+    promise(not miscounted, f"{what}: other votes of {sorted(miscounted)[:1]}")
+    found.readable += len(readable)
+
+
+def _without_key(points: set[Point]) -> set[Point]:
+    return {("", *point[1:]) for point in points}
+
+
+def _readable(original: _Original, data: bytes, log: bytes, folder: Path) -> set[Point]:
+    """The points whose row stands on a page that the damage has left alone, and those that SQLite reads."""
+    found = {point for point, place in original.places.items() if _is_untouched(original, place, data, log)}
+    copy = folder / "copy.db"
+    copy.write_bytes(data)
+    Path(f"{copy}-wal").write_bytes(log)
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(copy)) as connection:
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        found |= set(connection.execute(_POINTS)) & original.points
+    for left in folder.glob("copy.db*"):
+        left.unlink()
+    return found
+
+
+def _is_untouched(original: _Original, place: tuple[str, int], data: bytes, log: bytes) -> bool:
+    kind, number = place
+    if log != original.log:
+        return False  # then an older row may be all that is left of any point
+    if kind == "log":
+        return True
+    start = number * _PAGE
+    return len(data) >= start + _PAGE and data[start : start + _PAGE] == original.data[start : start + _PAGE]
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    """The database file and its log, where there is one with something in it."""
+    found = {"": path.read_bytes()}
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        found["-wal"] = log.read_bytes()
+    return found
+
+
+def _see_aside(aside: str, before: dict[str, bytes], what: str) -> None:
+    for suffix, data in before.items():
+        promise(os.path.exists(aside + suffix), f"{what}: {aside + suffix} is not there")
+        promise(Path(aside + suffix).read_bytes() == data, f"{what}: {aside + suffix} is not what was damaged")
+
+
+def _run_hook(folder: Path, hook: str, event: str, variables: Mapping[str, str], what: str) -> None:
+    told = {
+        "session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder)),
+        "hook_event_name": event, "source": "startup",
+    }  # fmt: skip
+    done = subprocess.run(
+        [os.path.realpath(sys.executable), "-I", "-S", str(_HOOKS / f"{hook}.py"), "user", shutil.which("true") or ""],
+        input=json.dumps(told).encode(), capture_output=True, env=dict(variables), timeout=_PATIENCE_S, check=False,
+    )  # fmt: skip
+    promise(done.returncode == 0 and not done.stderr, f"{what}: {hook} ended with {done.returncode}: {done.stderr!r}")
+    if hook == "inject":
+        promise(isinstance(json.loads(done.stdout), dict), f"{what}: inject said {done.stdout[:200]!r}")
+
+
+Harm = Callable[[bytes, bytes, random.Random], tuple[bytes, bytes]]
+
+
+def _turned(data: bytes, rng: random.Random, count: int, least: int = 0) -> bytes:
+    made = bytearray(data)
+    for _ in range(count):
+        made[rng.randrange(least, len(made))] = rng.randrange(256)
+    return bytes(made)
+
+
+def _over(data: bytes, place: int, new: bytes) -> bytes:
+    return (data[:place] + new + data[place + len(new) :])[: len(data)]
+
+
+def _turn_bytes(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    return _turned(data, rng, rng.choice((1, 5, 30, 200))), log
+
+
+def _zero_pages(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    for _ in range(rng.choice((1, 1, 3, 8))):
+        data = _over(data, rng.randrange(len(data) // _PAGE) * _PAGE, bytes(_PAGE))
+    return data, log
+
+
+def _truncate(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    return data[: rng.randrange(_PAGE, len(data))], log
+
+
+def _destroy_header(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    return _over(data, 0, rng.choice((bytes(100), rng.randbytes(100), rng.randbytes(16)))), log
+
+
+def _zero_first_page(data: bytes, log: bytes, _rng: random.Random) -> tuple[bytes, bytes]:
+    return _over(data, 0, bytes(_PAGE)), log
+
+
+def _write_garbage(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    return _over(data, rng.randrange(len(data)), rng.randbytes(rng.choice((50, 3000, 20_000)))), log
+
+
+def _miscount_pages(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    place = rng.choice((16, 28, 32, 36))  # the size of a page, how many, the free ones
+    return _over(data, place, rng.randbytes(2 if place == 16 else 4)), log
+
+
+def _cut_log(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    return data, log[: rng.randrange(len(log))]
+
+
+def _garble_log(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    return data, _turned(log, rng, rng.choice((1, 10)))
+
+
+_DAMAGES: dict[str, Harm] = {
+    "bytes turned": _turn_bytes,
+    "pages zeroed": _zero_pages,
+    "truncated": _truncate,
+    "header destroyed": _destroy_header,
+    "first page zeroed": _zero_first_page,
+    "garbage": _write_garbage,
+    "pages miscounted": _miscount_pages,
+}
+_LOG_DAMAGES: dict[str, Harm] = {"log cut": _cut_log, "log garbled": _garble_log}

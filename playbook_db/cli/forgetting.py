@@ -1,0 +1,134 @@
+"""The command that erases: forget."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from playbook_db.cli.batches import dry_run_option
+from playbook_db.cli.opening import opened, project_options, tell
+from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.points import as_json
+from playbook_db.rules.erasing import read_pattern
+from playbook_db.services import forgetting
+from playbook_db.services.forgetting import Forgotten, Request
+from playbook_db.store.erasing import fields_of
+
+_SHOWN_CHARS = 160  # of a text that goes
+_NOT_OURS = (
+    "git's history of a committed .claude/playbook.json, Claude Code's own transcripts, and copies that you made "
+    "elsewhere are not ours: they may still hold it"
+)
+_TRACES = (
+    "it is erased, but somebody still reads an older state of {}: until they end, traces stay in its -wal file; the "
+    "worker, or the next playbook forget, removes them then"
+)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--match", "pattern", metavar="REGEX", help="Whatever this regular expression (Python's) matches.")
+@click.option("--all-projects", is_flag=True, help="With --match: in the playbooks of all projects.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@dry_run_option
+@as_json
+@project_options
+def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
+    """Erase a key point's texts for good: from the playbook, its history, our files and our backups.
+
+    What will go is shown first, and asked about on a terminal. A point keeps its name and its votes, and nothing else.
+    With --match a point whose present text matches goes whole; elsewhere only the words that match go. To keep the
+    advice, reword it first: playbook edit NAME --text TEXT.
+    """
+    if (name is None) == (pattern is None) or (all_projects and pattern is None):
+        raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")
+    if not (yes or dry_run or is_on_a_terminal()):
+        raise click.UsageError(
+            "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."
+        )
+    request = Request(name, None if pattern is None else read_pattern(pattern), all_projects)
+    with opened() as project:
+        if dry_run or not yes:
+            seen = forgetting.forecast(project, request)
+            if dry_run:
+                _print(seen, as_json=as_json, dry_run=True)
+                return
+            if not seen.is_nothing:
+                tell(_lines(seen, shows_texts=True))
+                tell(seen.notes)
+                if not click.confirm("Erase this for good?", err=True):
+                    tell(["nothing was done"])
+                    return
+        done = forgetting.forget(project, request)
+        _print(done, as_json=as_json, dry_run=False)
+        if not done.is_scrubbed:
+            tell([_TRACES.format(project.store.where)])
+
+
+def is_on_a_terminal() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty()
+
+
+def _print(forgotten: Forgotten, *, as_json: bool, dry_run: bool) -> None:
+    if as_json:
+        print_json({"dry_run": dry_run, **_record(forgotten)})
+    elif forgotten.is_nothing:
+        click.echo("nothing that we keep says this")
+    else:
+        for line in _lines(forgotten, shows_texts=dry_run):
+            click.echo(line)
+        if dry_run:
+            click.echo("dry run: nothing was erased")
+    tell(one_line(note) for note in forgotten.notes)
+    if not forgotten.is_nothing:
+        tell([_NOT_OURS])
+
+
+def _lines(forgotten: Forgotten, *, shows_texts: bool) -> Iterator[str]:
+    for key, share in forgotten.shares.items():
+        if len(forgotten.shares) > 1:
+            yield key
+        for point in share.going:
+            yield f"forget    {point.name}" + (f": {_shown(point.text)}" if shows_texts else "")
+        for point in share.staying:
+            yield f"blank     {point.name}, which stays" + (f": {_shown(point.text)}" if shows_texts else "")
+        for field, count in fields_of(share.found).items():
+            yield f"{count:>9} {field}"
+        if share.revisions:
+            yield f"in what was told in the revisions {', '.join(map(str, share.revisions))}"
+        if share.revision is not None:
+            yield f"revision {share.revision}"
+    for path in forgotten.copies.files:
+        yield f"file      {path}"
+    for path in forgotten.copies.backups:
+        yield f"backup    {path}"
+
+
+def _record(forgotten: Forgotten) -> dict[str, Any]:
+    return {
+        "playbooks": [
+            {
+                "project": key,
+                "revision": share.revision,
+                "forgotten": list(share.names),
+                "blanked": [point.name for point in share.staying],
+                "fields": fields_of(share.found),
+                "revisions": list(share.revisions),
+            }
+            for key, share in forgotten.shares.items()
+        ],
+        "files": list(forgotten.copies.files),
+        "backups": list(forgotten.copies.backups),
+        "notes": list(forgotten.notes),
+        "scrubbed": forgotten.is_scrubbed,
+    }
+
+
+def _shown(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
+
+
+COMMANDS = {"forget": forget}

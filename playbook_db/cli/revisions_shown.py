@@ -1,0 +1,265 @@
+"""How revisions look: a log at a glance, one revision in full, and both as JSON."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from playbook_db.cli.output import one_line, readable
+from playbook_db.rules.playbook import KeyPoint
+from playbook_db.rules.wording import Piece, compare_words, mark, marked
+from playbook_db.services.looking_back import FullRevision, local
+from playbook_db.store.revision_details import KeptReflection, Span
+from playbook_db.store.revision_log import LoggedChange, LoggedRevision
+
+MOST_LINES = 10  # of one revision's changes in a log
+_WIDTH = 100  # of a line where no terminal says
+_COLOURS = {"add": "green", "restore": "green", "retire": "red", "edit": "yellow", "move": "yellow", "vote": "cyan"}
+_DONE = {
+    "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
+    "retire": "retired",
+}  # fmt: skip
+
+
+def logged(revision: LoggedRevision, *, of_point: bool = False) -> str:
+    """The revision at a glance, some lines that end with an empty one; with *of_point*, what it did to one point."""
+    lines = [_head(revision)]
+    if revision.message:
+        lines.append(f"    {one_line(revision.message)}")
+    lines += [f"    {_glance(change)}" for change in revision.changes[: None if of_point else MOST_LINES]]
+    left = sum(revision.counts.values()) - MOST_LINES
+    if left > 0 and not of_point:
+        lines.append(f"    ... and {left:,} more: playbook show {revision.number}")
+    told = _others(revision, of_point=of_point)
+    if not of_point:
+        told.insert(0, _counted(revision))
+    if told:
+        lines.append(f"    {'; '.join(told)}")
+    return "\n".join([*lines, "", ""])
+
+
+def in_full(full: FullRevision) -> Iterator[str]:
+    """All that is kept of a revision, line by line."""
+    revision = full.revision
+    yield _head(revision)
+    if revision.message:
+        yield f"    {one_line(revision.message)}"
+    yield f"    {'; '.join([_counted(revision), *_others(revision, of_point=False)])}"
+    for change in revision.changes:
+        yield ""
+        yield f"{_kind(change)} {_told(change)}"
+        yield indented(change_marked(change))
+    if full.votes:
+        yield from ("", click.style("votes", bold=True))
+    for vote in full.votes:
+        unknown = "" if vote.matched else " (no live point has this name)"
+        rationale = f": {one_line(vote.rationale)}" if vote.rationale else ""
+        yield f"    {vote.tag:<8} {one_line(vote.name)}{unknown}{rationale}"
+    if full.skipped:
+        yield from ("", click.style("skipped operations", bold=True))
+    for kept in full.skipped:
+        yield f"    operation {kept.place}: {one_line(kept.reason)}"
+        yield f"        {one_line(kept.operation)}"
+    for reflection in full.reflections:
+        yield from _reflected(reflection)
+
+
+def log_record(revision: LoggedRevision) -> dict[str, Any]:
+    """A revision as `log --json` shows it."""
+    return {
+        "revision": revision.number,
+        "time": revision.time,
+        "source": revision.source,
+        "session": revision.session_id,
+        "message": revision.message,
+        "changes": [_change_record(change) for change in revision.changes],
+        "skipped": revision.skipped,
+        "neutral_votes": revision.neutral_votes,
+        "unmatched_votes": revision.unmatched_votes,
+        "sets_header": bool(revision.tells_header),
+        "cost_usd": revision.cost_usd,
+    }
+
+
+def full_record(full: FullRevision) -> dict[str, Any]:
+    """A revision as `show REV --json` shows it."""
+    changes = []
+    for change in full.revision.changes:
+        record = _change_record(change) | {"text": change.point.text}
+        if change.before is not None and change.is_reworded:
+            record |= {"text_before": change.before.text, "words": marked(change.before.text, change.point.text)}
+        changes.append(record)
+    return log_record(full.revision) | {
+        "changes": changes,
+        "votes": [
+            {"name": vote.name, "tag": vote.tag, "rationale": vote.rationale, "matched": vote.matched}
+            for vote in full.votes
+        ],
+        "skipped_operations": [
+            {"place": kept.place, "operation": kept.operation, "reason": kept.reason} for kept in full.skipped
+        ],
+        "reflections": [
+            {
+                "session": told.session_id,
+                "analysis": told.analysis,
+                "curator_reasoning": told.curator_reasoning,
+                "model": told.model,
+                "input_tokens": told.input_tokens,
+                "output_tokens": told.output_tokens,
+                "cached_tokens": told.cached_tokens,
+                "cost_usd": told.cost_usd,
+                "duration_ms": told.duration_ms,
+            }
+            for told in full.reflections
+        ],
+    }
+
+
+def span_told(span: Span) -> str:
+    """When a point came, and when it last changed."""
+    came = f"since r{span.created_in}, {local(span.created_at)}"
+    if span.changed_in == span.created_in:
+        return came
+    return f"{came}; last changed in r{span.changed_in}, {local(span.changed_at)}"
+
+
+def votes_told(before: KeyPoint, after: KeyPoint) -> str:
+    """By how much the counters changed, and what they are now."""
+    helpful, harmful = _deltas(before, after)
+    if min(helpful, harmful) >= 0:
+        grown = f"+{helpful} -{harmful}"
+    else:
+        steps = ((helpful, "helpful"), (harmful, "harmful"))
+        grown = ", ".join(f"{step:+d} {word}" for step, word in steps if step)
+    return f"{grown}, now {after.helpful} helpful, {after.harmful} harmful"
+
+
+def words_marked(before: str, after: str) -> str:
+    """The new text with the changed words marked, for a terminal."""
+    return "".join(_coloured(piece) for piece in compare_words(before, after))
+
+
+def change_marked(change: LoggedChange) -> str:
+    """The point's whole text, with the changed words marked where it was reworded."""
+    if change.before is None or not change.is_reworded:
+        return readable(change.point.text)
+    return words_marked(change.before.text, change.point.text)
+
+
+def indented(text: str) -> str:
+    """*text* with each line moved in."""
+    return "    " + text.replace("\n", "\n    ")
+
+
+def _head(revision: LoggedRevision) -> str:
+    session = f"  session {one_line(revision.session_id)}" if revision.session_id else ""
+    number = click.style(f"revision {revision.number}", fg="yellow")
+    return f"{number}  {local(revision.time)}  {revision.source}{session}"
+
+
+def _kind(change: LoggedChange) -> str:
+    return click.style(f"{change.kind:<8}", fg=_COLOURS[change.kind])
+
+
+def _glance(change: LoggedChange) -> str:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    room = max(width - 13, 20)
+    told = _told(change)
+    if change.kind in ("add", "restore") or (change.kind == "edit" and change.is_reworded):
+        told += f": {one_line(change.point.text[:room])}"
+    return f"{_kind(change)} {told if len(told) <= room else told[: room - 1] + '…'}"
+
+
+def _told(change: LoggedChange) -> str:
+    """What happened to the point, in one line, but for its text."""
+    before, point = change.before, change.point
+    told = []
+    if before is None:
+        votes = f" +{point.helpful} -{point.harmful}" if point.helpful or point.harmful else ""
+        told.append(f"[{point.section}]{votes}")
+    elif before.section != point.section:
+        told.append(f"to {point.section}")
+    elif change.kind == "move":
+        told.append(f"to another place in {point.section}")
+    if before is not None and any(_deltas(before, point)):
+        told.append(votes_told(before, point))
+    if change.reason:
+        told.append(one_line(change.reason))
+    if change.successor and change.successor not in (change.reason or ""):
+        told.append(f"into {one_line(change.successor)}")
+    return " ".join([one_line(point.name), "; ".join(told)]).rstrip()
+
+
+def _deltas(before: KeyPoint, after: KeyPoint) -> tuple[int, int]:
+    return after.helpful - before.helpful, after.harmful - before.harmful
+
+
+def _counted(revision: LoggedRevision) -> str:
+    """How many changes of which kind."""
+    total = sum(revision.counts.values())
+    kinds = ", ".join(f"{revision.counts[kind]:,} {word}" for kind, word in _DONE.items() if kind in revision.counts)
+    return f"{_count(total, 'change')}: {kinds}" if total else "no point changed"
+
+
+def _others(revision: LoggedRevision, *, of_point: bool) -> list[str]:
+    """What a revision did besides its changes; with *of_point* only what concerns the one point."""
+    told = [_count(revision.neutral_votes, "neutral vote")] if revision.neutral_votes else []
+    if of_point:
+        return told
+    if revision.unmatched_votes:
+        told.append(f"{_count(revision.unmatched_votes, 'vote')} for no live point")
+    if revision.skipped:
+        told.append(f"{_count(revision.skipped, 'operation')} skipped")
+    if revision.tells_header:
+        told.append("the file's other keys set")
+    if revision.cost_usd is not None:
+        told.append(f"${revision.cost_usd:.4f}")
+    return told
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _reflected(told: KeptReflection) -> Iterator[str]:
+    tokens = f"{told.input_tokens + told.cached_tokens:,} tokens in, {told.output_tokens:,} out"
+    cost = "" if told.cost_usd is None else f", ${told.cost_usd:.4f}"
+    took = "" if told.duration_ms is None else f", {told.duration_ms / 1000:.1f} s"
+    yield from ("", click.style("reflection", bold=True))
+    yield f"    {one_line(told.model or 'a model')}: {tokens}{cost}{took}"
+    for title, text in (("analysis", told.analysis), ("the curator's reasoning", told.curator_reasoning)):
+        if text:
+            yield from ("", click.style(title, bold=True), indented(readable(text)))
+
+
+def _change_record(change: LoggedChange) -> dict[str, Any]:
+    point, before = change.point, change.before
+    record: dict[str, Any] = {
+        "kind": change.kind,
+        "name": point.name,
+        "section": point.section,
+        "helpful": point.helpful,
+        "harmful": point.harmful,
+        "helpful_before": before.helpful if before else 0,
+        "harmful_before": before.harmful if before else 0,
+    }
+    if before is not None and before.section != point.section:
+        record["section_before"] = before.section
+    if change.is_reworded:
+        record["text"] = point.text
+    return record | {"reason": change.reason, "successor": change.successor}
+
+
+def _coloured(piece: Piece) -> str:
+    shown = Piece(_harmless(piece.before), _harmless(piece.after))
+    if piece.is_same:
+        return shown.after
+    gone = click.style(mark(Piece(shown.before, "")), fg="red") if shown.before else ""
+    return gone + (click.style(mark(Piece("", shown.after)), fg="green") if shown.after else "")
+
+
+def _harmless(text: str) -> str:
+    """Part of a text, its line breaks kept, without what could steer a terminal."""
+    return "\n".join(one_line(line) for line in text.split("\n"))

@@ -1,0 +1,128 @@
+"""The command `sql`: people's own questions to the database, as a table, CSV or JSON."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from playbook_db import projects
+from playbook_db.cli.opening import chosen_project, database_url, project_options, tell
+from playbook_db.cli.output import one_line, readable
+from playbook_db.cli.points import as_json
+from playbook_db.cli.reading import read_input
+
+if TYPE_CHECKING:
+    from playbook_db.store.querying import Answer
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180), row by row as they are found.")
+@as_json
+@project_options
+def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
+    """Ask the database in SQL; without QUERY, or with -, the SQL is read from standard input.
+
+    One SELECT, over the projects of the whole database; :project in it is the folder of this one, as in
+    SELECT name, balance FROM live_key_points WHERE playbook = :project. It can only read.
+    """
+    if as_csv and as_json:
+        raise click.UsageError("Give --csv or --json, not both.")
+    if query in (None, "-"):
+        if sys.stdin.isatty():
+            tell(["type one SELECT, then Ctrl-D"])
+        query = read_input("-").decode("utf-8", "surrogateescape")
+    from playbook_db.store import querying
+
+    key = projects.project_key(projects.project_dir(chosen_project()))
+    with querying.ask(database_url(), query or "", project_key=key) as answer:
+        show = _print_csv if as_csv else _print_json if as_json else _print_table
+        show(answer)
+
+
+def _print_csv(answer: "Answer") -> None:
+    """The rows as they come, unchanged but on a terminal, which a text could steer."""
+    shown = _line if sys.stdout.isatty() else _cell
+    lines = csv.writer(sys.stdout)
+    lines.writerow([shown(title) for title in answer.columns])
+    lines.writerows([shown(value) for value in row] for row in answer.rows)
+
+
+def _print_json(answer: "Answer") -> None:
+    """A list of objects, one a line; what isn't printable is escaped, so that no text can steer a terminal."""
+    titles = _unequal(answer.columns)
+    rows = [
+        json.dumps(dict(zip(titles, map(_json_value, row), strict=True)), ensure_ascii=False) for row in answer.rows
+    ]
+    text = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
+    click.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
+
+
+def _print_table(answer: "Answer") -> None:
+    """Columns under their titles: as wide as need be in a pipe, fitted to the window on a terminal."""
+    if sys.stdout.isatty():
+        _print_on_terminal(answer)
+        return
+    for line in aligned(answer.columns, answer.rows):
+        click.echo(line)
+
+
+def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """The lines of a table as docs/sql.md prints it: titles, a rule, one line a row, two spaces between columns."""
+    titles, cells = [_line(title) for title in columns], [[_line(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+    for line in (titles, ["-" * width for width in widths], *cells):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def _print_on_terminal(answer: "Answer") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = list(answer.rows)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for place, title in enumerate(answer.columns):
+        is_numeric = any(row[place] is not None for row in rows) and not any(
+            isinstance(row[place], (str, bytes)) for row in rows
+        )
+        table.add_column(Text(one_line(title)), justify="right" if is_numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(readable(_cell(value))) for value in row))
+    Console().print(table)
+
+
+def _unequal(titles: Sequence[str]) -> list[str]:
+    """*titles*, those that stand there twice with a number behind."""
+    found: list[str] = []
+    for title in titles:
+        candidate, number = title, 1
+        while candidate in found or (number > 1 and candidate in titles):
+            number += 1
+            candidate = f"{title}_{number}"
+        found.append(candidate)
+    return found
+
+
+def _json_value(value: Any) -> Any:
+    is_plain = (
+        value is None or isinstance(value, (int, str)) or (isinstance(value, float) and abs(value) != float("inf"))
+    )
+    return value if is_plain else _cell(value)
+
+
+def _cell(value: Any) -> str:
+    """*value* as text: nothing for NULL, hexadecimal for a BLOB."""
+    if value is None:
+        return ""
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _line(value: Any) -> str:
+    return one_line(_cell(value))
+
+
+COMMANDS = {"sql": sql}

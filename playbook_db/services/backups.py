@@ -1,0 +1,171 @@
+"""Backups of the database: taken by hand and daily, listed, put back."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from playbook_db import settings
+from playbook_db.errors import DatabaseError
+from playbook_db.services import mirror
+from playbook_db.store import backups, connecting, restoring, sqlite, sqlite_copies, upgrade
+from playbook_db.store.backups import Backup, Held
+from playbook_db.store.engine import open_store
+from playbook_db.store.read import SCHEMA
+from playbook_db.store.restoring import Replaced, State
+
+_DAILY_AFTER = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A backup that was just taken: its file, its size, and what it holds."""
+
+    path: str
+    size_bytes: int
+    holds: tuple[Held, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A backup, and the schema it is at; None where it can't be read."""
+
+    backup: Backup
+    schema: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A backup that could be put back: what it holds, what is here now, and where both are."""
+
+    path: str
+    prepared: str
+    holds: tuple[Held, ...]
+    state: State
+    here: tuple[Held, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of the database that was there, and whether a worker was at work meanwhile."""
+
+    replaced: Replaced
+    worker_was_at_work: bool
+
+
+def take(url: str, file: str | None = None) -> Taken:
+    """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
+    path = _there(url)
+    if file is None:
+        file = backups.take(path, backups.BY_HAND, now=_now()).path
+    else:
+        backups.take_to(path, file)
+    return Taken(file, os.path.getsize(file), tuple(backups.held_in(file)))
+
+
+def take_daily(url: str) -> Backup | None:
+    """Take the daily backup of the database at *url*, if it is due, and let the oldest go; None where it isn't.
+
+    It is due where the last daily one is a day old and something was written since.
+    """
+    path, now = _there(url), _now()
+    daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
+    last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
+    if last and (now - last.time < _DAILY_AFTER or _changed_at(path) <= last.time):
+        return None
+    taken = backups.take(path, backups.DAILY, now=now)
+    backups.rotate(path)
+    return taken
+
+
+def list_all(url: str) -> list[Listed]:
+    """The backups of the database at *url*, newest first."""
+    return [Listed(backup, _schema_of(backup.path)) for backup in backups.list_backups(_path(url))]
+
+
+def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
+    """The newest backup of the database at *url*, and for how long something has been waiting to be backed up."""
+    path = _there(url)
+    last = next(iter(backups.list_backups(path)), None)
+    if last is None:
+        return None, timedelta(0)
+    return last, _now() - last.time if _changed_at(path) > last.time else timedelta(0)
+
+
+@contextmanager
+def candidate(url: str, file: str) -> Iterator[Candidate]:
+    """The backup *file*, checked, beside what is at *url* now: for a look before `put_back`. Nothing is changed.
+
+    Raises BackupError, SchemaTooNewError, DatabaseError.
+    """
+    path = _path(url)
+    with restoring.prepared(path, file) as prepared:
+        state = restoring.state_of(path)
+        here = backups.held_in(path, in_use=True) if state == "sound" else []
+        yield Candidate(path, prepared, tuple(backups.held_in(prepared)), state, tuple(here))
+
+
+def put_back(chosen: Candidate) -> Restored:
+    """Put the backup in the place of the database, which is kept. Raises DatabaseBusyError, BackupError."""
+    from filelock import FileLock, Timeout
+
+    os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
+    lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout:
+        return Restored(_put_back(chosen), True)
+    try:
+        return Restored(_put_back(chosen), False)
+    finally:
+        lock.release()
+
+
+def _put_back(chosen: Candidate) -> Replaced:
+    """Replace the database; the mirrors that were in step with it follow, so that they don't bring back what goes."""
+    url = f"sqlite:///{chosen.path}"
+    held: dict[str, str] = {}
+    if chosen.state == "sound" and sqlite.schema_version(chosen.path) == SCHEMA:
+        with open_store(url) as store:
+            held = mirror.in_step(store)
+    replaced = restoring.put_in_place(chosen.prepared, chosen.path, now=_now())
+    with open_store(url) as store:
+        for _ in mirror.follow(store, held):
+            pass
+    return replaced
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _path(url: str) -> str:
+    path = connecting.sqlite_path(url)
+    if not path:
+        raise DatabaseError(f"{connecting.described(url)} is no SQLite file; back it up with its own tools.")
+    return path
+
+
+def _there(url: str) -> str:
+    path = _path(url)
+    schema = sqlite.schema_version(path)
+    if not schema:
+        raise DatabaseError(f"There is no database at {path}. Run: playbook init")
+    upgrade.refuse_newer(path, schema)
+    return path
+
+
+def _changed_at(path: str) -> datetime:
+    """When the file or its log was last written; the log of nobody is empty."""
+    times = [os.stat(path).st_mtime]
+    if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
+        times.append(os.stat(f"{path}-wal").st_mtime)
+    return datetime.fromtimestamp(max(times), UTC)
+
+
+def _schema_of(path: str) -> int | None:
+    try:
+        return sqlite_copies.schema_of(path)
+    except DatabaseError:
+        return None

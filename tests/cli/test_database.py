@@ -1,0 +1,251 @@
+"""db check, db upgrade, and what every command says of a database that it can't read."""
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from playbook_db.store.read import SCHEMA
+from tests.cli.conftest import Playbook
+
+_FROZEN = Path(__file__).parents[1] / "frozen"
+_REPAIR = "playbook db repair"
+
+
+@pytest.fixture
+def database(playbook: Playbook, home: Path) -> Path:
+    """A database with some history, at rest."""
+    for number in range(12):
+        playbook("add", f"lesson {number} {'x' * 300}")
+    playbook("vote", "oth-001", "helpful")
+    playbook("retire", "oth-002")
+    return home / ".claude" / "playbook" / "playbook.db"
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    """The database and its log, as they are; a log that holds nothing is none."""
+    found = {each.name: each.read_bytes() for each in (path, Path(f"{path}-wal")) if each.is_file()}
+    return {name: data for name, data in found.items() if data or name == path.name}
+
+
+def _change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            if not statements[0].startswith("DROP"):
+                (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (trigger,)).fetchone()
+                connection.execute(f"DROP TRIGGER {trigger}")
+                statements = (*statements, made)
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> None:
+    """A quick look says what it left out."""
+    assert playbook("db", "check").out == f"{database}: all is well\n"
+    assert playbook("db", "check", "--json").json == {
+        "database": str(database),
+        "ok": True,
+        "problems": [],
+        "not_looked_at": [],
+    }
+    quick = playbook("db", "check", "--quick")
+    assert (quick.code, quick.err) == (0, "")
+    assert quick.out.startswith(f"{database}: all is well; not looked at: indexes, references, ")
+    assert len(playbook("db", "check", "--quick", "--json").json["not_looked_at"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told", "is_seen_quickly"),
+    [
+        ("DELETE FROM revisions WHERE number = 5", "not counted from 1 to 13: they go from 1 to 14", True),
+        ("UPDATE playbooks SET live_points = 7", "the count of live points of", True),
+        ("DROP TRIGGER changes_no_update", "the trigger changes_no_update is missing", True),
+        ("DROP VIEW history", "the view history is missing", True),
+        ("DROP INDEX ix_jobs_state", "the index ix_jobs_state is missing", True),
+        ("CREATE TRIGGER spy AFTER INSERT ON votes BEGIN SELECT 1; END", "the trigger spy is none of ours", True),
+        ("ALTER TABLE jobs ADD COLUMN more TEXT", "the table jobs isn't as it should be", True),
+        ("UPDATE key_points SET section = 'xyz' WHERE id = 3", "CHECK constraint failed", True),
+        ("UPDATE playbooks SET header = 'no json'", "can't be read: JSONDecodeError", False),
+        ("UPDATE playbooks SET header = '[1]'", "can't be read", False),
+        ("UPDATE key_points SET text = 'another' WHERE id = 3", "is not what its history says", False),
+        ("UPDATE key_points SET text = CAST(x'ff' AS TEXT) WHERE id = 3", "can't be read", False),
+        ("UPDATE key_points SET helpful = 5 WHERE id = 3", "is not what its history says", False),
+        ("UPDATE key_points SET rank = 5 WHERE id = 3", "the rank of oth-003", False),
+        ("UPDATE changes SET point_id = 99 WHERE revision = 3", "refers to a row of key_points", False),
+    ],
+    ids=str,
+)
+def test_what_is_not_true_is_told(
+    playbook: Playbook, database: Path, spoil: str, told: str, is_seen_quickly: bool
+) -> None:
+    """In words, with exit code 1 and the remedy; as JSON the same. Nothing is changed."""
+    _change(database, spoil)
+    before = _files(database)
+
+    done, listed, quick = playbook("db", "check"), playbook("db", "check", "--json"), playbook("db", "check", "--quick")
+
+    assert (done.code, listed.code) == (1, 1)
+    assert quick.code == is_seen_quickly
+    assert told in done.out + quick.out
+    assert _REPAIR in done.err
+    assert listed.json["ok"] is False
+    assert listed.json["problems"] == done.out.splitlines()
+    assert _files(database) == before
+
+
+def _newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
+def _foreign(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+_UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda path: path.unlink(), "playbook init"),
+    "empty": (lambda path: path.write_bytes(b""), "playbook init"),
+    "folder": (_folder, "can't be opened"),
+    "text": (lambda path: path.write_text("dear diary " * 999), _REPAIR),
+    "short": (lambda path: path.write_bytes(path.read_bytes()[:50]), _REPAIR),
+    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:20_000]), _REPAIR),
+    "headless": (lambda path: path.write_bytes(bytes(100) + path.read_bytes()[100:]), _REPAIR),
+    "no schema": (lambda path: path.write_bytes(path.read_bytes()[:100] + b"\xff" * 3996), _REPAIR),
+    "foreign": (_foreign, "another program"),
+    "newer": (_newer, "pip install --upgrade"),
+    "older": (lambda path: shutil.copy(_FROZEN / "0002.db", path), "playbook db upgrade"),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--quick",)], ids=str)
+@pytest.mark.parametrize("kind", _UNUSABLE)
+def test_whatever_stands_there_is_explained_and_left_as_it_is(
+    playbook: Playbook, database: Path, kind: str, options: tuple[str, ...]
+) -> None:
+    """Exit code 1, what is wrong and what to do; a program gets its document all the same."""
+    spoil, remedy = _UNUSABLE[kind]
+    spoil(database)
+    before = _files(database)
+
+    done, listed = playbook("db", "check", *options), playbook("db", "check", "--json", *options)
+
+    assert (done.code, listed.code) == (1, 1)
+    assert remedy in done.out + done.err
+    assert listed.json["database"] == str(database)
+    assert listed.json["ok"] is False
+    assert listed.json["problems"]
+    assert _files(database) == before
+
+
+def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playbook, database: Path) -> None:
+    """Which is one command away."""
+    made = playbook("backup").out.partition(" (")[0]
+    database.unlink()
+
+    assert f"playbook restore-backup {made}" in playbook("db", "check").out
+
+
+def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:
+    """Bytes turned, pages emptied, the end gone, a log of garbage: told or harmless, and never changed."""
+    sound = database.read_bytes()
+    outcomes = []
+    for number in range(60):
+        rng = random.Random(number)
+        data = bytearray(sound)
+        for _ in range(rng.choice((1, 4, 40))):
+            place = rng.randrange(len(data))
+            kind = rng.choice(("turned", "turned", "emptied", "run"))
+            length = {"turned": 1, "emptied": 4096, "run": 200}[kind]
+            place -= place % 4096 if kind == "emptied" else 0
+            data[place : place + length] = bytes(length) if kind == "emptied" else rng.randbytes(length)
+        if rng.random() < 0.2:
+            del data[rng.randrange(len(data)) :]
+        for suffix in ("-wal", "-shm"):
+            Path(f"{database}{suffix}").unlink(missing_ok=True)
+        database.write_bytes(data)
+        if rng.random() < 0.2:
+            Path(f"{database}-wal").write_bytes(rng.randbytes(9000))
+        before = _files(database)
+
+        done = playbook("db", "check", "--json", *rng.choice(((), ("--quick",))))
+
+        assert done.code in (0, 1), (number, done.err)
+        assert json.loads(done.out)["ok"] == (done.code == 0)
+        assert _files(database) == before, number
+        outcomes.append(done.code)
+    assert outcomes.count(1) > 25
+
+
+def test_a_log_that_waits_is_read_and_stays(playbook: Playbook, database: Path, home: Path, folder: Path) -> None:
+    """As a kill leaves it: the check sees what is in it, and works none of it into the file."""
+    with closing(sqlite3.connect(database)) as other:
+        other.execute("SELECT count(*) FROM jobs").fetchone()
+        playbook("add", "one more")
+        copied = folder / "killed" / "playbook.db"
+        copied.parent.mkdir()
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{database}{suffix}", f"{copied}{suffix}")
+    before = _files(copied)
+    assert len(before) == 2
+
+    done = playbook("db", "check", "--db", str(copied))
+
+    assert (done.code, done.out) == (0, f"{copied}: all is well\n")
+    assert _files(copied) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("list",), ("add", "x"), ("export",), ("backup",), ("backup", "x.db"), ("db", "upgrade"), ("jobs",), ("init",)],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["text", "no schema", "torn"])
+def test_every_command_says_of_a_damaged_database_what_to_do(
+    playbook: Playbook, database: Path, folder: Path, arguments: tuple[str, ...], kind: str
+) -> None:
+    """One line, exit code 1, and nothing is written into it."""
+    if kind == "torn":
+        data = bytearray(database.read_bytes())
+        data[4096:] = b"\xa5" * (len(data) - 4096)
+        database.write_bytes(data)
+    else:
+        _UNUSABLE[kind][0](database)
+    before = _files(database)
+
+    done = playbook(*arguments)
+
+    if arguments != ("db", "upgrade") or kind != "torn":  # which has nothing to do, and looks at the first page only
+        assert (done.code, done.out) == (1, "")
+        assert f"{database} is damaged or no SQLite database" in done.err
+        assert _REPAIR in done.err
+        assert len(done.err.splitlines()) == 1
+    assert _files(database) == before
+    assert not os.path.exists(folder / "x.db")
+
+
+def test_an_upgrade_names_its_backup(playbook: Playbook, home: Path) -> None:
+    """The second time there is nothing to do."""
+    path = home / ".claude" / "playbook" / "playbook.db"
+    path.parent.mkdir(parents=True)
+    shutil.copy(_FROZEN / "0002.db", path)
+
+    first, second = playbook("db", "upgrade"), playbook("db", "upgrade")
+
+    (made,) = (path.parent / "backups").iterdir()
+    assert first.out == f"{path} is at schema {SCHEMA:04d}; backup: {made}\n"
+    assert second.out == f"{path} is at schema {SCHEMA:04d}\n"

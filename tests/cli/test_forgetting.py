@@ -1,0 +1,121 @@
+"""forget, as a person and a script see it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Playbook
+
+_TEXT = "the staging token is Zanzibar 4711"
+
+
+@pytest.fixture(autouse=True)
+def _said(playbook: Playbook) -> None:
+    """A playbook of two points, one of which says what is to be forgotten."""
+    playbook("add", _TEXT)
+    playbook("add", "use ruff", "--section", "pat")
+
+
+def test_a_point_is_forgotten_at_the_command_line(playbook: Playbook, home: Path) -> None:
+    """The answer names what went, never its text; the point is a tombstone afterwards."""
+    result = playbook("forget", "oth-001", "--yes")
+
+    assert (result.code, result.out.splitlines()[0], result.out.splitlines()[-1]) == (
+        0, "forget    oth-001", "revision 3"
+    )  # fmt: skip
+    assert "Zanzibar" not in result.out + result.err
+    assert "git's history" in result.err
+    assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001"]
+    (gone,) = playbook("list", "--retired", "--json").json
+    assert (gone["name"], gone["text"], gone["retired_reason"]) == ("oth-001", "[forgotten]", "forgotten")
+    assert not [path for path in home.rglob("*") if path.is_file() and b"Zanzibar" in path.read_bytes()]
+
+
+def test_without_a_terminal_it_wants_a_yes(playbook: Playbook) -> None:
+    """It can't be taken back; nothing is done."""
+    result = playbook("forget", "oth-001")
+
+    assert (result.code, result.out) == (2, "")
+    assert "--yes" in result.err
+    assert playbook("show", "oth-001", "--json").json["text"] == _TEXT
+
+
+@pytest.mark.parametrize(("answer", "is_gone"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_on_a_terminal_it_shows_what_goes_and_asks(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, answer: str, is_gone: bool
+) -> None:
+    """Only a yes erases."""
+    monkeypatch.setattr("playbook_db.cli.forgetting.is_on_a_terminal", lambda: True)
+
+    result = playbook("forget", "oth-001", stdin=answer)
+
+    assert result.code == 0
+    assert _TEXT in result.err
+    assert ("revision 3" in result.out) == is_gone
+    assert (playbook("show", "oth-001", "--json").json["text"] == _TEXT) != is_gone
+
+
+def test_a_dry_run_shows_what_would_go(playbook: Playbook) -> None:
+    """Point, text and fields; nothing is written."""
+    result = playbook("forget", "oth-001", "--dry-run")
+
+    assert result.out.splitlines() == [
+        f"forget    oth-001: {_TEXT}",
+        "        1 changes.text",
+        "        1 key_points.text",
+        "in what was told in the revisions 1",
+        "dry run: nothing was erased",
+    ]
+    assert playbook("show", "oth-001", "--json").json["text"] == _TEXT
+
+
+def test_a_pattern_leaves_the_advice_that_was_reworded(playbook: Playbook) -> None:
+    """Edit first, then forget what matches: the point stays."""
+    playbook("edit", "oth-001", "--text", "the staging token is in the vault")
+
+    told = playbook("forget", "--match", r"Zanzibar \d+", "--yes", "--json").json
+
+    (share,) = told["playbooks"]
+    assert (share["forgotten"], share["fields"], share["revisions"], share["revision"]) == (
+        [], {"changes.text": 1}, [1], 4
+    )  # fmt: skip
+    assert told["scrubbed"] is True
+    assert playbook("show", "oth-001", "--json").json["text"] == "the staging token is in the vault"
+
+
+def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
+    """No revision is made for it."""
+    result = playbook("forget", "--match", "nowhere", "--yes")
+
+    assert (result.code, result.out) == (0, "nothing that we keep says this\n")
+    assert playbook("vote", "oth-001", "helpful").out.endswith("revision 3\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        ((), 2, "Give the NAME"),
+        (("oth-001", "--match", "x"), 2, "Give the NAME"),
+        (("oth-001", "--all-projects"), 2, "Give the NAME"),
+        (("oth-009",), 1, "Did you mean oth-001?"),
+        (("--match", "a(b"), 1, "at character 2"),
+        (("--match", "x*"), 1, "matches the empty text"),
+    ],
+    ids=str,
+)
+def test_a_mistake_is_explained_and_erases_nothing(
+    playbook: Playbook, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    """The message says what is wrong, on stderr."""
+    result = playbook("forget", *arguments, "--yes")
+
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err
+    assert len(playbook("list", "--json").json) == 2
+
+
+def test_a_text_that_goes_can_not_steer_the_terminal(playbook: Playbook) -> None:
+    """It is shown on one line, without escapes."""
+    playbook("add", "red \x1b[31m\nalert")
+
+    assert "forget    oth-002: red  [31m alert\n" in playbook("forget", "oth-002", "--dry-run").out

@@ -1,0 +1,335 @@
+"""log, show REV, at, diff, as a script and as a person see them."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import CheckConstraint
+
+from playbook_db.cli.history import SOURCES
+from playbook_db.services.looking_back import local
+from playbook_db.store.tables import revisions
+from tests.cli.conftest import Playbook
+
+BATCH = [
+    {"type": "UPDATE", "target_id": "oth-001", "text": "use ruff format"},
+    {"type": "DELETE", "target_id": "pat-404"},
+    {"type": "ADD", "text": "prefer pathlib", "section": "OTHERS"},
+]
+COMMAND = [sys.executable, "-m", "playbook_db"]
+
+
+@pytest.fixture
+def lived(playbook: Playbook) -> Playbook:
+    """A playbook of five revisions: two points added, a vote, a batch, a point retired."""
+    playbook("add", "use ruff")
+    playbook("add", "no globals", "--section", "pat")
+    playbook("vote", "pat-001", "harmful")
+    playbook("apply", "-", stdin=json.dumps(BATCH))
+    playbook("retire", "pat-001", "--reason", "settled")
+    return playbook
+
+
+def parts(log: str) -> list[str]:
+    """The revisions of a log, without times."""
+    return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", part) for part in log.strip("\n").split("\n\n")]
+
+
+def on_a_terminal(*arguments: str, stdin: bytes = b"") -> str:
+    """What `playbook ARGUMENT ...` shows on a terminal."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdin=follower, stdout=follower, stderr=follower, close_fds=True,
+        env={**os.environ, "TERM": "xterm", "PAGER": ""},
+    ) as process:  # fmt: skip
+        os.close(follower)
+        shown = b"".join(_read(leader))
+        os.close(leader)
+        assert process.wait(30) == 0
+    return shown.decode()
+
+
+def _read(leader: int) -> Iterator[bytes]:
+    while True:
+        try:
+            data = os.read(leader, 65536)
+        except OSError:  # the terminal's other end is closed
+            return
+        if not data:
+            return
+        yield data
+
+
+def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:
+    """Newest first: what each revision did to which point, and what else there was, in one look."""
+    assert parts(lived("log").out) == [
+        "revision 5  TIME  edit\n    retired pat-001\n"
+        "    retire   pat-001 settled\n    1 change: 1 retired",
+        "revision 4  TIME  edit\n    applied a batch from stdin\n"
+        "    edit     oth-001: use ruff format\n    add      oth-002 [OTHERS]: prefer pathlib\n"
+        "    2 changes: 1 added, 1 edited; 1 operation skipped",
+        "revision 3  TIME  edit\n    voted pat-001 harmful\n"
+        "    vote     pat-001 +0 -1, now 0 helpful, 1 harmful\n    1 change: 1 with other votes",
+        "revision 2  TIME  edit\n    added pat-001\n"
+        "    add      pat-001 [PATTERNS & APPROACHES]: no globals\n    1 change: 1 added",
+        "revision 1  TIME  edit\n    added oth-001\n"
+        "    add      oth-001 [OTHERS]: use ruff\n    1 change: 1 added",
+    ]  # fmt: skip
+
+
+def test_a_log_for_programs_is_one_json_document(lived: Playbook) -> None:
+    """With what a change did to the counters, and the text where it changed."""
+    log = lived("log", "--json").json
+
+    assert [revision["revision"] for revision in log] == [5, 4, 3, 2, 1]
+    assert {"revision", "time", "source", "session", "message", "changes"} <= set(log[0])
+    assert (log[1]["skipped"], log[1]["session"], log[1]["source"]) == (1, None, "edit")
+    assert log[2]["changes"] == [
+        {
+            "kind": "vote", "name": "pat-001", "section": "PATTERNS & APPROACHES", "helpful": 0, "harmful": 1,
+            "helpful_before": 0, "harmful_before": 0, "reason": None, "successor": None,
+        }
+    ]  # fmt: skip
+    assert [change.get("text") for change in log[1]["changes"]] == ["use ruff format", "prefer pathlib"]
+    assert log[0]["changes"][0]["reason"] == "settled"
+    assert lived("log", "--json", "--source", "prune").json == []
+
+
+def test_the_log_of_a_point_tells_only_what_touched_it(lived: Playbook) -> None:
+    """Also of one that has left; a neutral vote counts as a touch."""
+    lived("vote", "oth-001", "neutral")
+
+    assert [part.splitlines()[-1].strip() for part in parts(lived("log", "oth-001").out)] == [
+        "1 neutral vote",
+        "edit     oth-001: use ruff format",
+        "add      oth-001 [OTHERS]: use ruff",
+    ]
+    assert [revision["revision"] for revision in lived("log", "pat-001", "--json").json] == [5, 3, 2]
+    assert [len(revision["changes"]) for revision in lived("log", "oth-001", "--json").json] == [0, 1, 1]
+    assert lived("log", "-n", "1", "oth-002").out.count("revision ") == 1
+
+
+def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(playbook: Playbook) -> None:
+    """JSON has them all."""
+    playbook("import", "-", stdin=json.dumps({"sections": {"OTHERS": [f"text {n}" for n in range(60)]}}))
+
+    lines = playbook("log").out.splitlines()
+
+    assert sum(line.startswith("    add ") for line in lines) == 10
+    assert lines[-3:-1] == [
+        "    ... and 50 more: playbook show 1",
+        "    60 changes: 60 added; the file's other keys set",
+    ]
+    assert len(playbook("log", "--json").json[0]["changes"]) == 60
+    assert playbook("show", "1").out.count("\nadd ") == 60
+
+
+def test_a_long_text_takes_one_line_of_the_log(playbook: Playbook) -> None:
+    """Cut with a mark at a hundred characters."""
+    playbook("add", "very " * 100)
+
+    line = playbook("log").out.splitlines()[2]
+
+    assert (len(line), line[-1]) == (100, "…")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("log", "oth-003"), 1, "Did you mean oth-002"),
+        (("log", "--source", "magic"), 2, "'learn', 'import', 'edit', 'undo', 'prune', 'dedup', 'sync'"),
+        (("log", "--since", "soon"), 1, "2 weeks ago"),
+        (("log", "--until", "9"), 1, "The last one is 5"),
+        (("log", "--session", "x"), 1, "playbook sessions"),
+        (("log", "-n", "-1"), 2, "not in the range"),
+        (("show", "6"), 1, "no revision 6 of this playbook. The last one is 5"),
+        (("show", "r0"), 1, "no revision r0"),
+        (("show", "oth-003"), 1, "Did you mean oth-002"),
+        (("at", "6"), 1, "The last one is 5"),
+        (("at", "whenever"), 1, "'whenever' is no revision and no time"),
+        (("at", "1", "--json", "--render"), 2, "not both"),
+        (("diff", "1", "nowhere.json"), 1, "'nowhere.json' is no revision, no time and no file here"),
+        (("diff", "-", "-"), 2, "Only one of A and B"),
+        (("diff", "1", "/"), 2, "can't be read"),
+        (("diff", "1", "-"), 1, "standard input"),
+    ],
+    ids=str,
+)
+def test_a_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
+    """On stderr, with what to do; stdout stays empty."""
+    result = lived(*arguments)
+
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err
+
+
+def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
+    """On stderr; programs get an empty list."""
+    empty, empty_json = playbook("log"), playbook("log", "--json")
+    playbook("add", "one")
+
+    assert (empty.code, empty.out, empty_json.json) == (0, "", [])
+    assert "nothing has happened" in empty.err
+    assert "no such revision" in playbook("log", "--source", "prune").err
+
+
+def test_the_sources_are_those_of_the_database() -> None:
+    """What `--source` takes is what a revision can come from."""
+    (check,) = (c for c in revisions.constraints if isinstance(c, CheckConstraint) and c.name == "ck_revisions_source")
+
+    assert tuple(re.findall(r"'(\w+)'", str(check.sqltext))) == SOURCES
+
+
+def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
+    """Whole texts, the changed words marked, what was skipped and why."""
+    lived("edit", "oth-001", "--text", "use ruff check " + "x" * 200)
+
+    assert "use ruff [-format-]{+check " + "x" * 200 + "+}" in lived("show", "r6").out
+    shown = lived("show", "4").out
+    assert "operation 2: there is no point pat-404\n" in shown
+    assert '{"type": "DELETE", "target_id": "pat-404"}' in shown
+    full = lived("show", "4", "--json").json
+    assert full["changes"][0]["words"] == "use ruff{+ format+}"
+    assert full["changes"][0]["text_before"] == "use ruff"
+    assert full["skipped_operations"] == [
+        {"place": 2, "operation": '{"type": "DELETE", "target_id": "pat-404"}', "reason": "there is no point pat-404"}
+    ]
+    assert lived("show", "3", "--json").json["votes"] == [
+        {"name": "pat-001", "tag": "harmful", "rationale": None, "matched": True}
+    ]
+    assert "harmful  pat-001" in lived("show", "3").out
+
+
+def test_show_tells_when_a_point_came_and_last_changed(lived: Playbook) -> None:
+    """In words after its votes, and as keys of the JSON."""
+    record = lived("show", "pat-001", "--json").json
+
+    assert (record["created_in"], record["changed_in"]) == (2, 5)
+    since, changed = local(record["created_at"]), local(record["changed_at"])
+    assert f"(since r2, {since}; last changed in r5, {changed})" in lived("show", "pat-001").out.splitlines()[0]
+    assert lived("show", "oth-002").out.splitlines()[0].endswith(")")
+    assert "last changed" not in lived("show", "oth-002").out
+
+
+def test_at_prints_what_export_would_have_printed_then(playbook: Playbook, folder: Path) -> None:
+    """To the byte, in either layout, on stdout or into a file; so does --render for the prompt."""
+    playbook("import", "-", stdin='{"owner": "us", "key_points": [{"name": "a", "text": "…"}], "last_updated": null}')
+    steps: list[tuple[str, ...]] = [
+        ("add", "one"), ("vote", "oth-001", "helpful"), ("edit", "oth-001", "--section", "pat"), ("retire", "oth-001"),
+    ]  # fmt: skip
+    then = {}
+    for number, step in enumerate(steps, 2):
+        playbook(*step)
+        exports = [playbook("export").out, playbook("export", "--layout", "flat").out, playbook("render").out]
+        then[number] = [*exports, playbook("list").out]
+
+    for number, (sections, flat, prompt, listed) in then.items():
+        assert playbook("at", str(number), "--json").out == sections
+        assert playbook("at", f"r{number}", "--json", "--layout", "flat").out == flat
+        assert playbook("at", str(number), "--render").out == prompt
+        assert playbook("at", str(number)).out == listed
+        assert playbook("at", str(number), "-o", "out.json").out == ""
+        assert (folder / "out.json").read_text(encoding="utf-8") == sections
+        playbook("at", str(number), "-o", "out.txt", "--render")
+        assert (folder / "out.txt").read_text(encoding="utf-8") == prompt
+
+
+def test_before_the_first_revision_was_the_empty_playbook(lived: Playbook, tmp_path: Path) -> None:
+    """The same as that of revision 0, and of a project that has none; a note on stderr says since when there is one."""
+    fresh = lived("export", "--project", str(tmp_path)).out
+    long_ago = lived("at", "2001-01-01", "--json")
+
+    assert long_ago.out == lived("at", "0", "--json").out == fresh
+    assert "this playbook began 20" in long_ago.err
+    assert (lived("at", "2001-01-01").out, lived("at", "0").out) == ("", "")
+    assert "had no key points at 0" in lived("at", "0").err
+    assert lived("at", "0", "--render").out == ""
+
+
+def test_a_diff_marks_what_became_of_each_point(lived: Playbook) -> None:
+    """Between two revisions, in words and as JSON."""
+    lived("edit", "oth-001", "--section", "ctx")
+
+    lines = lived("diff", "2", "r6").out.splitlines()
+
+    assert re.fullmatch(r"revision 2 \(.*\) -> revision 6 \(.*\)", lines[0])
+    assert lines[1:] == [
+        "added     oth-002 [OTHERS] 0 helpful, 0 harmful",
+        "    prefer pathlib",
+        "retired   pat-001 [PATTERNS & APPROACHES] 0 helpful, 0 harmful",
+        "    no globals",
+        "reworded  oth-001",
+        "    use ruff{+ format+}",
+        "moved     oth-001 from OTHERS to PROJECT CONTEXT, to the front",
+    ]
+    found = lived("diff", "2", "r3", "--json").json
+    assert found["votes"] == [{"name": "pat-001", "helpful_before": 0, "harmful_before": 0, "helpful": 0, "harmful": 1}]
+    assert [found["from"]["revision"], found["to"]["revision"]] == [2, 3]
+    assert "votes     pat-001 +0 -1, now 0 helpful, 1 harmful" in lived("diff", "2", "3").out
+    assert "-1 harmful, now 0 helpful, 0 harmful" in lived("diff", "3", "2").out
+
+
+def test_a_diff_takes_files_and_standard_input_for_either_side(lived: Playbook, folder: Path) -> None:
+    """Of any shape; B is the playbook of now where it isn't given, and what doesn't differ is said so."""
+    lived("at", "3", "-o", "old.json")
+    changed = json.loads((folder / "old.json").read_text(encoding="utf-8")) | {"owner": "us"}
+    flat = lived("export", "--layout", "flat").out
+    lived("at", "3", "-o", "2")
+
+    assert "nothing differs" in lived("diff", "3", "old.json").out
+    assert "nothing differs" in lived("diff", "-", stdin=flat).out
+    assert lived("diff", "old.json", "--json").json["to"]["revision"] == 5
+    assert 'key       owner: (none) -> "us"' in lived("diff", "3", "-", stdin=json.dumps(changed)).out
+    assert lived("diff", "3", "-", "--json", stdin=json.dumps(changed)).json["keys"] == [
+        {"key": "owner", "after": "us"}
+    ]
+    assert "nothing differs" in lived("diff", "./2", "3").out
+    assert "nothing differs" not in lived("diff", "2", "3").out
+    assert all(value == [] for key, value in _lists(lived("diff", "5", "--json").json).items())
+
+
+def _lists(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key not in ("from", "to")}
+
+
+def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) -> None:
+    """Escapes are taken out of texts, names, reasons and sessions wherever history shows them."""
+    hostile = "one\n\x1b[2Jtwo \x9b31m"
+    playbook("add", hostile)
+    playbook("edit", "oth-001", "--text", hostile + " \x1b]0;title\x07")
+    playbook("retire", "oth-001", "--reason", "why\x1b[2J\nrevision 9")
+    playbook("apply", "-", stdin=json.dumps([{"type": "DELETE", "target_id": "\x1b[2J\n"}]))
+
+    for arguments in (("log",), ("log", "oth-001"), ("show", "2"), ("show", "3"), ("show", "4"), ("diff", "1", "2"),
+                      ("diff", "0", "2"), ("at", "2")):  # fmt: skip
+        out = playbook(*arguments).out
+        assert re.sub(r"[\n\t]", "", out).isprintable(), arguments
+        assert "\nrevision 9" not in out
+
+
+def test_a_reader_that_leaves_early_is_no_error(lived: Playbook, folder: Path) -> None:
+    """As `head` does: no message, exit code 0."""
+    lived("import", "-", stdin=json.dumps({"sections": {"OTHERS": [f"text {n}" for n in range(500)]}}))
+    done = subprocess.run(
+        ["bash", "-c", 'set -o pipefail; "$@" log --json | head -n 3', "-", *COMMAND],
+        capture_output=True, encoding="utf-8", timeout=60, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == '[\n  {\n    "revision": 6,\n'
+
+
+def test_a_terminal_gets_colours_and_a_pipe_gets_none(lived: Playbook) -> None:
+    """The words of a diff are marked either way."""
+    shown = on_a_terminal("diff", "3", "4")
+
+    assert "\x1b[32m{+ format+}\x1b[0m" in shown
+    assert "\x1b[33mrevision 4" in on_a_terminal("log", "-n", "2")
+    assert "\x1b" not in lived("diff", "3", "4").out + lived("log").out

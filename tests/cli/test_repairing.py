@@ -1,0 +1,84 @@
+"""db repair, as a script sees it."""
+
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from tests.cli.conftest import Playbook
+
+_PAGE = 4096
+
+
+def _damage(playbook: Playbook) -> Path:
+    """A database of two points, one with an escape sequence, whose first page is gone."""
+    playbook("add", "use type hints", "--section", "pat")
+    playbook("add", "look \x1b[31mred", "--section", "oth")
+    path = Path(playbook("db", "path").out.strip())
+    path.write_bytes(bytes(_PAGE) + path.read_bytes()[_PAGE:])
+    return path
+
+
+def test_a_sound_database_has_nothing_to_repair(playbook: Playbook) -> None:
+    """It says so, with exit code 0."""
+    playbook("add", "use type hints")
+
+    result = playbook("db", "repair")
+
+    assert (result.code, result.out.endswith("all is well, nothing to repair\n")) == (0, True)
+
+
+def test_a_damaged_database_is_told_by_the_check_and_repaired(playbook: Playbook) -> None:
+    """The remedy that the check names works, and everything goes on."""
+    path = _damage(playbook)
+    assert "playbook db repair" in playbook("list").err
+
+    result = playbook("db", "repair")
+
+    assert result.code == 0
+    assert "kept 2 points (2 live), 2 revisions" in result.out
+    assert f"the damaged file is now {path}.damaged-" in result.out
+    assert playbook("db", "check").code == 0
+    assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001", "oth-001"]
+
+
+def test_what_was_repaired_is_one_json_document(playbook: Playbook) -> None:
+    """What was kept and lost, and where the damaged file is."""
+    path = _damage(playbook)
+    damaged = path.read_bytes()
+
+    told = playbook("db", "repair", "--yes", "--json").json
+
+    assert (told["damaged"], told["repaired"], told["points"], told["revisions"]) == (True, True, 2, 2)
+    assert set(told["lost"].values()) == {0}
+    assert Path(told["damaged_file"]).read_bytes() == damaged
+    assert playbook("db", "repair", "--json").json["damaged"] is False
+
+
+def test_a_dry_run_changes_nothing(playbook: Playbook) -> None:
+    """It tells the same, but for where the damaged file would be."""
+    path = _damage(playbook)
+    damaged = path.read_bytes()
+
+    result = playbook("db", "repair", "--dry-run")
+
+    assert result.code == 0
+    assert "kept 2 points" in result.out
+    assert result.out.endswith("dry run: nothing was changed\n")
+    assert path.read_bytes() == damaged
+    assert playbook("db", "check").code == 1
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["no file", "a file of nothing"])
+def test_what_can_not_be_repaired_is_explained(playbook: Playbook, there: bool) -> None:
+    """Exit code 1, and what to do instead."""
+    path = Path(settings.data_dir()) / "playbook.db"
+    path.parent.mkdir(parents=True)
+    if there:
+        path.write_bytes(b"\0" * 5000)
+
+    result = playbook("db", "repair")
+
+    assert result.code == 1
+    assert "playbook init" in result.err
+    assert path.exists() == there

@@ -1,0 +1,217 @@
+"""sql and db metadata, as a script and a person see them."""
+
+import csv
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Playbook
+
+STEERING = "SELECT 'a' || char(27) || '[31m' || char(155) || char(10) || char(8238) || 'b' AS told"
+FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+KINDS = "SELECT 'ü,\"' AS t, 9007199254740993 AS n, 0.1 AS r, NULL AS z, x'00ff' AS b, '' AS e"
+
+
+@pytest.fixture(autouse=True)
+def _point(playbook: Playbook) -> None:
+    """A playbook of one point."""
+    playbook("add", "use type hints", "--section", "pat")
+
+
+def test_table_in_a_pipe_is_aligned_under_its_titles(playbook: Playbook) -> None:
+    """Titles, a rule, a line a row, two spaces between columns; NULL is nothing, a BLOB hexadecimal."""
+    result = playbook("sql", "SELECT 'long text' AS a, NULL AS b, x'00ff' AS c UNION ALL SELECT 1, 2.5, 'x'")
+
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines() == [
+        "a          b    c",
+        "---------  ---  ----",
+        "long text       00ff",
+        "1          2.5  x",
+    ]
+
+
+def test_answer_without_rows_has_its_titles(playbook: Playbook) -> None:
+    """In a table and in CSV; as JSON it is the empty list."""
+    nothing = "SELECT name, text FROM retired_key_points"
+
+    assert playbook("sql", nothing).out == "name  text\n----  ----\n"
+    assert playbook("sql", nothing, "--csv").out == "name,text\r\n"
+    assert playbook("sql", nothing, "--json").json == []
+
+
+def test_json_keeps_every_value_as_what_it_is(playbook: Playbook) -> None:
+    """Large integers to the last digit, NULL as null, a BLOB in hexadecimal; infinity, which JSON lacks, as text."""
+    (row,) = playbook("sql", "--json", KINDS + ", 9e999 AS i").json
+
+    assert row == {"t": 'ü,"', "n": 9007199254740993, "r": 0.1, "z": None, "b": "00ff", "e": "", "i": "inf"}
+
+
+def test_json_gives_columns_of_one_title_names_of_their_own(playbook: Playbook) -> None:
+    """No value is lost, and no column takes the name of another."""
+    (row,) = playbook("sql", "--json", "SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS A, 5 AS a").json
+
+    assert row == {"a": 1, "a_3": 2, "a_2": 3, "A": 4, "a_4": 5}
+
+
+def test_csv_is_read_back_as_it_was(playbook: Playbook) -> None:
+    """RFC 4180: CRLF at each line's end, quotes doubled; texts with line breaks and commas come back whole."""
+    result = playbook("sql", "--csv", KINDS.replace("ü", "ü' || char(10) || '"))
+
+    assert result.out.count("\r\n") == 2
+    titles, row = csv.reader(io.StringIO(result.out, newline=""))
+    assert titles == ["t", "n", "r", "z", "b", "e"]
+    assert row == ['ü\n,"', "9007199254740993", "0.1", "", "00ff", ""]
+
+
+def test_csv_comes_row_by_row(playbook: Playbook) -> None:
+    """What was found before an error is there: rows are printed as they are found."""
+    result = playbook("sql", "--csv", "SELECT abs(column1) AS n FROM (VALUES (1), (2), (3), (-9223372036854775808))")
+
+    assert result.code == 1
+    assert result.out.startswith("n\r\n1\r\n2\r\n")
+    assert "integer overflow" in result.err
+
+
+@pytest.mark.parametrize("arguments", [("sql",), ("sql", "-")])
+def test_sql_is_read_from_standard_input(playbook: Playbook, arguments: tuple[str, ...]) -> None:
+    """Without an argument, or with a dash; comments and a last semicolon are no harm."""
+    result = playbook(*arguments, "--json", stdin="-- how many?\nSELECT count(*) AS n\nFROM live_key_points;\n")
+
+    assert result.json == [{"n": 1}]
+
+
+def test_project_stands_for_the_one_that_is_meant(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
+    """`:project` is the key that the views know it by; with --project another's."""
+    count = "SELECT count(*) AS n, :project AS p FROM live_key_points WHERE playbook = :project"
+
+    assert playbook("sql", "--json", count).json == [{"n": 1, "p": str(folder)}]
+    assert playbook("sql", "--json", count, "--project", str(tmp_path)).json == [{"n": 0, "p": str(tmp_path)}]
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_no_text_steers_the_terminal(playbook: Playbook, form: tuple[str, ...]) -> None:
+    """Escapes, line breaks and marks that turn the direction of writing are blanked, or escaped in JSON, titles too."""
+    for question in (STEERING, 'SELECT 1 AS "\x1b[31m\x9bred"'):
+        result = playbook("sql", *form, question)
+
+        assert result.code == 0
+        assert all(char.isprintable() or char == "\n" for char in result.out)
+        json.loads(result.out) if form else None
+
+
+def on_terminal(*arguments: str) -> str:
+    """What a person sees on a terminal of 80 columns that knows no colours."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "dumb"}
+    command = [sys.executable, "-m", "playbook_db", "sql", *arguments]
+    with subprocess.Popen(command, stdout=follower, stderr=follower, env=environment) as process:
+        os.close(follower)
+        seen = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                part = b""
+            if not part:
+                break
+            seen += part
+        os.close(leader)
+    assert process.returncode == 0
+    return seen.decode().replace("\r", "")  # a terminal's own line ends
+
+
+def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
+    """Long texts are folded in their column; numbers stand to the right; nothing steers."""
+    seen = on_terminal(f"SELECT 'pat-001' AS name, 7 AS helpful, '{'word ' * 30}' AS text, ({STEERING}) AS odd")
+
+    assert all(len(line) <= 80 for line in seen.splitlines())
+    assert all(char.isprintable() or char == "\n" for char in seen)
+    assert seen.count("word") == 30
+    assert seen.splitlines()[1].index("7") > seen.splitlines()[0].index("helpful")
+
+
+def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
+    """In a pipe the value is exact; before a person's eyes it is made harmless."""
+    assert all(char.isprintable() or char == "\n" for char in on_terminal("--csv", STEERING))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("sql", "SELECT * FROM points"), 1, "The views are: "),
+        (("sql", "SELECT * FORM points"), 1, 'near "FORM"'),
+        (("sql", "DELETE FROM votes"), 1, "more than read"),
+        (("sql", "SELECT 1; SELECT 2"), 1, "one statement"),
+        (("sql", "SELECT :me"), 1, ":project"),
+        (("sql", ""), 1, "no statement"),
+        (("sql", "--csv", "--json", "SELECT 1"), 2, "not both"),
+        (("sql", "SELECT 1", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),
+        (("sql", "SELECT 1", "--db", "nowhere.db"), 1, "playbook init"),
+        (("db", "metadata", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),
+        (("db", "metadata", "-o", "nowhere/x.json"), 2, "nowhere/x.json can't be written"),
+    ],
+    ids=str,
+)
+def test_mistake_is_explained(playbook: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
+    """On stderr, with what to do; stdout stays empty."""
+    result = playbook(*arguments)
+
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err
+
+
+def test_sql_that_is_no_text_is_explained(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that aren't UTF-8 are an error of the one who gave them, not ours."""
+    done = subprocess.run(
+        [sys.executable, "-m", "playbook_db", "sql"], input=b"SELECT '\xff'", capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no UTF-8 text" in done.stderr
+
+
+def test_ctrl_c_ends_a_long_question_at_once(playbook: Playbook) -> None:
+    """Though SQLite itself would count on: exit code 130, within a second."""
+    command = [sys.executable, "-m", "playbook_db", "sql", FOREVER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(1.5)
+        assert process.poll() is None
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+
+    assert time.monotonic() - began < 3
+    assert (process.returncode, out) == (130, b"")
+    assert b"interrupted" in err
+
+
+def test_reader_that_leaves_early_leaves_no_trace(playbook: Playbook, home: Path) -> None:
+    """`playbook sql --csv ... | head` says nothing of it, and leaves nothing beside the file."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT i FROM n"
+    command = f"{sys.executable} -m playbook_db sql --csv '{numbers}' | head -2"
+
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=60)
+
+    assert (done.stdout, done.stderr) == (b"i\r\n1\r\n", b"")
+    assert not list(home.glob(".claude/playbook/playbook.db-*"))
+
+
+def test_metadata_is_written_to_a_file(playbook: Playbook, tmp_path: Path) -> None:
+    """The same document as on stdout, under the name that the database's file has."""
+    file = tmp_path / "metadata.json"
+
+    assert playbook("db", "metadata", "-o", str(file)).out == ""
+    assert json.loads(file.read_text(encoding="utf-8")) == playbook("db", "metadata").json
+    assert [*playbook("db", "metadata", "--db", "/x/some.db").json["databases"]] == ["some"]

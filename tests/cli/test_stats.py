@@ -1,0 +1,225 @@
+"""`playbook stats`: text for people, JSON for programs, a picture for both."""
+
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from playbook_db.cli import charts
+from playbook_db.services.project import Project
+from playbook_db.services.revising import timestamp
+from playbook_db.store.engine import open_store
+from playbook_db.store.past import Past
+from tests.cli.conftest import Playbook
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_HOSTILE = "\x1b[2Jbeware </text><script>alert(1)</script> &amp; 'quotes'"
+
+
+def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_days_ago: int = 9) -> None:
+    """Three points, votes, a session that was shown them, and calls whose cost is known."""
+    for text in ("one", "two", _HOSTILE):
+        playbook("add", text, "--section", "pat")
+    for name, tag in (("pat-001", "helpful"), ("pat-001", "helpful"), ("pat-002", "harmful"), ("pat-003", "neutral")):
+        playbook("vote", name, tag)
+    playbook("retire", "pat-002")
+    now = datetime.now(UTC)
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
+        project = Project(store, str(folder))
+        with store.transaction() as connection:
+            number = Past.open(connection, project.key).playbook_id
+            run = connection.exec_driver_sql
+            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?)"
+            for session in range(1, 1235):
+                run(shown, (number, f"s-{session}", timestamp(now)))
+            run("INSERT INTO citations VALUES (?, 's-1', 3, 1, ?)", (number, timestamp(now)))
+            call = "INSERT INTO model_calls VALUES (?, ?, 'reflect', 's-1', 'm', 1000000, 234567, 0, ?, 5, ?)"
+            for made, (days, cost) in enumerate(((first_call_days_ago, 1234.5), (0, 0.25)), 1):
+                run(call, (number, made, cost, timestamp(now - timedelta(days=days))))
+
+
+def _drawn(path: Path) -> ElementTree.Element:
+    return ElementTree.fromstring(path.read_bytes())  # noqa: S314 - our own
+
+
+def _texts(picture: ElementTree.Element, key: str) -> list[str]:
+    """All that one chart says, the values of its marks included."""
+    (chart,) = (each for each in picture.iter(f"{_SVG}svg") if each.get("id") == f"chart-{key}")
+    return [each.text for each in chart.iter() if each.text and each.tag in (f"{_SVG}text", f"{_SVG}desc")]
+
+
+def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook, home: Path, folder: Path) -> None:
+    """The keys are a promise; shares are of the times that a point was shown to a session."""
+    _live_a_little(playbook, home, folder)
+
+    told = playbook("stats", "--json").json
+
+    assert {key: list(value) for key, value in told.items() if isinstance(value, dict)} == {
+        "points": ["live", "retired", "sections", "age"],
+        "use": [
+            "shown_since", "cited_since", "sessions_shown", "sessions_citing", "points_shown", "points_cited", "shown",
+            "cited", "helpful", "harmful", "most", "least", "cited_share", "helpful_share", "harmful_share",
+        ],
+        "votes": ["helpful", "harmful", "neutral", "unmatched"],
+        "learning": [
+            "sessions", "stretches", "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "unpriced",
+            "helpful_points", "tokens", "cost_usd_a_helpful_point",
+        ],
+        "revisions": ["all", "by_source"],
+        "file": ["size_bytes", "tables", "backups"],
+    }  # fmt: skip
+    assert list(told) == ["project", "time", "points", "use", "votes", "learning", "weeks", "revisions", "file"]
+    assert told["project"] == str(folder)
+    assert told["points"]["age"] == {"last_7_days": 2, "last_30_days": 2, "last_90_days": 2, "older": 0}
+    assert told["points"]["sections"][0] == {"section": "PATTERNS & APPROACHES", "live": 2, "retired": 1}
+    assert (told["use"]["shown"], told["use"]["cited_share"]) == (3702, 1 / 3702)
+    assert told["use"]["most"][0] == {
+        "name": "pat-003", "text": _HOSTILE, "shown": 1234, "cited": 1, "helpful": 0, "harmful": 0,
+    }  # fmt: skip
+    assert told["votes"] == {"helpful": 2, "harmful": 1, "neutral": 1, "unmatched": 0}
+    assert told["learning"]["cost_usd_a_helpful_point"] == 1234.75
+    assert list(told["weeks"][-1]) == ["monday", "helpful", "harmful", "neutral", "calls", "tokens", "cost_usd"]
+    assert told["revisions"] == {"all": 8, "by_source": {"edit": 8}}
+    assert list(told["file"]["tables"][0]) == ["name", "rows", "size_bytes"]
+
+
+def test_numbers_for_people_are_readable_at_a_glance(playbook: Playbook, home: Path, folder: Path) -> None:
+    """Fewer than 45 lines, none too long, thousands set apart, and no text that steers the terminal."""
+    _live_a_little(playbook, home, folder)
+
+    out = playbook("stats").out
+
+    assert len(out.splitlines()) < 45
+    assert max(map(len, out.splitlines())) <= 120
+    assert "\x1b" not in out
+    for told in (
+        "2 live, 1 retired", "PATTERNS & APPROACHES  2 live  1 retired", "shown    3,702        3 points in 1,234 sess",
+        "pat-003  shown in 1,234  cited in 1  +0 -0   [2Jbeware", "2,469,134  $1,234.75", "revisions  edit 8",
+        "$1,234.75 for each of 1 points",
+    ):  # fmt: skip
+        assert told in out
+
+
+@pytest.mark.parametrize("weeks", [1, 300])
+def test_many_weeks_take_no_more_lines(playbook: Playbook, home: Path, folder: Path, weeks: int) -> None:
+    """The last ones are told, and all of them together."""
+    _live_a_little(playbook, home, folder, first_call_days_ago=7 * weeks)
+
+    out = playbook("stats").out
+
+    assert len(re.findall(r"^  20\d\d-\d\d-\d\d ", out, re.MULTILINE)) == min(weeks + 1, 6)
+    assert re.search(r"in all +2 +1 +1 +2 +2,469,134 +\$1,234\.75", out)
+    assert len(playbook("stats", "--json").json["weeks"]) == weeks + 1
+
+
+def test_an_empty_playbook_has_numbers_and_a_picture(playbook: Playbook, folder: Path) -> None:
+    """All zeros; each chart but the file's size says that there is nothing yet."""
+    result = playbook("stats", "--svg", "empty.svg")
+
+    assert result.code == 0
+    assert "0 live, 0 retired" in result.out
+    assert (folder / "empty.svg").read_text().count("nothing yet") == 5
+    assert playbook("stats", "--json").json["use"]["cited_share"] is None
+
+
+def test_the_picture_holds_the_numbers_of_the_json(playbook: Playbook, home: Path, folder: Path) -> None:
+    """Each chart shows what `--json` says."""
+    _live_a_little(playbook, home, folder)
+
+    result = playbook("stats", "--json", "--svg", "numbers.svg")
+
+    told, picture = result.json, _drawn(folder / "numbers.svg")
+    assert result.err == "playbook: drew numbers.svg\n"
+    votes, costs = _texts(picture, "votes"), _texts(picture, "costs")
+    for week in told["weeks"]:
+        for kind in ("helpful", "harmful", "neutral"):
+            assert f"{week[kind]:,}" in votes
+        assert f"${week['cost_usd']:,.2f}" in costs
+    assert votes.count("2") >= 1
+    assert f"What learning cost by week: ${told['learning']['cost_usd']:,.2f} in all" in costs
+    for name in ("shown", "cited"):
+        share = told["use"][name] / told["use"]["shown"]
+        assert f"{name}: {told['use'][name]:,} ({share:.1%})" in _texts(picture, "use")
+    sections = _texts(picture, "sections")
+    for each in told["points"]["sections"]:
+        assert each["section"].capitalize() in sections
+        assert f"{each['live']:,}" in sections
+        assert f"{each['retired']:,}" in sections
+    assert _texts(picture, "ages").count("2") >= 1
+    assert f"{told['file']['size_bytes'] / 1024:,.0f} KiB" in "|".join(_texts(picture, "sizes"))
+
+
+def test_the_picture_asks_nothing_of_the_network_and_runs_nothing(playbook: Playbook, home: Path, folder: Path) -> None:
+    """One document, whole in itself: no script, no style sheet, font or picture from elsewhere; ids are unique."""
+    _live_a_little(playbook, home, folder)
+    playbook("stats", "--svg", "numbers.svg")
+
+    text = (folder / "numbers.svg").read_text()
+    elements = list(_drawn(folder / "numbers.svg").iter())
+
+    assert {each.tag.removeprefix(_SVG) for each in elements} <= {
+        "svg", "title", "rect", "text", "g", "defs", "style", "path", "line", "circle", "desc", "tspan",
+    }  # fmt: skip
+    attributes = [(name, value) for each in elements for name, value in each.attrib.items()]
+    assert not [name for name, _ in attributes if "href" in name or name.startswith("on")]
+    assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(|<\?xml-stylesheet|<!DOCTYPE", text)
+    ids = [value for name, value in attributes if name == "id"]
+    assert len(ids) == len(set(ids)) >= 6
+
+
+def test_a_projects_name_is_a_text_in_the_picture(playbook: Playbook, tmp_path: Path) -> None:
+    """Whatever characters its folder has; and the picture says of which day it is."""
+    folder = tmp_path / "<script>alert('&amp;') \x1b[2J\x07"
+    folder.mkdir(parents=True)
+
+    assert playbook("stats", "--project", str(folder), "--svg", str(tmp_path / "named.svg")).code == 0
+
+    picture = _drawn(tmp_path / "named.svg")
+    first, second = (each.text or "" for each in picture.findall(f"{_SVG}text"))
+    assert first.endswith("/<script>alert('&amp;')  [2J ")
+    assert second.startswith(f"{datetime.now(UTC):%Y-%m-%d} · ")
+
+
+def test_more_than_a_years_weeks_are_drawn_as_months(playbook: Playbook, home: Path, folder: Path) -> None:
+    """Bars stay wide enough to be seen, and nothing is left out."""
+    _live_a_little(playbook, home, folder, first_call_days_ago=7 * charts.MOST_BARS)
+    playbook("stats", "--svg", "years.svg")
+
+    costs = _texts(_drawn(folder / "years.svg"), "costs")
+
+    assert "What learning cost by month: $1,234.75 in all" in costs
+    assert {"$1,234.50", "$0.25"} <= set(costs)
+
+
+def test_a_picture_that_can_not_be_written_leaves_the_old_one(
+    playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole or not at all; a folder that isn't there is named."""
+    playbook("stats", "--svg", "numbers.svg")
+    before = (folder / "numbers.svg").read_bytes()
+    nowhere = playbook("stats", "--svg", "nowhere/numbers.svg")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    full = playbook("stats", "--svg", "numbers.svg")
+
+    assert (nowhere.code, nowhere.out) == (2, "")
+    assert "nowhere/numbers.svg can't be written" in nowhere.err
+    assert "numbers.svg can't be written: No space left on device" in full.err
+    assert (folder / "numbers.svg").read_bytes() == before
+    assert [path.name for path in folder.iterdir() if path.is_file()] == ["numbers.svg"]
+
+
+def test_drawing_is_not_loaded_unless_it_is_asked_for(folder: Path) -> None:
+    """The numbers alone come without the library of the charts."""
+    code = (
+        "import sys; from playbook_db.cli.main import main; code = main(['stats', '--json']);"
+        " sys.exit(code or 'pygal' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -1,0 +1,176 @@
+"""undo and restore, as a script sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Playbook
+
+
+def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook) -> None:
+    """It says which one it was and what that did, and how to bring it back."""
+    playbook("add", "use ruff")
+    playbook("vote", "oth-001", "helpful")
+
+    undone = playbook("undo")
+
+    assert undone.out.splitlines() == [
+        "took back revision 2 (edit: voted oth-001 helpful), the last one",
+        "vote      oth-001: 0 helpful, 0 harmful",
+        "revision 3",
+    ]
+    assert "`playbook undo` again brings it back" in undone.err
+    assert playbook("undo").out.splitlines()[-1] == "revision 4"
+    assert playbook("show", "oth-001", "--json").json["helpful"] == 1
+
+
+def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:
+    """As JSON too: what was taken back, the changes, and the revision that keeps them."""
+    for text in ("one", "two", "three"):
+        playbook("add", text)
+
+    first = playbook("undo", "1").out
+    assert first.startswith("took back revision 1 (edit: added oth-001)\n")
+    undone = playbook("undo", "r2..r3", "--json").json
+
+    assert undone["took_back"] == {"first": 2, "last": 3}
+    assert (undone["revision"], undone["dry_run"]) == (5, False)
+    assert [(change["kind"], change["name"]) for change in undone["changes"]] == [
+        ("retire", "oth-002"),
+        ("retire", "oth-003"),
+    ]
+    assert playbook("list").out == ""
+
+
+def test_a_collision_shows_both_sides_and_how_to_go_on(playbook: Playbook) -> None:
+    """Exit code 1, nothing on stdout, nothing written; the two commands that it names work."""
+    playbook("add", "use ruff")
+    playbook("edit", "oth-001", "--text", "use ruff always")
+    playbook("edit", "oth-001", "--text", "never\x1b[2J mind")
+
+    refused = playbook("undo", "2")
+
+    assert (refused.code, refused.out) == (1, "")
+    for part in ("oth-001", "now:  never [2J mind", "undo: use ruff\n", "undo 2 --ours", "undo 2 --theirs"):
+        assert part in refused.err
+    ours = playbook("undo", "2", "--ours", "--dry-run")
+    assert (ours.code, ours.out) == (0, "dry run: nothing was written\n")
+    assert "oth-001, its text: stays as it is now" in ours.err
+    assert playbook("undo", "2", "--theirs").out.splitlines()[1:] == [
+        "edit      oth-001 [OTHERS] use ruff",
+        "revision 4",
+    ]
+
+
+def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None:
+    """Neither does a dry run of restore --at."""
+    playbook("add", "use ruff")
+
+    for arguments in (("undo",), ("restore", "--at", "0")):
+        rehearsed = playbook(*arguments, "--dry-run").out.splitlines()
+        assert rehearsed[1:] == ["retire    oth-001: revision 1 was taken back", "dry run: nothing was written"]
+    assert playbook("undo").out.splitlines()[-1] == "revision 2"
+
+
+def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playbook) -> None:
+    """That is no error, and JSON tells it too."""
+    playbook("add", "use ruff")
+    playbook("vote", "oth-001", "neutral")
+
+    undone = playbook("undo")
+
+    assert (undone.code, undone.out) == (0, "nothing changed\n")
+    assert "nothing of revision 2 is left to take back" in undone.err
+    told = playbook("undo", "--json").json
+    assert (told["revision"], told["took_back"], told["changes"]) == (None, None, [])
+    assert told["notes"] == ["nothing of revision 2 is left to take back"]
+
+
+def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
+    """By number or by time, and one undo brings all of it back."""
+    playbook("add", "one")
+    before = playbook("list").out
+    playbook("edit", "oth-001", "--text", "uno")
+    playbook("add", "two")
+    after = playbook("list").out
+
+    restored = playbook("restore", "--at", "1")
+    assert restored.out.splitlines()[0] == "took back revisions 2 to 3 (all after revision 1)"
+    assert playbook("list").out == before
+    assert playbook("undo").code == 0
+    assert playbook("list").out == after
+    assert playbook("restore", "--at", "2020-01-01", "--dry-run").out.startswith("took back revisions 1 to 5 ")
+    assert "nothing came after revision 5" in playbook("restore", "--at", "now").err
+
+
+def test_one_point_is_restored_as_it_was(playbook: Playbook) -> None:
+    """Without --at only a retired one, as it left."""
+    playbook("add", "one")
+    playbook("edit", "oth-001", "--text", "uno")
+    playbook("retire", "oth-001")
+
+    assert playbook("restore", "oth-001").out == "restore   oth-001 [OTHERS] uno\nrevision 4\n"
+    assert playbook("restore", "oth-001", "--at", "1").out == "edit      oth-001 [OTHERS] one\nrevision 5\n"
+    assert playbook("restore", "oth-001", "--at", "1").out == "nothing changed\n"
+
+
+def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Playbook, folder: Path) -> None:
+    """It may quote a file's name."""
+    (folder / "a\x1b[2Jb").write_text('[{"type": "ADD", "text": "use ruff", "section": "OTHERS"}]')
+    playbook("apply", "a\x1b[2Jb")
+
+    assert playbook("undo").out.startswith("took back revision 1 (edit: applied a batch from a [2Jb), the last one\n")
+
+
+def test_the_mirror_follows(playbook: Playbook, folder: Path) -> None:
+    """The file is as it was but for its time."""
+    playbook("mirror", "on")
+    playbook("add", "one")
+    mirror = folder / ".claude" / "playbook.json"
+    before = json.loads(mirror.read_text())
+    playbook("add", "two")
+
+    playbook("undo")
+
+    after = json.loads(mirror.read_text())
+    assert after["last_updated"] > before["last_updated"]
+    assert {**after, "last_updated": None} == {**before, "last_updated": None}
+    assert playbook("undo", "--dry-run").err.count("took in") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("undo", "9"), 1, "There is no revision 9"),
+        (("undo", "0"), 1, "Revision 0 is the empty playbook"),
+        (("undo", "2..1"), 1, "the older revision comes first (1..2)"),
+        (("undo", "yesterday"), 1, "a range like 3..8"),
+        (("undo", "--ours", "--theirs"), 2, "not both"),
+        (("restore",), 2, "NAME of a key point, --at, or both"),
+        (("restore", "oth-001", "--dry-run"), 2, "--dry-run goes with --at"),
+        (("restore", "--at", "9"), 1, "There is no revision 9"),
+        (("restore", "--at", "some day"), 1, "is no revision and no time"),
+        (("restore", "oth-001", "--at", "0"), 1, "wasn't there yet after revision 0"),
+        (("restore", "oth-002", "--at", "1"), 1, "Did you mean oth-001?"),
+    ],
+    ids=str,
+)
+def test_a_mistake_is_explained_and_changes_nothing(
+    playbook: Playbook, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    """The message names what is wrong and what to do, on stderr; stdout stays empty."""
+    playbook("add", "use ruff")
+    before = playbook("export").out
+
+    result = playbook(*arguments)
+
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err
+    assert playbook("export").out == before
+
+
+def test_an_empty_playbook_has_nothing_to_take_back(playbook: Playbook) -> None:
+    """A known error, and no playbook is left behind by it."""
+    assert playbook("undo").code == 1
+    assert "no revisions yet" in playbook("undo").err

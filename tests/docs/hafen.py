@@ -1,0 +1,226 @@
+"""Two weeks in the life of the project `hafen`, with which docs/sql.md answers its questions."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from unittest.mock import patch
+
+from sqlalchemy import text as sql
+
+from playbook_db.rules import document, operations, voting
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.playbook import Vote
+from playbook_db.services import editing, forgetting, interchange, revising, undoing
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal, Revised, revise, timestamp
+from playbook_db.store import learnt, read
+from playbook_db.store.learnt import Call, StretchKey
+from playbook_db.store.past import Past
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+START = datetime(2026, 10, 28, 9, 30, tzinfo=UTC)  # a Wednesday
+TODAY = "2026-11-10"  # when the questions are asked
+
+TIDES = "`hafen.jobs.tides` writes `tide` twice a day and never updates a row."
+TIDES_BY_HAND = "Ask the harbour master for the tide times."
+HOLDS = "A cancelled booking frees its night only after `expire_holds` ran; wait for it in tests."
+MONEY = "Keep money in `Money` (integer cents and a currency) from the request to the invoice; never round floats."
+CHECKS = "While working run only the tests a change can touch; run `make check` once, before the pull request."
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that was learnt from `day` days after the start: what it cited, the votes and the batch that came of
+    it, what reflector and curator said, and what asking them took."""
+
+    id: str
+    day: int
+    votes: Sequence[Vote] = ()
+    batch: Sequence[object] = ()
+    cited: Sequence[str] = ()
+    analysis: str = "The advice that was followed held."
+    reasoning: str = "Nothing to change."
+    tokens: int = 20_000
+    shown: Sequence[str] = field(default=("startup",))
+
+
+FIRST = Session(
+    "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90",
+    1,
+    votes=[
+        Vote("pat-002", "helpful", "the new route was four lines, and its rule has a test of its own"),
+        Vote("pat-014", "harmful", "the table was replaced at noon; the page showed yesterday's tide"),
+        Vote("mis-003", "neutral"),
+        Vote("pat-404", "helpful"),
+    ],
+    batch=[{"type": "ADD", "section": "PROJECT CONTEXT", "text": HOLDS}],
+    cited=["pat-002", "pat-014"],
+    reasoning="Cancelling cost an hour because nobody knew of `expire_holds`.",
+    tokens=31_000,
+)
+SECOND = Session(
+    "c83b9e64-2f17-4e8a-8a3d-51d7e0f4b7aa",
+    3,
+    votes=[Vote("pat-014", "harmful", "the same again, on another page"), Vote("pat-005", "helpful")],
+    batch=[
+        {"type": "UPDATE", "target_id": "ctx-007", "text": TIDES},
+        {"type": "DELETE", "target_id": "pat-404"},
+    ],
+    cited=["pat-005", "pat-014", "ctx-004"],
+    reasoning="The tides point was out of date.",
+    tokens=27_000,
+)
+THIRD = Session(
+    "0d94ab37-61c2-4f6d-b1f0-9e2c7753d811", 4, votes=[Vote("ctx-002", "neutral")], cited=["ctx-002"], tokens=12_000
+)
+FOURTH = Session(
+    "7be4a902-0c5d-4b37-9f8e-2d61c70a5e13",
+    7,
+    votes=[
+        Vote("pat-003", "helpful", "the column came in two releases, and no night was lost"),
+        Vote("ctx-002", "helpful", "everything was up after one command"),
+        Vote("ctx-013", "harmful", "there is no `frontend/icons/` any more; it looked for ten minutes"),
+    ],
+    batch=[
+        {
+            "type": "MERGE",
+            "source_ids": ["pat-007", "mis-014"],
+            "section": "PATTERNS & APPROACHES",
+            "merged_text": MONEY,
+        }
+    ],
+    cited=["pat-003", "ctx-002", "ctx-004"],
+    reasoning="pat-007 and mis-014 say the same from two sides; one point takes their votes.",
+    tokens=44_000,
+    shown=("startup", "compact"),
+)
+FIFTH = Session(
+    "a1d35c66-8e90-4d0f-b2c4-6f7e19a3d528",
+    8,
+    votes=[
+        Vote("pat-005", "helpful", "the client fitted at once"),
+        Vote("ctx-002", "helpful"),
+        Vote("ctx-013", "harmful", "sent it to a folder that is gone, again"),
+    ],
+    batch=[{"type": "UPDATE", "target_id": "pref-006", "text": CHECKS}],
+    cited=["pat-005", "ctx-002", "pref-006"],
+    reasoning="pref-006 was right and hard to read.",
+    tokens=25_000,
+)
+SIXTH = Session(
+    "e2f80b13-5d47-4a9c-8b06-94c1d3e7fa60",
+    9,
+    cited=["pref-003"],
+    analysis="A version was raised; nothing to learn from.",
+    tokens=6_000,
+)
+
+
+class _Clock(datetime):
+    """The clock that the services look at, which stands until it is moved."""
+
+    moment = START
+
+    @classmethod
+    def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+        return cls.moment
+
+
+def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revised]:
+    """What happens to a playbook: an import, sessions that teach or don't, votes, a batch, pruning, a change of mind
+    and one taken back, something that should never have been written down. Each revision as it is made."""
+    realistic = document.decode((EXAMPLES / "realistic.json").read_bytes(), source="realistic.json")
+    batch = json.loads((EXAMPLES / "operations.json").read_text(encoding="utf-8"))["operations"]
+
+    def on(day: int) -> None:
+        _Clock.moment = start + timedelta(days=day)
+
+    with patch.object(revising, "datetime", _Clock):
+        on(0)
+        yield interchange.import_playbook(project, realistic, source="realistic.json")
+        yield learn(project, FIRST, start)
+        on(1)
+        yield editing.vote(project, "pat-001", "helpful")
+        yield editing.apply_batch(project, batch, origin="operations.json")
+        yield learn(project, SECOND, start)
+        on(3)
+        yield editing.prune(project)
+        yield editing.restore(project, "mis-008")
+        for session in (THIRD, FOURTH, FIFTH):
+            yield learn(project, session, start)
+        on(8)
+        yield editing.edit(project, "ctx-007", text=TIDES_BY_HAND)
+        on(9)
+        yield undoing.undo(project).revised
+        learn(project, SIXTH, start)
+        on(12)
+        yield editing.add(project, "The harbour master's door code is 4711.", section="ctx")
+        forgetting.forget(project, forgetting.Request(name="ctx-016"))
+
+
+def learn(project: Project, session: Session, start: datetime) -> Revised:
+    """What *session* was shown, and what it taught, as one revision: votes first, then the curator's batch."""
+    now = start + timedelta(days=session.day)
+    show(project, session, now - timedelta(hours=1))
+
+    def plan(draft: Draft, _: Past) -> Proposal:
+        taken = voting.cast_votes(draft, session.votes)
+        skipped = operations.apply_operations(draft, session.batch)
+        told = "learnt from a session"
+        return Proposal("learn", told, votes=taken, skipped=skipped, session_id=session.id, then=keep)
+
+    def keep(past: Past, revision: int | None) -> None:
+        _keep_reflection(past, session, revision, timestamp(now))
+
+    return revise(project, plan, now=now)
+
+
+def _keep_reflection(past: Past, session: Session, revision: int | None, now: str) -> None:
+    """What the reflector and the curator said of *session*, what that took, and what the session had cited."""
+    connection, playbook_id = past.connection, past.playbook_id or 0
+    calls = [_call(kind, session.tokens // part) for kind, part in (("reflect", 1), ("curate", 2))]
+    for call in calls:
+        learnt.add_call(connection, playbook_id, call, session_id=session.id, now=now)
+    stretch = StretchKey(f"/home/you/.claude/projects/-home-you-hafen/{session.id}.jsonl", 0, session.tokens * 4)
+    number = learnt.add_reflection(
+        connection,
+        playbook_id,
+        stretch,
+        session_id=session.id,
+        analysis=session.analysis,
+        bullet_tags=[{"name": vote.name, "tag": vote.tag} for vote in session.votes],
+        calls=calls[:1],
+        now=now,
+    )
+    learnt.finish_reflection(
+        connection,
+        playbook_id,
+        number,
+        revision=revision,
+        curator_reasoning=session.reasoning,
+        calls=calls[1:],
+        now=now,
+    )
+    learnt.add_citations(connection, playbook_id, session.cited, session_id=session.id, revision=past.revision, now=now)
+
+
+def _call(kind: str, tokens: int) -> Call:
+    return Call(kind, "claude-haiku-4-5", tokens, tokens // 20, tokens // 2, round(tokens * 1.35e-6, 4), tokens // 10)
+
+
+def show(project: Project, session: Session, now: datetime) -> None:
+    """Keep that *session* was shown every live point, each time it was."""
+    with project.store.transaction() as connection:
+        past = Past.open(connection, project.key)
+        points = list(
+            connection.scalars(
+                sql("SELECT id FROM key_points WHERE playbook_id = :id AND retired_in IS NULL"),
+                {"id": past.playbook_id},
+            )
+        )
+        shown = {"playbook_id": past.playbook_id, "session_id": session.id, "revision": past.revision, "left_out": 0}
+        for source in session.shown:
+            told = {"source": source, "points": json.dumps(points), "now": timestamp(now)}
+            connection.execute(sql(read.ADD_INJECTION), shown | told)

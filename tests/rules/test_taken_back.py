@@ -1,0 +1,42 @@
+"""Which revisions were taken back by which."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.errors import UndoError
+from playbook_db.rules.taken_back import Span, Undo, in_force, message, read_span
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [("8", Span(8, 8)), (" r8 ", Span(8, 8)), ("3..8", Span(3, 8)), ("R3..r8", Span(3, 8))]
+)
+def test_a_span_is_read_as_people_write_it(text: str, span: Span) -> None:
+    """Both ends belong to it."""
+    assert read_span(text) == span
+    assert read_span(span.as_argument) == span
+
+
+@pytest.mark.parametrize("text", ["", "x", "3..", "..3", "1...3", "-1", "3.5", "٣", "8..3", "9" * 30])
+def test_what_names_no_revisions_is_refused(text: str) -> None:
+    """With an example of what would."""
+    with pytest.raises(UndoError, match=r"8|\.\."):
+        read_span(text)
+
+
+@given(first=st.integers(1, 99), more=st.integers(0, 99), told=st.text(max_size=300))
+def test_an_undo_tells_in_its_message_what_it_took_back(first: int, more: int, told: str) -> None:
+    """However much the revision that it took back says of itself."""
+    span = Span(first, first + more)
+
+    assert message(span, told).startswith(f"took back {span} ({told[:50]}")
+    assert len(message(span, told)) < 150
+
+
+def test_an_undo_that_was_taken_back_is_not_in_force() -> None:
+    """And one that took that one back isn't either, once it is taken back itself: then the first is again."""
+    first, second, third = Undo(5, Span(3, 3)), Undo(6, Span(5, 5)), Undo(7, Span(6, 6))
+
+    assert in_force([first]) == [first]
+    assert in_force([second, first]) == [second]
+    assert in_force([third, second, first]) == [third, first]

@@ -1,0 +1,454 @@
+"""Looking into the past: which revision is meant, what was done, and that log, diff and at agree."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
+from playbook_db.rules import document, operations, voting
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.playbook import Change, KeyPoint, Playbook, Vote
+from playbook_db.services import differing, editing, interchange, looking_back, revising, telling
+from playbook_db.services.looking_back import Asked, find_revision
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal, Revised
+from playbook_db.store import learnt
+from playbook_db.store.engine import open_store
+from playbook_db.store.learnt import Call, StretchKey
+from playbook_db.store.past import Past
+from playbook_db.store.revision_log import LoggedChange, LoggedRevision
+from tests.builders import playbook_values
+from tests.rules.test_comparing import carry_out, content
+from tests.store.test_history import _operations
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NAMES = [f"oth-{number:03d}" for number in range(1, 5)]
+VOTES = st.lists(st.builds(Vote, st.sampled_from([*NAMES, "nobody"]), st.sampled_from(voting.TAGS)), max_size=4)
+STEPS = st.one_of(
+    st.tuples(st.just("learn"), st.tuples(VOTES, _operations)),
+    st.tuples(st.sampled_from(["import", "replace"]), playbook_values()),
+    st.tuples(st.just("prune"), st.none()),
+    st.tuples(st.just("restore"), st.sampled_from(NAMES)),
+)
+
+
+def learn(
+    project: Project,
+    votes: "list[Vote] | tuple[Vote, ...]" = (),
+    batch: "list[Any] | tuple[Any, ...]" = (),
+    *,
+    session: str = "a-session",
+    now: datetime | None = None,
+) -> Revised:
+    """A revision as a session makes one: votes, then a curator's batch."""
+
+    def plan(draft: Draft, _: Past) -> Proposal:
+        taken = voting.cast_votes(draft, votes)
+        skipped = operations.apply_operations(draft, list(batch))
+        return Proposal("learn", f"learnt from {session}", votes=taken, skipped=skipped, session_id=session)
+
+    return revising.revise(project, plan, now=now)
+
+
+def take_in(project: Project, texts: list[str]) -> None:
+    """Points that say *texts*, in one revision."""
+    reading = document.decode(json.dumps({"sections": {"OTHERS": texts}}), source="a test")
+    interchange.import_playbook(project, reading, source="a test")
+
+
+def do(project: Project, step: str, what: Any) -> Revised | None:
+    """Carry out a step of a random history."""
+    if step == "learn":
+        return learn(project, *what)
+    if step == "prune":
+        return editing.prune(project)
+    if step == "restore":
+        return editing.restore(project, what) if what in editing.list_retired(project) else None
+    reading = document.decode(document.encode(what), source="a test")
+    return interchange.import_playbook(project, reading, source="a test", replace=step == "replace")
+
+
+def live_through(project: Project, steps: list[tuple[str, Any]]) -> dict[int, Revised]:
+    """Carry out *steps*; what each revision did, by its number."""
+    done = (do(project, *step) for step in steps)
+    return {revised.revision: revised for revised in done if revised and revised.revision}
+
+
+def log(project: Project, **asked: Any) -> list[LoggedRevision]:
+    """The whole log that is asked for."""
+    return list(looking_back.log(project, Asked(**asked)))
+
+
+def told_of(made: "Iterable[Change | LoggedChange]") -> list[tuple[str, KeyPoint, str | None, str | None]]:
+    """What both the rules and the log say of changes."""
+    return [(change.kind, change.point, change.reason, change.successor) for change in made]
+
+
+def found(project: Project, text: str, **options: Any) -> int:
+    """The revision that *text* means, some time after START."""
+    with project.store.snapshot() as connection:
+        past = Past.open(connection, project.key)
+        return find_revision(past, text, **{"now": START + timedelta(days=30), **options})
+
+
+@pytest.fixture(autouse=True)
+def _in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The machine stands in Berlin."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def days(project: Project) -> Project:
+    """A playbook that got one revision a day, at noon UTC, from 1 March on: three of them."""
+    for day, text in enumerate(("one", "two", "three")):
+        batch = [{"type": "ADD", "text": text, "section": "OTHERS"}]
+        learn(project, batch=batch, session=f"session-{day}", now=START + timedelta(days=day))
+    return project
+
+
+@settings(max_examples=25)
+@given(steps=st.lists(STEPS, max_size=6), data=st.data())
+def test_log_diff_and_at_agree(tmp_path_factory: Any, steps: list[tuple[str, Any]], data: st.DataObject) -> None:
+    """For any history: `at` gives what was exported then, the log what was done, and a diff leads from one state to
+    another; the log between them accounts for every vote and every point that a diff tells of."""
+    folder: Path = tmp_path_factory.mktemp("history")
+    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
+        project = Project(store, str(folder))
+        done = live_through(project, steps)
+        logged = {revision.number: revision for revision in reversed(log(project))}
+        states = {number: looking_back.at(project, str(number)).playbook for number in range(len(done) + 1)}
+
+        assert list(logged) == list(done)
+        for number, revised in done.items():
+            assert document.encode(states[number]) == document.encode(revised.playbook)
+            assert told_of(logged[number].changes) == told_of(revised.changes)
+            assert logged[number].counts == Counter(change.kind for change in revised.changes)
+            assert logged[number].skipped == len(revised.skipped)
+            assert logged[number].unmatched_votes == sum(not vote.matched for vote in revised.votes)
+
+        one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(done))] * 2)))
+        before, after = states[one], states[other]
+        difference = differing.difference(differing.side_at(project, str(one)), differing.side_at(project, str(other)))
+        same_keys = before.header.stamped(None) == after.header.stamped(None)
+        assert difference.is_empty or not (before.content == after.content and same_keys)
+        assert difference.keys or not difference.is_empty or before.content == after.content
+        assert content(carry_out(difference, before)) == content(list(after.points))
+
+        between = [logged[number] for number in range(one + 1, other + 1)]
+        touched = {change.point.name for revision in between for change in revision.changes}
+        assert touched == {change.point.name for number in range(one + 1, other + 1) for change in done[number].changes}
+        assert touched >= _differing(before, after)
+        for name in _differing(before, after) | touched:
+            _check_deltas(name, between, before, after)
+        for name in touched:
+            assert _told(log(project, name=name, since=str(one + 1))) >= _told_of(between, name)
+
+
+def _differing(before: Playbook, after: Playbook) -> set[str]:
+    return {point.name for point in set(before.points) ^ set(after.points)}
+
+
+def _check_deltas(name: str, between: list[LoggedRevision], before: Playbook, after: Playbook) -> None:
+    """What the log says of a point's votes leads from the one state to the other."""
+    made = [change for revision in between for change in revision.changes if change.point.name == name]
+    if name in before.by_name:
+        assert made[0].before == before.by_name[name]
+    for earlier, later in pairwise(made):
+        assert later.before == earlier.point
+    if name in after.by_name:
+        first = made[0].before or KeyPoint(name, "-")
+        for counter in ("helpful", "harmful"):
+            steps = [getattr(c.point, counter) - (getattr(c.before, counter) if c.before else 0) for c in made]
+            assert sum(steps) == getattr(after.by_name[name], counter) - getattr(first, counter)
+
+
+def _told(revisions: list[LoggedRevision]) -> set[tuple[int, str, KeyPoint]]:
+    return {(revision.number, change.kind, change.point) for revision in revisions for change in revision.changes}
+
+
+def _told_of(revisions: list[LoggedRevision], name: str) -> set[tuple[int, str, KeyPoint]]:
+    return {told for told in _told(revisions) if told[2].name == name}
+
+
+@settings(max_examples=12)
+@given(steps=st.lists(STEPS, max_size=5))
+def test_a_session_of_then_is_told_what_it_was_told_then(tmp_path_factory: Any, steps: list[tuple[str, Any]]) -> None:
+    """The points that were best then, in the order of then, to the byte."""
+    folder: Path = tmp_path_factory.mktemp("history")
+    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
+        project = Project(store, str(folder))
+        then = {0: ""}
+        for step in steps:
+            do(project, *step)
+            then[revising.read_with_revision(project)[1]] = telling.tell(project)
+
+        assert {number: looking_back.told_at(project, str(number)) for number in then} == then
+
+
+def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project) -> None:
+    """Rank, age and the newest without votes decide as they did, also for points that changed or left since."""
+    take_in(project, [f"{number} " + "x" * 300 for number in range(120)])
+    for first in (1, 41):  # those of the later revision rank higher, for the same votes
+        learn(project, [Vote(f"oth-{number:03d}", "helpful") for number in range(first, first + 40)])
+    then = telling.tell(project)
+    learn(project, [Vote("oth-002", "helpful")] * 5, [{"type": "DELETE", "target_id": "oth-080"}])
+    take_in(project, [f"another {number}" for number in range(60)])
+
+    assert telling.tell(project) != then
+    assert "don't fit here" in then
+    assert all(name in then for name in ("[oth-041]", "[oth-120]"))
+    assert "[oth-001]" not in then
+    assert looking_back.told_at(project, "3") == then
+
+
+@pytest.mark.parametrize(
+    ("text", "revision"),
+    [
+        ("0", 0), ("2", 2), ("r2", 2), (" R3 ", 3), ("now", 3), ("today", 3), ("2026-03-01", 1), ("2026-03-02", 2),
+        ("2026-03-02 13:00", 2), ("2026-03-02 12:59:59", 1), ("2026-03-02T12:00Z", 2), ("2026-03-02T12:00:00.0Z", 2),
+        ("2026-03-02T11:59:59.999999+00:00", 1), ("29d", 2), ("2026-02-28", 0), ("5 weeks ago", 0),
+    ],
+)  # fmt: skip
+def test_a_revision_is_meant_by_its_number_or_by_a_time(days: Project, text: str, revision: int) -> None:
+    """A time means the last revision up to then, in the zone of this machine; a date its evening."""
+    assert found(days, text) == revision
+
+
+def test_a_date_can_mean_its_beginning(days: Project) -> None:
+    """As `--since` has it."""
+    assert found(days, "2026-03-02", end_of_day=False) == 1
+
+
+def test_the_time_that_is_printed_of_a_revision_means_it(days: Project) -> None:
+    """What a log shows can be given to `at`, although it shows seconds only."""
+    for number in (1, 2, 3):
+        shown = looking_back.at(days, str(number)).time
+        assert shown is not None
+        assert found(days, looking_back.local(shown)) == number
+        assert found(days, shown) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "told"),
+    [
+        ("4", RevisionNotFoundError, "The last one is 3"),
+        ("r99", RevisionNotFoundError, "no revision r99"),
+        ("soon", MomentError, "2 weeks ago"),
+        ("", MomentError, "2026-03-01"),
+        ("-1", MomentError, "no revision and no time"),
+    ],
+)
+def test_what_is_no_revision_and_no_time_is_refused(
+    days: Project, text: str, error: type[Exception], told: str
+) -> None:
+    """A number that is no revision names the last one; anything else gets examples."""
+    with pytest.raises(error, match=told):
+        found(days, text)
+
+
+def test_before_the_first_revision_was_the_empty_playbook(days: Project) -> None:
+    """With a note of when it began; revision 0 is the same without a note, for who asks for it knows."""
+    seen = looking_back.at(days, "2026-02-01")
+
+    assert (seen.revision, seen.playbook.points) == (0, ())
+    assert seen.note == "this playbook began 2026-03-01 13:00:00; 2026-02-01 it was empty"
+    assert looking_back.at(days, "0").note is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "numbers"),
+    [
+        ({}, [3, 2, 1]),
+        ({"limit": 2}, [3, 2]),
+        ({"limit": 0}, []),
+        ({"since": "2026-03-02"}, [3, 2]),
+        ({"since": "2026-03-02 13:00:00"}, [3, 2]),
+        ({"since": "2026-03-02 13:00:01"}, [3]),
+        ({"since": "2"}, [3, 2]),
+        ({"until": "2026-03-02"}, [2, 1]),
+        ({"until": "r1"}, [1]),
+        ({"since": "2", "until": "2"}, [2]),
+        ({"session": "session-1"}, [2]),
+        ({"source": "learn", "limit": 1}, [3]),
+        ({"source": "import"}, []),
+        ({"name": "oth-002"}, [2]),
+        ({"name": "oth-002", "session": "session-1"}, [2]),
+        ({"name": "oth-002", "session": "session-2"}, []),
+        ({"name": "oth-002", "source": "import"}, []),
+        ({"name": "oth-002", "until": "1"}, []),
+    ],
+    ids=str,
+)
+def test_a_log_tells_the_revisions_that_are_asked_for(days: Project, asked: dict[str, Any], numbers: list[int]) -> None:
+    """Newest first; `since` and `until` take in what they name."""
+    assert [revision.number for revision in log(days, **asked)] == numbers
+
+
+def test_a_session_is_known_by_the_beginning_of_its_id(project: Project) -> None:
+    """If only one begins so; a whole id means itself, even where another begins with it."""
+    for session in ("abc-1", "abc-12", "xyz"):
+        learn(project, [Vote("nobody", "helpful")], session=session)
+
+    assert [revision.session_id for revision in log(project, session="x")] == ["xyz"]
+    assert [revision.session_id for revision in log(project, session="abc-1")] == ["abc-1"]
+    with pytest.raises(SessionNotFoundError, match="2 sessions begin with 'abc': abc-1, abc-12"):
+        log(project, session="abc")
+    with pytest.raises(SessionNotFoundError, match="playbook sessions"):
+        log(project, session="no%")
+
+
+def test_the_log_of_a_point_tells_of_neutral_votes_and_of_nothing_else(days: Project) -> None:
+    """A neutral vote changes nothing, and yet it touched the point."""
+    learn(days, [Vote("oth-001", "helpful"), Vote("oth-002", "neutral")])
+    learn(days, [Vote("oth-001", "neutral"), Vote("nobody", "neutral")])
+    editing.retire(days, "oth-001", reason="wrong")
+
+    revisions = log(days, name="oth-001")
+
+    assert [revision.number for revision in revisions] == [6, 5, 4, 1]
+    assert [revision.neutral_votes for revision in revisions] == [0, 1, 0, 0]
+    assert [[change.kind for change in revision.changes] for revision in revisions] == [
+        ["retire"],
+        [],
+        ["vote"],
+        ["add"],
+    ]
+    assert [revision.number for revision in log(days, name="oth-002", limit=1)] == [4]
+    (neutral,) = log(days, since="5", until="5")
+    assert (neutral.neutral_votes, neutral.unmatched_votes) == (1, 1)
+
+
+def test_the_log_of_a_point_is_whole_wherever_it_stands_in_a_revision(project: Project) -> None:
+    """How many changes a glance tells has no say in it: the point may be the last of many."""
+    take_in(project, [f"number {number}" for number in range(30)])
+
+    (revision,) = looking_back.log(project, Asked(name="oth-030"), most_changes=10)
+
+    assert [change.point.name for change in revision.changes] == ["oth-030"]
+    (whole,) = looking_back.log(project, Asked(), most_changes=10)
+    assert (len(whole.changes), whole.counts) == (10, {"add": 30})
+
+
+def test_of_several_changes_to_a_point_each_begins_where_the_one_before_ended(days: Project) -> None:
+    """Also within one revision: a vote, another text, and gone."""
+    batch = [
+        {"type": "UPDATE", "target_id": "oth-001", "text": "uno"},
+        {"type": "DELETE", "target_id": "oth-001"},
+    ]
+    learn(days, [Vote("oth-001", "helpful")], batch)
+    editing.restore(days, "oth-001")
+
+    restored, left = log(days, name="oth-001", limit=2)
+
+    told = [
+        (c.kind, c.before and (c.before.text, c.before.helpful), c.point.text, c.point.helpful) for c in left.changes
+    ]
+    assert told == [
+        ("vote", ("one", 0), "one", 1),
+        ("edit", ("one", 1), "uno", 1),
+        ("retire", ("uno", 1), "uno", 1),
+    ]
+    (back,) = restored.changes
+    assert (back.kind, back.before and back.before.text, back.is_reworded) == ("restore", "uno", False)
+
+
+def test_a_long_log_is_read_bit_by_bit_and_holds_no_transaction(days: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who pauses in a pager keeps nobody from working the log into the file; nothing is told twice or left out."""
+    monkeypatch.setattr(looking_back, "_BATCHES", (1, 1))
+    told = looking_back.log(days, Asked())
+
+    assert next(told).number == 3
+    learn(days, [Vote("oth-001", "helpful")])
+    assert [revision.number for revision in told] == [2, 1]
+    assert [revision.number for revision in log(days, name="oth-001")] == [4, 1]
+
+
+def test_an_unknown_point_is_told_before_anything_is_read(days: Project) -> None:
+    """With the names that look alike."""
+    with pytest.raises(PointNotFoundError, match="Did you mean oth-003, oth-002, oth-001"):
+        looking_back.log(days, Asked(name="oth-009"))
+
+
+def test_a_playbook_without_history_has_an_empty_log(project: Project) -> None:
+    """And is empty at any time."""
+    assert log(project) == []
+    assert looking_back.at(project, "yesterday").playbook == Playbook()
+    with pytest.raises(RevisionNotFoundError, match="There is none yet"):
+        looking_back.look_up(project, "1")
+
+
+def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
+    """A file may bring points whose names look like revisions."""
+    content = '{"key_points": [{"name": "2", "text": "hello", "helpful": 0, "harmful": 0}]}'
+    interchange.import_playbook(days, document.decode(content, source="F"), source="F")
+
+    named = looking_back.look_up(days, "2")
+    revision = looking_back.look_up(days, "r2")
+
+    assert isinstance(named, editing.Found)
+    assert named.point.text == "hello"
+    assert isinstance(revision, looking_back.FullRevision)
+    assert revision.revision.number == 2
+
+
+def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
+    """Votes with their rationales, what was skipped and why, what the models said and took."""
+    with days.store.transaction() as connection:
+        past = Past.open_to_write(connection, days.key, now=revising.timestamp(START))
+        assert past.playbook_id
+        call = Call("reflect", "a-model", 100, 20, 3, 0.5, 1500)
+        told = {"session_id": "s", "analysis": "because", "bullet_tags": [], "calls": [call], "now": "2026"}
+        number = learnt.add_reflection(connection, past.playbook_id, StretchKey("t", 0, 9), **told)  # type: ignore[arg-type]
+    revised = learn(days, [Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful")], ["nonsense"])
+    with days.store.transaction() as connection:
+        past = Past.open_to_write(connection, days.key, now=revising.timestamp(START))
+        kept = {"revision": revised.revision, "curator_reasoning": "so it seems", "calls": [], "now": "2026"}
+        learnt.finish_reflection(connection, past.playbook_id or 0, number, **kept)  # type: ignore[arg-type]
+
+    full = looking_back.look_up(days, "4")
+
+    assert isinstance(full, looking_back.FullRevision)
+    assert full.votes == (Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful", None, matched=False))
+    assert [(kept.place, kept.operation, kept.reason) for kept in full.skipped] == [(1, '"nonsense"', "not an object")]
+    (reflection,) = full.reflections
+    assert (reflection.analysis, reflection.curator_reasoning) == ("because", "so it seems")
+    assert (reflection.model, reflection.cost_usd, reflection.duration_ms) == ("a-model", 0.5, 1500)
+    assert full.revision.cost_usd == 0.5
+    assert log(days, limit=1)[0].cost_usd == 0.5
+
+
+def test_a_point_has_a_span(days: Project) -> None:
+    """When it came, and when it last changed."""
+    learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
+
+    span = looking_back.span(days, "oth-001")
+
+    assert (span.created_in, span.created_at[:10], span.changed_in, span.changed_at[:10]) == (
+        1, "2026-03-01", 4, "2026-03-10",
+    )  # fmt: skip
+    with pytest.raises(PointNotFoundError):
+        looking_back.span(days, "nobody")
+
+
+def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project) -> None:
+    """It knows none, so that its points have not moved."""
+    editing.edit(days, "oth-001", section="pat")
+    flat = document.encode(looking_back.at(days, "now").playbook, layout="flat").encode()
+    file, now = differing.side_of_file(flat, "F"), differing.side_at(days, "now")
+
+    assert differing.difference(now, file).is_empty
+    assert differing.difference(file, now).is_empty
+    assert (file.told, now.told[:11]) == ("F", "revision 4 ")

@@ -1,0 +1,492 @@
+"""Repairing a damaged database: what is kept, where it comes from, and that nothing is ever overwritten."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from playbook_db import settings
+from playbook_db.errors import DatabaseBusyError, RepairError, SchemaTooNewError
+from playbook_db.rules import document
+from playbook_db.rules.playbook import KeyPoint
+from playbook_db.services import checking, editing, interchange, mirror, repairing, revising
+from playbook_db.services.project import Project
+from playbook_db.store import backups, setting_aside
+from playbook_db.store.engine import open_store
+from tests.builders import a_sections_dict, an_entry
+
+_PAGE = 4096
+_FROZEN = Path(__file__).parents[1] / "frozen"
+
+
+@pytest.fixture
+def path(project: Project) -> Path:
+    """The database file of a playbook with a history, in one file, closed."""
+    for number in range(1, 41):
+        editing.add(project, f"advice {number} " + "and why it holds " * 8, section="pat")
+    for number in range(1, 41, 3):
+        editing.vote(project, f"pat-{number:03d}", "helpful")
+    editing.edit(project, "pat-002", text="advice 2, reworded")
+    editing.retire(project, "pat-004", reason="wrong")
+    return _closed(project)
+
+
+def _closed(project: Project) -> Path:
+    project.store.tidy()
+    project.store.close()
+    return Path(project.store.where)
+
+
+def _points(project: Project) -> dict[str, KeyPoint]:
+    return dict(revising.read(project).by_name)
+
+
+def _pages(path: Path, name: str) -> list[int]:
+    """The pages of the tree *name*, counted from 1, leaves only where there are several."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT pageno, pagetype FROM dbstat WHERE name = ?", (name,)).fetchall()
+    leaves = [number for number, kind in rows if kind == "leaf"]
+    return leaves or [number for number, _ in rows]
+
+
+def _zero(path: Path, *numbers: int) -> bytes:
+    """Zero these pages; the file's bytes then."""
+    with path.open("rb+") as file:
+        for number in numbers:
+            file.seek((number - 1) * _PAGE)
+            file.write(bytes(_PAGE))
+    return path.read_bytes()
+
+
+def _repair(path: Path, **options: Any) -> repairing.Repaired:
+    repaired = repairing.repair(f"sqlite:///{path}", folder=os.environ["CLAUDE_PROJECT_DIR"], **options)
+    assert options.get("dry_run") or not checking.check_database(f"sqlite:///{path}").problems
+    return repaired
+
+
+def _rows(path: Path, table: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as connection:
+        return sorted(connection.execute(f"SELECT * FROM {table}"), key=repr)
+
+
+def test_a_sound_database_is_left_alone(path: Path) -> None:
+    """Not a byte is changed, and nothing is put beside it but the lock."""
+    before = path.read_bytes()
+
+    assert _repair(path).account is None
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob("playbook.db.damaged*"))
+
+
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_sound_database_of_an_older_schema_is_left_alone(tmp_path: Path, folder: Path, version: str) -> None:
+    """Bringing it to ours is not a repair."""
+    path = Path(shutil.copy(_FROZEN / f"{version}.db", tmp_path / "old.db"))
+    before = path.read_bytes()
+
+    assert _repair(path, dry_run=True).account is None
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_damaged_database_of_an_older_schema_is_repaired(tmp_path: Path, folder: Path, version: str) -> None:
+    """All its points are there afterwards, at today's schema."""
+    path = Path(shutil.copy(_FROZEN / f"{version}.db", tmp_path / "old.db"))
+    wanted = [row[:9] for row in _rows(path, "key_points")]
+    _zero(path, 1)
+
+    account = _repair(path).account
+
+    assert account is not None
+    assert not account.lost_anything
+    assert [row[:9] for row in _rows(path, "key_points")] == wanted
+
+
+def test_where_no_row_is_lost_everything_is_as_it_was(path: Path) -> None:
+    """History, votes and header to the letter, and no revision that tells of a repair."""
+    tables = ("playbooks", "revisions", "key_points", "changes", "votes")
+    before = {table: _rows(path, table) for table in tables}
+    damaged = _zero(path, 1)
+
+    repaired = _repair(path)
+
+    assert {table: _rows(path, table) for table in tables} == before
+    assert repaired.aside is not None
+    assert Path(repaired.aside).read_bytes() == damaged
+
+
+def test_points_whose_page_is_lost_are_read_from_their_history(path: Path, project: Project) -> None:
+    """With names from the indexes: nothing of them is gone."""
+    before = _points(project)
+    project.store.close()
+    _zero(path, *_pages(path, "key_points"))
+
+    account = _repair(path).account
+
+    assert account is not None
+    assert not account.renamed
+    assert _points(project) == before
+
+
+def test_a_history_that_is_lost_is_told_by_a_closing_revision(path: Path, project: Project) -> None:
+    """The points keep what they said; the gap shows, and the last revision says why."""
+    before = _points(project)
+    project.store.close()
+    _zero(path, *_pages(path, "changes"), *_pages(path, "revisions"))
+
+    account = _repair(path).account
+
+    assert account is not None
+    assert account.patched == [project.key]
+    assert _points(project) == before
+    with closing(sqlite3.connect(path)) as connection:
+        *_, (source, message) = connection.execute("SELECT source, message FROM revisions ORDER BY number")
+    assert source == "edit"
+    assert message.startswith("repaired: ")
+
+
+def test_revisions_in_a_gap_are_told_as_lost(path: Path, project: Project) -> None:
+    """Their numbers and times go up without a hole, and each says that it is only a place."""
+    before = _points(project)
+    project.store.close()
+    _zero(path, *_pages(path, "revisions"))
+
+    account = _repair(path).account
+
+    assert account is not None
+    assert account.lost_revisions > 0
+    assert _points(project) == before
+    with closing(sqlite3.connect(path)) as connection:
+        told = connection.execute("SELECT number, time, message FROM revisions ORDER BY number").fetchall()
+    assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
+    assert [time for _, time, _ in told] == sorted({time for _, time, _ in told})
+    assert "lost in the damage" in {message for _, _, message in told}
+
+
+def test_a_name_that_is_lost_everywhere_comes_from_the_backup_else_is_given_anew(path: Path, project: Project) -> None:
+    """A text without a name isn't thrown away."""
+    before = {point.text for point in _points(project).values()}
+    project.store.close()
+    lost = [_pages(path, name) for name in ("key_points", "sqlite_autoindex_key_points_2")]
+    backup = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    kept = path.read_bytes()
+    _zero(path, *lost[0], *lost[1])
+    damaged = path.read_bytes()
+
+    with_backup = _repair(path).account
+    assert with_backup is not None
+    assert not with_backup.renamed
+    names = set(_points(project))
+    project.store.close()
+    os.unlink(backup.path)
+    path.write_bytes(damaged)
+    without = _repair(path).account
+
+    assert without is not None
+    assert without.renamed
+    assert {point.text for point in _points(project).values()} == before
+    assert "pat-002" in names
+    assert kept != damaged
+
+
+def test_points_that_only_the_backup_has_come_back_and_retired_ones_do_not(path: Path, project: Project) -> None:
+    """Of what was lost with its history; what is known to have left since stays away."""
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    editing.retire(project, "pat-040", reason="settled")
+    _closed(project)
+    lost = ("changes", "revisions", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2")
+    leaves = _pages(path, "key_points")
+    assert len(leaves) > 1
+    _zero(path, *(page for name in lost for page in _pages(path, name)), leaves[0])
+
+    repaired = _repair(path)
+
+    assert repaired.account is not None
+    assert repaired.backup is not None
+    assert ("pat-001") in {name for _, name in repaired.account.from_backup}
+    assert set(_points(project)) == {f"pat-{number:03d}" for number in range(1, 41)} - {"pat-004", "pat-040"}
+
+
+def test_where_nothing_can_be_read_the_backup_becomes_the_database(path: Path, project: Project) -> None:
+    """All of it, with its history."""
+    before = _points(project)
+    project.store.close()
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    path.write_bytes(b"\0" * 50_000)
+
+    repaired = _repair(path)
+
+    assert repaired.account is not None
+    assert repaired.account.playbooks_from_backup == [project.key]
+    assert _points(project) == before
+
+
+def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Path, project: Project) -> None:
+    """Its points under their names, and it isn't written before."""
+    mirror.switch(project, on=True)
+    before = _points(project)
+    content = Path(project.mirror_path).read_bytes()
+    _closed(project)
+    path.write_bytes(b"\0" * 50_000)
+
+    repaired = _repair(path)
+
+    assert repaired.mirrors
+    assert {(p.name, p.text, p.helpful) for p in _points(project).values()} == {
+        (p.name, p.text, p.helpful) for p in before.values()
+    }
+    assert mirror.state(project) == "found"
+    assert Path(project.mirror_path).read_bytes() == content
+
+
+def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path, folder: Path) -> None:
+    """Somebody's notes are no database."""
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary " * 1000)
+
+    with pytest.raises(RepairError, match=r"neither a good backup nor a mirror"):
+        _repair(path)
+
+    assert path.read_text() == "dear diary " * 1000
+    assert not list(tmp_path.glob("notes.txt.damaged*"))
+
+
+def test_a_mirror_that_is_kept_neither_takes_salvaged_points_away_nor_doubles_votes(
+    path: Path, project: Project
+) -> None:
+    """The file's votes are ours: with a history that has gaps, the higher counter is kept, never the sum."""
+    mirror.switch(project, on=True)
+    before = {(p.name, p.text, p.helpful, p.harmful) for p in _points(project).values()}
+    _closed(project)
+    _zero(path, *_pages(path, "changes")[::2])
+
+    account = _repair(path).account
+    mirror.sync(project)
+
+    assert account is not None
+    assert account.patched
+    assert {(p.name, p.text, p.helpful, p.harmful) for p in _points(project).values()} == before
+
+
+def test_what_only_the_mirror_still_has_is_taken_in_at_once(path: Path, project: Project) -> None:
+    """A point whose row, history and names are all lost stands in the file."""
+    mirror.switch(project, on=True)
+    before = {point.text for point in _points(project).values()}
+    _closed(project)
+    names = ("changes", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2")
+    _zero(path, *(page for name in names for page in _pages(path, name)), _pages(path, "key_points")[0])
+
+    repaired = _repair(path)
+
+    assert {point.text for point in _points(project).values()} == before
+    assert any("added" in told for told in repaired.mirrors)
+
+
+def test_a_rehearsal_tells_and_leaves_everything(path: Path) -> None:
+    """The damaged file keeps its place, and nothing is left beside it."""
+    damaged = _zero(path, *_pages(path, "changes"))
+    beside = {file.name for file in path.parent.iterdir()}
+
+    repaired = _repair(path, dry_run=True)
+
+    assert repaired.account is not None
+    assert repaired.account.patched
+    assert repaired.aside is None
+    assert path.read_bytes() == damaged
+    assert {file.name for file in path.parent.iterdir()} - beside <= {"playbook.db.upgrade.lock", "backups"}
+
+
+def test_a_damaged_log_goes_aside_with_its_file(path: Path, project: Project) -> None:
+    """Both as they were; the new file has none of it."""
+    editing.add(project, "in the log")
+    project.store.close()
+    log = Path(f"{path}-wal")
+    editing.add(project, "and this one")
+    data, logged = path.read_bytes(), log.read_bytes()
+    project.store.close()
+    path.write_bytes(data[:16] + bytes(84) + data[100:])
+    log.write_bytes(logged)
+    damaged = path.read_bytes()
+
+    repaired = _repair(path)
+
+    assert repaired.aside is not None
+    assert (Path(repaired.aside).read_bytes(), Path(f"{repaired.aside}-wal").read_bytes()) == (damaged, logged)
+    assert {"in the log", "and this one"} <= {point.text for point in _points(project).values()}
+
+
+def test_a_repair_that_was_killed_between_its_two_renamings_begins_anew(path: Path, project: Project) -> None:
+    """The log that has gone aside comes back to its file, and no commit is lost."""
+    editing.add(project, "in the log alone")
+    data, log = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+    project.store.close()
+    path.write_bytes(data[:16] + bytes(84) + data[100:])
+    aside = f"{path}.damaged-20260101T000000Z"
+    os.link(path, aside)
+    Path(f"{aside}-wal").write_bytes(log)
+    Path(f"{path}-wal").unlink(missing_ok=True)
+    Path(f"{path}-shm").unlink(missing_ok=True)
+    (path.parent / "playbook.db.repairing").mkdir()
+
+    repaired = _repair(path)
+
+    assert "in the log alone" in {point.text for point in _points(project).values()}
+    assert repaired.aside is not None
+    assert Path(f"{repaired.aside}-wal").read_bytes() == log
+    assert not os.path.exists(aside)
+    assert not (path.parent / "playbook.db.repairing").exists()
+
+
+def test_a_file_that_was_written_into_meanwhile_is_not_replaced(path: Path, tmp_path: Path) -> None:
+    """What came in after the copy would be lost."""
+    copied = setting_aside.copy_to(str(path), str(tmp_path / "copy"))
+    with path.open("ab") as file:
+        file.write(b"more")
+    (tmp_path / "new").write_bytes(b"new")
+
+    swapped = setting_aside.swap(str(tmp_path / "new"), str(path), now=datetime.now(UTC), copied=copied)
+
+    assert swapped is None
+    assert path.read_bytes().endswith(b"more")
+
+
+def test_where_a_file_can_not_have_two_names_a_copy_is_put_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on some network and memory-card file systems."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    damaged = _zero(path, 1)
+
+    aside = _repair(path).aside
+
+    assert aside is not None
+    assert Path(aside).read_bytes() == damaged
+
+
+def test_a_database_that_another_program_has_open_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it wrote would go into a file that has lost its name."""
+    script = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT count(*) FROM votes').fetchall();"
+        "print('open', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    other.stdout.readline()
+    damaged = _zero(path, _pages_of_changes(path))
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.2)
+
+    with pytest.raises(DatabaseBusyError):
+        _repair(path)
+    other.communicate("")
+
+    assert path.read_bytes() == damaged
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 5.0)
+    assert _repair(path).aside is not None
+
+
+def _pages_of_changes(path: Path) -> int:
+    """A page of the history, read off a copy: this process must not have the file itself open."""
+    copy = Path(f"{path}.copy")
+    copy.write_bytes(path.read_bytes())
+    found = _pages(copy, "changes")[0]
+    copy.unlink()
+    return found
+
+
+def test_while_the_worker_is_at_work_nothing_is_repaired(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the database open, and is waited for no longer than for any other lock."""
+    damaged = _zero(path, *_pages(path, "changes"))
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
+    os.makedirs(settings.data_dir(), exist_ok=True)
+
+    with FileLock(settings.worker_lock()), pytest.raises(RepairError, match="The worker is at work"):
+        _repair(path)
+
+    assert path.read_bytes() == damaged
+
+
+def test_the_database_of_another_program_or_of_a_later_version_is_refused(tmp_path: Path, folder: Path) -> None:
+    """Neither is damaged because we don't know it."""
+    foreign = tmp_path / "firefox.db"
+    with closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+    newer = tmp_path / "newer.db"
+    with open_store(f"sqlite:///{newer}") as store:
+        editing.add(Project(store, str(folder)), "from the future")
+        store.tidy()
+    with closing(sqlite3.connect(newer)) as connection:
+        connection.executescript("PRAGMA user_version = 99; UPDATE alembic_version SET version_num = '0099'")
+
+    for path, error in ((foreign, RepairError), (newer, SchemaTooNewError)):
+        before = path.read_bytes()
+        with pytest.raises(error):
+            _repair(path)
+        assert path.read_bytes() == before
+
+
+def test_a_playbook_whose_own_row_is_lost_keeps_its_project(path: Path, project: Project) -> None:
+    """The key stands in its index too."""
+    before = _points(project)
+    project.store.close()
+    _zero(path, *_pages(path, "playbooks"))
+
+    account = _repair(path).account
+
+    assert account is not None
+    assert not account.unnamed
+    assert _points(project) == before
+
+
+def test_an_imported_header_survives(project: Project, folder: Path) -> None:
+    """Top-level keys that are not ours, in their order."""
+    text = json.dumps({"team": "core", **a_sections_dict({"OTHERS": [an_entry("oth-001")]})}, indent=2)
+    interchange.import_playbook(project, document.decode(text, source="F"), source="F")
+    path = _closed(project)
+    _zero(path, *_pages(path, "changes"))
+
+    _repair(path)
+
+    assert revising.read(project).header.get("team") == "core"
+
+
+def test_a_key_that_is_lost_everywhere_comes_from_a_backup_of_the_same_playbook_alone(
+    path: Path, project: Project, tmp_path: Path
+) -> None:
+    """A backup of another database that lies there has a playbook of the same number; it is another."""
+    texts = {point.text for point in _points(project).values()}
+    project.store.close()
+    own = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC)).path
+    kept = Path(own).read_bytes()
+    lost = [*_pages(path, "playbooks"), *_pages(path, "sqlite_autoindex_playbooks_1")]
+    damaged = _zero(path, *lost)
+
+    assert _keys_after(path) == [project.key]
+    shutil.copy(_FROZEN / "0002.db", own)
+    path.write_bytes(damaged)
+    keys = _keys_after(path)
+
+    assert keys[0] == "/lost/playbook-1"
+    with closing(sqlite3.connect(path)) as connection:
+        found = {text for (text,) in connection.execute("SELECT text FROM key_points WHERE playbook_id = 1")}
+    assert texts <= found
+    assert kept != damaged
+
+
+def _keys_after(path: Path) -> list[str]:
+    _repair(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return [key for (key,) in connection.execute("SELECT key FROM playbooks ORDER BY id")]

@@ -1,0 +1,291 @@
+"""The playbook in numbers."""
+
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text as sql
+
+from playbook_db.rules import voting
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.playbook import KeyPoint, Vote
+from playbook_db.services import editing, revising, statistics
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal, revise, timestamp
+from playbook_db.services.statistics import Statistics
+from playbook_db.store import learnt, read, sqlite
+from playbook_db.store import statistics as counts
+from playbook_db.store.engine import open_store
+from playbook_db.store.learnt import Call, StretchKey
+from playbook_db.store.past import Past
+from tests.builders import a_key_point
+
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
+
+
+def _days_ago(days: float) -> datetime:
+    return NOW - timedelta(days=days)
+
+
+def _gathered(project: Project) -> Statistics:
+    return statistics.gather(project, now=NOW)
+
+
+def _add(project: Project, *points: KeyPoint, at: datetime = _days_ago(200)) -> None:  # noqa: B008 - a constant
+    def plan(draft: Draft, _: Past) -> Proposal:
+        for point in points:
+            draft.add(point)
+        return Proposal("edit", "added")
+
+    revise(project, plan, now=at)
+
+
+def _vote(project: Project, *votes: tuple[str, str], at: datetime, session: str | None = None) -> None:
+    def plan(draft: Draft, _: Past) -> Proposal:
+        taken = voting.cast_votes(draft, [Vote(name, tag) for name, tag in votes])
+        return Proposal("learn", "learnt", votes=taken, session_id=session)
+
+    revise(project, plan, now=at)
+
+
+def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -> None:
+    """What the hook records."""
+    with project.store.transaction() as connection:
+        shown = {
+            "playbook_id": Past.open(connection, project.key).playbook_id, "session_id": session, "source": "startup",
+            "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at),
+        }  # fmt: skip
+        connection.execute(sql(read.ADD_INJECTION), shown)
+
+
+def _cite(project: Project, session: str, *names: str, at: datetime) -> None:
+    with project.store.transaction() as connection:
+        past = Past.open(connection, project.key)
+        told = {"session_id": session, "revision": past.revision, "now": timestamp(at)}
+        learnt.add_citations(connection, past.playbook_id or 0, names, **told)  # type: ignore[arg-type]
+
+
+def _call(project: Project, *, at: datetime, cost_usd: float | None, tokens: int = 100) -> None:
+    with project.store.transaction() as connection:
+        call = Call("reflect", "a-model", tokens, 10, 1, cost_usd, 5)
+        past = Past.open(connection, project.key)
+        learnt.add_call(connection, past.playbook_id or 0, call, session_id="s", now=timestamp(at))
+
+
+def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Project) -> None:
+    """Nothing is divided by zero, and looking changes nothing."""
+    found = _gathered(project)
+
+    assert (found.live, found.retired, found.weeks, found.revisions) == (0, 0, (), {})
+    assert found.ages == ((7, 0), (30, 0), (90, 0))
+    assert found.use.share_of_shown(found.use.cited) is None
+    assert found.learning.cost_usd_a_helpful_point is None
+    assert (found.use.most, found.use.least) == ((), ())
+    with project.store.snapshot() as connection:
+        assert Past.open(connection, project.key).playbook_id is None
+
+
+def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
+    """Retired ones count in their section only; each age holds the younger ones too."""
+    _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"))
+    _add(project, a_key_point("oth-001", "three", section="OTHERS"), at=_days_ago(60))
+    _add(project, a_key_point("pat-003", "four"), at=_days_ago(8))
+    _add(project, a_key_point("pat-004", "five"), at=_days_ago(6))
+    editing.retire(project, "pat-002")
+
+    found = _gathered(project)
+
+    assert {each.slug: (each.live, each.retired) for each in found.sections} == {
+        "pat": (3, 1), "mis": (0, 0), "pref": (0, 0), "ctx": (0, 0), "oth": (1, 0),
+    }  # fmt: skip
+    assert (found.live, found.retired) == (4, 1)
+    assert found.ages == ((7, 1), (30, 2), (90, 3))
+    assert found.revisions == {"edit": 5}
+
+
+def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None:
+    """From the first week with any to this one; a vote that met no point is in none of them."""
+    _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"))
+    monday = datetime(2026, 10, 26, tzinfo=UTC)
+    _vote(project, ("pat-001", "helpful"), ("pat-002", "harmful"), ("nobody", "helpful"), at=monday, session="s-1")
+    _vote(project, ("pat-001", "neutral"), at=monday + timedelta(days=6, hours=23))
+    _vote(project, ("pat-001", "helpful"), at=monday + timedelta(days=7))
+    _call(project, at=_days_ago(1), cost_usd=0.5)
+    _call(project, at=_days_ago(2), cost_usd=0.25, tokens=1000)
+
+    found = _gathered(project)
+
+    assert [(week.monday, week.helpful, week.harmful, week.neutral, week.calls) for week in found.weeks] == [
+        (date(2026, 10, 26), 1, 1, 1, 0),
+        (date(2026, 11, 2), 1, 0, 0, 0),
+        (date(2026, 11, 9), 0, 0, 0, 0),
+        (date(2026, 11, 16), 0, 0, 0, 2),
+    ]
+    assert (found.weeks[-1].tokens, found.weeks[-1].cost_usd) == (1122, 0.75)
+    assert found.unmatched_votes == 1
+
+
+@settings(max_examples=15)  # each makes a database
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 500), st.sampled_from(voting.TAGS), st.sampled_from(["pat-001", "pat-002", "nobody"])),
+        max_size=8,
+    )
+)
+def test_weeks_hold_all_votes_and_follow_one_another(
+    tmp_path_factory: pytest.TempPathFactory, cast: list[tuple[int, str, str]]
+) -> None:
+    """Whenever they were cast: none is lost, none counted twice, and no week is left out."""
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('any') / 'playbook.db'}") as store:
+        project = Project(store, "/a/project")
+        _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"), at=_days_ago(600))
+        for days, tag, name in sorted(cast, reverse=True):
+            _vote(project, (name, tag), at=_days_ago(days))
+        found = _gathered(project)
+
+    for kind in voting.TAGS:
+        known = sum(tag == kind and name != "nobody" for _, tag, name in cast)
+        assert sum(getattr(week, kind) for week in found.weeks) == known
+    assert found.unmatched_votes == sum(name == "nobody" for _, _, name in cast)
+    assert all(later.monday - earlier.monday == timedelta(days=7) for earlier, later in pairwise(found.weeks))
+    assert all(week.monday.weekday() == 0 for week in found.weeks)
+
+
+def test_a_point_is_shown_and_cited_once_in_a_session(project: Project) -> None:
+    """However often the session began anew; rates are of the times that a point was shown to a session."""
+    _add(project, *(a_key_point(f"pat-00{number}", f"text {number}") for number in range(1, 5)))
+    _vote(project, ("pat-001", "helpful"), at=_days_ago(150), session="s-0")  # before anything was recorded as shown
+    _show(project, "s-1", [1, 2, 3], at=_days_ago(20))
+    _show(project, "s-1", [1, 2], at=_days_ago(19))
+    _show(project, "s-2", [1], at=_days_ago(30))
+    _cite(project, "s-1", "pat-001", "pat-002", at=_days_ago(18))
+    _cite(project, "s-1", "pat-001", at=_days_ago(17))
+    _vote(project, ("pat-001", "helpful"), ("pat-002", "harmful"), at=_days_ago(16), session="s-1")
+    _vote(project, ("pat-001", "helpful"), at=_days_ago(15))  # by a person
+
+    use = _gathered(project).use
+
+    assert (use.shown, use.points_shown, use.sessions_shown) == (4, 3, 2)
+    assert (use.cited, use.points_cited, use.sessions_citing) == (2, 2, 1)
+    assert (use.helpful, use.harmful) == (1, 1)
+    assert (use.shown_since, use.cited_since) == (timestamp(_days_ago(30)), timestamp(_days_ago(18)))
+    assert use.share_of_shown(use.cited) == 0.5
+    assert [(p.name, p.text, p.shown, p.cited, p.helpful, p.harmful) for p in use.most] == [
+        ("pat-001", "text 1", 2, 1, 3, 0),
+        ("pat-002", "text 2", 1, 1, 0, 1),
+        ("pat-003", "text 3", 1, 0, 0, 0),
+    ]
+
+
+def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Project) -> None:
+    """The most cited first; then, of the others, those that were shown the oftenest for nothing."""
+    _add(project, *(a_key_point(f"pat-{number:03d}", f"text {number}") for number in range(1, 14)))
+    for session in range(10):
+        _show(
+            project, f"s-{session}", [1, 2, 3, 4, 5, 6, 12, *([7] if session else []), *([8] * (session < 3))], at=NOW
+        )
+    for number in (1, 2, 3, 4, 5, 12):
+        _cite(project, f"s-{number}", *[f"pat-{number:03d}", "pat-001"], at=NOW)
+    _cite(project, "s-7", "pat-006", at=NOW)
+    _cite(project, "s-9", "pat-013", "pat-002", "pat-003", at=NOW)  # read of it elsewhere
+    editing.retire(project, "pat-012")
+
+    use = _gathered(project).use
+
+    assert [point.name for point in use.most] == ["pat-001", "pat-002", "pat-003", "pat-004", "pat-005"]
+    assert [(point.name, point.shown, point.cited) for point in use.least] == [
+        ("pat-007", 9, 0), ("pat-008", 3, 0), ("pat-006", 10, 1),
+    ]  # fmt: skip
+
+
+def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) -> None:
+    """Calls without a known price are told apart; a stretch that waits for its curator isn't learnt from yet."""
+    _add(project, a_key_point("pat-001", helpful=2), a_key_point("pat-002", "two", helpful=1, harmful=1))
+    for cost in (1.0, 0.5, None):
+        _call(project, at=_days_ago(3), cost_usd=cost)
+    with project.store.transaction() as connection:
+        for number, session in enumerate(("s-1", "s-1", "s-2", "s-3")):
+            stretch = StretchKey("/t", number, number + 1)
+            told = {"session_id": session, "analysis": "", "bullet_tags": [], "calls": [], "now": timestamp(NOW)}
+            made = learnt.add_reflection(connection, 1, stretch, **told)  # type: ignore[arg-type]
+            if session != "s-3":
+                done = {"revision": None, "curator_reasoning": None, "calls": [], "now": timestamp(NOW)}
+                learnt.finish_reflection(connection, 1, made, **done)  # type: ignore[arg-type]
+
+    learning = _gathered(project).learning
+
+    assert (learning.sessions, learning.stretches) == (2, 3)
+    assert (learning.calls, learning.unpriced, learning.cost_usd) == (3, 1, 1.5)
+    assert (learning.input_tokens, learning.output_tokens, learning.cached_tokens, learning.tokens) == (300, 30, 3, 333)
+    assert (learning.helpful_points, learning.cost_usd_a_helpful_point) == (1, 1.5)
+
+
+def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path) -> None:
+    """Everything else is of this project."""
+    other = Project(project.store, str(tmp_path / "other"))
+    _add(other, a_key_point("pat-001"))
+    _vote(other, ("pat-001", "helpful"), at=_days_ago(2), session="s")
+    _show(other, "s", [1], at=NOW)
+    _cite(other, "s", "pat-001", at=NOW)
+    _call(other, at=NOW, cost_usd=1.0)
+    _add(project, a_key_point("pat-001"))
+
+    found = _gathered(project)
+
+    assert (found.live, found.weeks, found.use.shown, found.use.cited, found.learning.calls) == (1, (), 0, 0, 0)
+    assert {table.name: table.rows for table in found.file.tables}["key_points"] == 2
+
+
+def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> None:
+    """Its size is that of the file once the log is in it; the tables' sizes, indexes included, are most of that."""
+    _add(project, a_key_point("pat-001"))
+    folder = Path(project.store.where).parent / "backups"
+    folder.mkdir()
+    (folder / "playbook-20261103T000000Z.daily.db").write_bytes(b"later")
+    (folder / "playbook-20261101T000000Z.db").write_bytes(b"one")
+
+    file = _gathered(project).file
+
+    project.store.tidy()
+    assert file.size_bytes == os.path.getsize(project.store.where)
+    assert {table.name: table.rows for table in file.tables} == {
+        "playbooks": 1, "sections": 5, "revisions": 1, "key_points": 1, "changes": 1,
+    }  # fmt: skip
+    sizes = [table.size_bytes or 0 for table in file.tables]
+    assert sizes == sorted(sizes, reverse=True)
+    assert 0 < sum(sizes) < file.size_bytes
+    assert file.backups == (("2026-11-01T00:00:00.000000+00:00", 3), ("2026-11-03T00:00:00.000000+00:00", 5))
+
+
+def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every SQLite is built to count its pages."""
+    _add(project, a_key_point("pat-001"))
+    monkeypatch.setattr(sqlite, "table_bytes", lambda _: {})
+
+    assert {table.size_bytes for table in _gathered(project).file.tables} == {None}
+
+
+def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point and a vote that come while they are being read are in none of them."""
+    _add(project, a_key_point("pat-001"))
+    votes_by_day = counts.votes_by_day
+
+    def meanwhile(*given: object) -> object:
+        with open_store(str(project.store.url)) as store:
+            another = Project(store, project.folder)
+            _vote(another, ("pat-001", "helpful"), at=NOW)
+            editing.add(another, "a second point")
+        return votes_by_day(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(counts, "votes_by_day", meanwhile)
+
+    found = _gathered(project)
+
+    assert (found.live, found.weeks, sum(found.revisions.values())) == (1, (), 1)
+    assert len(revising.read(project).points) == 2

@@ -1,0 +1,420 @@
+"""Taking revisions back, on a real database with a real history."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playbook_db.errors import (
+    PlaybookError,
+    PointNotFoundError,
+    PointRuleError,
+    RevisionNotFoundError,
+    UndoCollisionError,
+    UndoError,
+)
+from playbook_db.rules import document, voting
+from playbook_db.rules.draft import Draft
+from playbook_db.rules.legacy import Reading
+from playbook_db.rules.playbook import Header, KeyPoint, Playbook, Vote
+from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.rules.taken_back import Span
+from playbook_db.services import checking, editing, interchange, revising, undoing
+from playbook_db.services.forgetting import Request, forget
+from playbook_db.services.project import Project
+from playbook_db.services.revising import Proposal
+from playbook_db.services.undoing import go_back, restore_as_of, undo
+from playbook_db.store.engine import Store
+from playbook_db.store.past import Past
+from tests.builders import few_texts, headers, playbooks_of_few_texts
+
+Step = tuple[str, Any]
+_names = st.sampled_from([f"{slug}-{number:03d}" for slug in ("oth", "pat") for number in (1, 2, 3)])
+_votes = st.lists(st.builds(Vote, _names, st.sampled_from(voting.TAGS)), min_size=1, max_size=4)
+_adds = st.builds(
+    lambda text, section: {"type": "ADD", "text": text, "section": section},
+    few_texts,
+    st.sampled_from([*SECTION_SLUGS]),
+)
+_operations = st.one_of(
+    _adds,
+    st.builds(lambda name, text: {"type": "UPDATE", "target_id": name, "text": text}, _names, few_texts),
+    st.builds(lambda name: {"type": "DELETE", "target_id": name}, _names),
+    st.builds(
+        lambda names, text: {"type": "MERGE", "source_ids": names, "merged_text": text},
+        st.lists(_names, min_size=2, max_size=3),
+        few_texts,
+    ),
+)
+_files = st.builds(lambda playbook, header: replace(playbook, header=header), playbooks_of_few_texts(), headers())
+_steps = st.one_of(
+    st.tuples(st.just("apply"), st.lists(_operations, min_size=1, max_size=5)),
+    st.tuples(st.just("vote"), _votes),
+    st.tuples(st.just("move"), st.tuples(_names, st.sampled_from(["pat", "oth"]))),
+    st.tuples(st.just("restore"), _names),
+    st.tuples(st.just("import"), _files),
+    st.tuples(st.just("replace"), _files),
+    st.tuples(st.just("prune"), st.none()),
+    st.tuples(st.just("undo"), st.integers(1, 9)),
+)
+_first = st.tuples(st.just("apply"), st.lists(_adds, min_size=1, max_size=5))
+histories = st.builds(lambda first, rest: [first, *rest], _first, st.lists(_steps, max_size=7))
+_count = itertools.count()
+
+
+def another(project: Project) -> Project:
+    """A project of its own, in the same database."""
+    return Project(project.store, f"{project.folder}/{next(_count)}")
+
+
+def vote(project: Project, votes: Sequence[Vote]) -> None:
+    """One revision of votes."""
+
+    def plan(draft: Draft, _: Past) -> Proposal:
+        return Proposal("learn", "learnt from a session", votes=voting.cast_votes(draft, votes))
+
+    revising.revise(project, plan)
+
+
+def do(project: Project, step: str, what: Any) -> None:
+    """One step of a random history; what the playbook refuses is left out."""
+    reading = document.decode(document.encode(what), source="a test") if step in ("import", "replace") else None
+    deeds: dict[str, Callable[[], object]] = {
+        "apply": lambda: editing.apply_batch(project, what, origin="a test"),
+        "vote": lambda: vote(project, what),
+        "move": lambda: editing.edit(project, what[0], section=what[1]),
+        "restore": lambda: editing.restore(project, what),
+        "import": lambda: reading and interchange.import_playbook(project, reading, source="a test"),
+        "replace": lambda: reading and interchange.import_playbook(project, reading, source="a test", replace=True),
+        "prune": lambda: editing.prune(project),
+        "undo": lambda: undo(project, Span(what, what)),
+    }
+    with suppress(PointRuleError, PointNotFoundError, UndoError, RevisionNotFoundError):
+        deeds[step]()
+
+
+def live_through(project: Project, history: Sequence[Step]) -> int:
+    """The last revision of a playbook that has this history."""
+    for step, what in history:
+        do(project, step, what)
+    return last(project)
+
+
+def last(project: Project) -> int:
+    return revising.read_with_revision(project)[1]
+
+
+def at(project: Project, revision: int) -> Playbook:
+    """The playbook as it was, in all but when."""
+    with project.store.snapshot() as connection:
+        return timeless(Past.open(connection, project.key).at(revision))
+
+
+def now(project: Project) -> Playbook:
+    """The playbook as it is, in all but when."""
+    return timeless(revising.read(project))
+
+
+def timeless(playbook: Playbook) -> Playbook:
+    return Playbook(playbook.points, header=playbook.header.stamped(None))
+
+
+def touched(project: Project, revision: int) -> set[str]:
+    """The names of the points that *revision* changed."""
+    with project.store.snapshot() as connection:
+        return set(Past.open(connection, project.key).states_at(revision, first=revision, last=revision))
+
+
+def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> None:
+    """The undo is a revision like any other; it says what it did."""
+    editing.add(project, "use ruff")
+    editing.retire(project, "oth-001")
+
+    undone = undo(project)
+
+    assert (undone.told, undone.is_last) == ("took back revision 2 (edit: retired oth-001)", True)
+    assert (undone.revised.revision, list(now(project).by_name)) == (3, ["oth-001"])
+    undo(project)
+    assert now(project) == at(project, 2)
+    with project.store.snapshot() as connection:
+        source, message = Past.open(connection, project.key).said_by(4)
+    assert source == "undo"
+    assert message == "took back revision 3 (undo: took back revision 2 (edit: retired oth-001))"
+
+
+def test_what_came_later_stays(project: Project) -> None:
+    """Votes given after the reworded text are kept when the text goes back."""
+    editing.add(project, "use ruff")
+    editing.edit(project, "oth-001", text="use ruff always")
+    editing.vote(project, "oth-001", "helpful")
+    editing.add(project, "use mypy")
+
+    undo(project, Span(2, 2))
+
+    assert [(p.text, p.helpful) for p in now(project).points] == [("use ruff", 1), ("use mypy", 0)]
+
+
+def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -> None:
+    """Also what doesn't collide stays; a preference lets it through."""
+    editing.add(project, "use ruff")
+    editing.add(project, "use mypy")
+    batch = [{"type": "UPDATE", "target_id": "oth-001", "text": "b"}, {"type": "DELETE", "target_id": "oth-002"}]
+    editing.apply_batch(project, batch, origin="a test")
+    editing.edit(project, "oth-001", text="c\x1b[2J")
+    before = now(project)
+
+    with pytest.raises(UndoCollisionError) as caught:
+        undo(project, Span(3, 3))
+
+    assert caught.value.collisions == (("oth-001, its text", "c\x1b[2J", "use ruff"),)
+    for part in ("Revision 3", "now:  c [2J", "undo: use ruff", "playbook undo 3 --ours", "playbook undo 3 --theirs"):
+        assert part in str(caught.value)
+    assert (now(project), last(project)) == (before, 4)
+    undo(project, Span(3, 3), prefer="theirs", dry_run=True)
+    assert (now(project), last(project)) == (before, 4)
+    undo(project, Span(3, 3), prefer="ours")
+    assert [p.text for p in now(project).points] == ["c\x1b[2J", "use mypy"]
+
+
+def test_an_undo_changes_no_votes_twice(project: Project) -> None:
+    """What was taken back already isn't again, until the undo was taken back itself."""
+    editing.add(project, "use ruff")
+    for _ in range(3):
+        editing.vote(project, "oth-001", "helpful")
+
+    undo(project, Span(2, 2))
+    again = undo(project, Span(2, 2))
+
+    assert (again.revised.revision, again.told) == (None, None)
+    assert again.revised.notes == ["revision 2 was taken back already; to bring that back: playbook undo 5"]
+    with pytest.raises(UndoError, match="Of revisions 2 to 3, revision 2 was taken back already, in revision 5"):
+        undo(project, Span(2, 3))
+    assert now(project).by_name["oth-001"].helpful == 2
+    undo(project, Span(5, 5))
+    undo(project, Span(2, 2))
+    assert now(project).by_name["oth-001"].helpful == 2
+    assert last(project) == 7
+
+
+def test_a_revision_of_neutral_votes_has_nothing_to_take_back(project: Project) -> None:
+    """That is said, and no revision made."""
+    editing.add(project, "use ruff")
+    editing.vote(project, "oth-001", "neutral")
+
+    undone = undo(project)
+
+    assert undone.revised.notes == ["nothing of revision 2 is left to take back"]
+    assert (undone.told, last(project)) == (None, 2)
+
+
+def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
+    """The empty playbook, revision 0, a number too high."""
+    with pytest.raises(UndoError, match="no revisions yet"):
+        undo(project)
+    editing.add(project, "use ruff")
+    with pytest.raises(UndoError, match="Revision 0 is the empty playbook"):
+        undo(project, Span(0, 1))
+    with pytest.raises(RevisionNotFoundError, match="no revision 2"):
+        undo(project, Span(1, 2))
+
+
+def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
+    """A revision that changed nothing else is one to take back."""
+    header = Header((("version", "1.0"), ("last_updated", None), ("sections", None), ("team", "a")))
+    revising.revise(project, lambda draft, past: Proposal("edit", "a key", header=header))
+
+    undone = undo(project)
+
+    assert undone.told == "took back revision 1 (edit: a key)"
+    assert now(project).header == Header()
+    undo(project)
+    assert now(project).header == header
+
+
+def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
+    """Not by an undo, not by going back, not by its name."""
+    editing.add(project, "use ruff")
+    editing.add(project, "use mypy")
+    forget(project, Request(name="oth-001"))
+    told = "oth-001 was forgotten for good; it doesn't come back"
+
+    assert undo(project).revised.notes == [told, "nothing of revision 3 is left to take back"]
+    assert go_back(project, "1").revised.notes == [told]
+    assert now(project).points == ()
+    for attempt in (lambda: editing.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):
+        with pytest.raises(PointRuleError, match="oth-001 was forgotten for good; nothing of its text is left"):
+            attempt()
+
+
+def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
+    """What came after it is taken back, in one revision."""
+    start = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    for hour, text in enumerate(("one", "two", "three")):
+
+        def plan(draft: Draft, _: Past, text: str = text) -> Proposal:
+            draft.add(KeyPoint(draft.new_name("OTHERS"), text))
+            return Proposal("edit", text)
+
+        revising.revise(project, plan, now=start + timedelta(hours=hour))
+
+    undone = go_back(project, "2026-03-01T13:30:00+00:00")
+    assert undone.told == "took back revision 3 (all after revision 2)"
+    assert now(project) == at(project, 2)
+    assert go_back(project, "r1", dry_run=True).told == "took back revisions 2 to 4 (all after revision 1)"
+    assert go_back(project, "0").revised.revision == 5
+    assert now(project) == at(project, 0)
+    assert go_back(project, "5").revised.notes == ["nothing came after revision 5; nothing is to be taken back"]
+    with pytest.raises(PlaybookError, match="no revision 9"):
+        go_back(project, "9")
+
+
+def test_one_point_is_restored_as_it_was_then(project: Project) -> None:
+    """Live or retired now; the others stay as they are."""
+    editing.add(project, "use ruff")
+    editing.add(project, "use mypy")
+    editing.edit(project, "oth-001", text="use ruff always", section="pat")
+    editing.vote(project, "oth-001", "harmful")
+    editing.vote(project, "oth-002", "helpful")
+    then = at(project, 2).by_name["oth-001"]
+
+    restore_as_of(project, "oth-001", "2")
+    assert (now(project).by_name["oth-001"], now(project).by_name["oth-002"].helpful) == (then, 1)
+    assert restore_as_of(project, "oth-001", "2").revision is None
+    editing.retire(project, "oth-001")
+    restore_as_of(project, "oth-001", "4")
+    assert now(project).by_name["oth-001"] == at(project, 4).by_name["oth-001"]
+    for name, moment, problem in (
+        ("oth-002", "1", "wasn't there yet after revision 1: it came in revision 2"),
+        ("oth-001", "7", "oth-001 was retired at revision 7"),
+    ):
+        with pytest.raises(PointRuleError, match=problem):
+            restore_as_of(project, name, moment)
+    with pytest.raises(PointNotFoundError, match="Did you mean oth-00"):
+        restore_as_of(project, "oth-003", "2")
+
+
+def test_a_point_whose_place_was_taken_meanwhile_goes_to_the_end(project: Project) -> None:
+    """Two points in one place would stand in any order: by an undo, and when one is restored."""
+    editing.add(project, "one")
+    editing.add(project, "two")
+    turned = Playbook(tuple(reversed(now(project).points)))
+    interchange.import_playbook(project, Reading(turned), source="a test", replace=True)
+    undo(project)
+    editing.add(project, "three")
+
+    undo(project, Span(4, 4))
+    assert [(p.text, p.position) for p in now(project).points] == [("three", 3), ("one", 4), ("two", 5)]
+    undo(project)
+    editing.retire(project, "oth-003")
+    undo(project, Span(4, 4))
+    assert [(p.text, p.position) for p in now(project).points] == [("two", 3), ("one", 4)]
+    editing.restore(project, "oth-003")
+    assert [(p.text, p.position) for p in now(project).points] == [("two", 3), ("one", 4), ("three", 5)]
+
+
+@settings(max_examples=40)
+@given(history=histories)
+def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(project: Project, history: list[Step]) -> None:
+    """After any history: to the byte of the export, and in every place."""
+    project = another(project)
+    revision = live_through(project, history)
+
+    undo(project)
+    assert now(project) == at(project, revision - 1)
+    assert document.encode(now(project)) == document.encode(at(project, revision - 1))
+    if last(project) > revision:
+        undo(project)
+        assert now(project) == at(project, revision)
+    assert checking.check(project.store) == []
+
+
+@settings(max_examples=40)
+@given(history=histories, data=st.data())
+def test_an_older_revision_goes_without_a_trace_elsewhere(project: Project, history: list[Step], data: Any) -> None:
+    """It is refused and nothing changes, or every point that it didn't touch stands as before; with a preference it
+    always goes."""
+    project = another(project)
+    revision = data.draw(st.integers(1, live_through(project, history)))
+    before, number = now(project), last(project)
+
+    try:
+        undo(project, Span(revision, revision))
+    except UndoCollisionError:
+        assert (now(project), last(project)) == (before, number)
+        undo(project, Span(revision, revision), prefer=data.draw(st.sampled_from(["ours", "theirs"])))
+
+    mine = touched(project, revision)
+    untouched = [point for point in before.points if point.name not in mine]
+    assert [point for point in now(project).points if point.name not in mine] == untouched
+    assert checking.check(project.store) == []
+
+
+@settings(max_examples=40)
+@given(history=histories, data=st.data())
+def test_going_back_gives_any_earlier_playbook_exactly(project: Project, history: list[Step], data: Any) -> None:
+    """Without a collision, whatever happened since; and one undo brings all of it back."""
+    project = another(project)
+    number = live_through(project, history)
+    revision = data.draw(st.integers(0, number))
+    before = now(project)
+
+    undone = go_back(project, str(revision))
+
+    assert now(project) == at(project, revision)
+    assert document.encode(now(project)) == document.encode(at(project, revision))
+    if undone.revised.revision is not None:
+        undo(project)
+        assert now(project) == before
+    assert checking.check(project.store) == []
+
+
+@settings(max_examples=25)
+@given(history=histories)
+def test_taking_everything_back_gives_the_empty_playbook(project: Project, history: list[Step]) -> None:
+    """From the first revision to the last."""
+    project = another(project)
+
+    undo(project, Span(1, live_through(project, history)))
+
+    assert now(project) == Playbook()
+    assert checking.check(project.store) == []
+
+
+@settings(max_examples=25)
+@given(rounds=st.lists(_votes, min_size=1, max_size=5), data=st.data())
+def test_votes_are_taken_back_in_any_order(project: Project, rounds: list[list[Vote]], data: Any) -> None:
+    """Each undo subtracts the votes of its revision and no others."""
+    project = another(project)
+    adds = [{"type": "ADD", "text": f"advice {n}", "section": "OTHERS"} for n in range(3)]
+    editing.apply_batch(project, adds, origin="a test")
+    for votes in rounds:
+        vote(project, votes)
+    left = dict(enumerate(rounds, 2))
+
+    for revision in data.draw(st.permutations(list(left))):
+        undo(project, Span(revision, revision))
+        del left[revision]
+        given_still = [(v.name, v.tag) for votes in left.values() for v in votes]
+        for point in now(project).points:
+            counted = [given_still.count((point.name, tag)) for tag in ("helpful", "harmful")]
+            assert [point.helpful, point.harmful] == counted
+    assert checking.check(project.store) == []
+
+
+def test_an_undo_is_all_or_nothing(project: Project, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure while it is being kept leaves the playbook as it was."""
+    editing.add(project, "use ruff")
+
+    def fail(*_: object, **__: object) -> int:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Past, "append", fail)
+    with pytest.raises(OSError, match="disk full"):
+        undoing.undo(project)
+    assert (len(now(project).points), last(project), checking.check(store)) == (1, 1, [])

@@ -1,0 +1,189 @@
+"""Copies of the whole file: how they are named, what is in one, which of them go."""
+
+import os
+import resource
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from playbook_db.errors import BackupError, DamagedError
+from playbook_db.services import editing
+from playbook_db.services.project import Project
+from playbook_db.store import backups
+from playbook_db.store.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
+
+_NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+
+
+@pytest.fixture
+def path(project: Project) -> str:
+    """A database with one point, open elsewhere."""
+    editing.add(project, "use type hints")
+    return project.store.where
+
+
+def _names(path: str) -> list[str]:
+    folder = Path(backups.folder_of(path))
+    return sorted(os.listdir(folder)) if folder.exists() else []
+
+
+def test_a_backup_is_one_sound_file_that_opens_where_nobody_may_write(path: str) -> None:
+    """No log belongs to it, SQLite makes none, it is for its owner alone, and it holds what is only in the log yet."""
+    taken = take(path, BY_HAND, now=_NOW)
+
+    assert os.path.getsize(f"{path}-wal") > 0
+    assert _names(path) == ["playbook-20261121T101500Z.db"]
+    assert (os.stat(taken.path).st_mode & 0o777, os.stat(os.path.dirname(taken.path)).st_mode & 0o777) == (0o600, 0o700)
+    with closing(sqlite3.connect(f"file:{taken.path}?mode=ro", uri=True)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("SELECT text FROM live_key_points").fetchall() == [("use type hints",)]
+    assert _names(path) == ["playbook-20261121T101500Z.db"]
+
+
+def test_what_a_backup_holds_is_read_without_touching_it(path: str, folder: Path) -> None:
+    """The project, its last revision, how many points are live."""
+    taken = take(path, BY_HAND, now=_NOW)
+    before = os.stat(taken.path)
+
+    assert held_in(taken.path) == [Held(str(folder), 1, 1)]
+    assert os.stat(taken.path) == before
+
+
+def test_those_taken_in_the_same_second_stand_beside_each_other(path: str) -> None:
+    """And are listed the last one first."""
+    taken = [take(path, BY_HAND, now=_NOW).path for _ in range(3)]
+
+    assert [Path(each).name for each in taken] == [
+        "playbook-20261121T101500Z.db",
+        "playbook-20261121T101500Z-2.db",
+        "playbook-20261121T101500Z-3.db",
+    ]
+    assert [found.path for found in list_backups(path)] == taken[::-1]
+
+
+def test_the_list_tells_when_and_why_and_leaves_strangers_out(path: str) -> None:
+    """Newest first; a database of another name in the same folder has backups of its own."""
+    hand, daily = take(path, BY_HAND, now=_NOW), take(path, DAILY, now=_NOW + timedelta(days=1))
+    older = f"{path}.schema-0001-20260301T080910Z.backup"
+    shutil.copy(hand.path, older)
+    for stranger in ("playbook-2.db", "playbook-20261121T101500Z.mine.db", "playbook-20261399T101500Z.db",
+                     "playbook-old-20261121T101500Z.db", "notes.txt"):  # fmt: skip
+        shutil.copy(hand.path, Path(hand.path).with_name(stranger))
+
+    found = list_backups(path)
+
+    assert found[:2] == [daily, hand]
+    assert [(each.path, each.kind, each.time) for each in found[2:]] == [
+        (older, "schema-0001", datetime(2026, 3, 1, 8, 9, 10, tzinfo=UTC))
+    ]
+    assert found[2].is_before_migration
+    assert not hand.is_before_migration
+    assert list_backups(str(Path(path).with_name("other.db"))) == []
+    assert [Path(each.path).name for each in list_backups(str(Path(path).with_name("playbook-old.db")))] == [
+        "playbook-old-20261121T101500Z.db"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("there.db", "is there already; nothing is overwritten"),
+        ("link.db", "is there already"),
+        (".", "is a folder"),
+        ("no/such/folder.db", r"There is no folder .*no/such. Make it"),
+        ("there.db/x.db", "There is no folder"),
+        ("n" * 300, "can't be made: File name too long"),
+    ],
+)
+def test_nothing_is_overwritten_and_nothing_half_done_is_left(
+    path: str, tmp_path: Path, target: str, told: str
+) -> None:
+    """The message says what is in the way and what to do; the file that is there stays."""
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    (place / "there.db").write_text("mine")
+    (place / "link.db").symlink_to(place / "nowhere")
+    before = sorted(os.listdir(place))
+
+    with pytest.raises(BackupError, match=told):
+        take_to(path, str(place / target))
+
+    assert sorted(os.listdir(place)) == before
+    assert (place / "there.db").read_text() == "mine"
+
+
+def test_a_disk_without_room_is_told_and_leaves_nothing(path: str, tmp_path: Path) -> None:
+    """A limit on a file's size stands for the disk here: writing the copy fails in its middle."""
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, was[1]))
+    try:
+        with pytest.raises(BackupError, match=r"playbook.db can't be copied: .*No backup was taken"):
+            take_to(path, str(place / "full.db"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+
+    assert os.listdir(place) == []
+
+
+def _torn(file: Path) -> None:
+    data = file.read_bytes()
+    file.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+
+
+def _with_a_bad_row(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("UPDATE key_points SET helpful = -1")
+
+
+@pytest.mark.parametrize("spoil", [_torn, _with_a_bad_row])
+def test_a_damaged_database_is_not_called_a_backup(path: str, spoil: Callable[[Path], None]) -> None:
+    """Whether it can't be copied or the copy isn't sound: the error names the remedy, the file stays as it is."""
+    broken = Path(path).with_name("broken.db")
+    shutil.copy(take(path, BY_HAND, now=_NOW).path, broken)
+    spoil(broken)
+    data = broken.read_bytes()
+
+    with pytest.raises(DamagedError, match="playbook db repair"):
+        take(str(broken), BY_HAND, now=_NOW)
+
+    assert broken.read_bytes() == data
+    assert _names(path) == ["playbook-20261121T101500Z.db"]
+
+
+def test_rotation_leaves_alone_what_a_person_made(path: str) -> None:
+    """Of a year's backups only those go that were taken by themselves."""
+    first = take(path, BY_HAND, now=_NOW).path
+    kinds = {"": 40, ".before-restore": 40, ".daily": 11, ".schema-0002": 3}
+    for day in range(1, 40):
+        for kind in kinds:
+            os.link(first, Path(first).with_name(f"playbook-{_NOW + timedelta(days=day):%Y%m%dT%H%M%SZ}{kind}.db"))
+    os.link(first, Path(first).with_name("playbook-20261121T101500Z.before-restore.db"))
+
+    gone = backups.rotate(path)
+
+    left = [each.kind for each in list_backups(path)]
+    assert {kind: left.count(kind.lstrip(".") or BY_HAND) for kind in kinds} == kinds
+    assert len(gone) == 39 - 11 + 39 - 3
+
+
+def test_what_a_kill_left_half_written_goes_after_a_day(path: str) -> None:
+    """Not before: it may be under way."""
+    folder = Path(backups.make_folder(path))
+    fresh, old = folder / ".playbook-x.partial", folder / ".playbook-y.partial"
+    for file in (fresh, old):
+        file.write_text("half")
+    os.utime(old, (time.time() - 90_000,) * 2)
+
+    assert sorted(backups.partials(path)) == [str(fresh), str(old)]
+    assert backups.rotate(path) == [str(old)]
+    assert fresh.exists()

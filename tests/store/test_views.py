@@ -1,0 +1,100 @@
+"""What the views make of the rows, where that isn't plain."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from playbook_db.services import editing
+from playbook_db.services.project import Project
+
+TIME = "2026-11-21T01:05:52.123456+00:00"
+
+
+@pytest.fixture
+def raw(project: Project) -> Iterator[sqlite3.Connection]:
+    """A plain connection to a playbook of three points."""
+    for text in ("one", "two", "three"):
+        editing.add(project, text, section="pat")
+    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as connection:
+        connection.row_factory = sqlite3.Row
+        yield connection
+
+
+def show(raw: sqlite3.Connection, session: str, seq: int, points: str) -> None:
+    """Keep that *session* was shown *points*."""
+    raw.execute("INSERT INTO injections VALUES (1, ?, ?, 'startup', 3, ?, 0, ?)", (session, seq, points, TIME))
+
+
+def cite(raw: sqlite3.Connection, session: str, point: int) -> None:
+    """Keep that *session* cited *point*."""
+    raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, point, TIME))
+
+
+def use(raw: sqlite3.Connection, name: str) -> sqlite3.Row:
+    """The row of `point_use` for one point."""
+    row: sqlite3.Row = raw.execute("SELECT * FROM point_use WHERE name = ?", (name,)).fetchone()
+    return row
+
+
+def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: sqlite3.Connection) -> None:
+    """Nothing out of nothing is unknown, not 0."""
+    row = use(raw, "pat-001")
+
+    assert (row["shown_in"], row["cited_in"], row["helpful"], row["harmful"]) == (0, 0, 0, 0)
+    assert [row[c] for c in ("cited_rate", "helpful_rate", "last_shown_at", "last_cited_at")] == [None] * 4
+
+
+def test_session_that_was_shown_a_point_twice_counts_once(raw: sqlite3.Connection) -> None:
+    """A compaction shows the points anew; who was shown a point is a session."""
+    show(raw, "a", 1, "[1, 2]")
+    show(raw, "a", 2, "[1]")
+    show(raw, "b", 1, "[1]")
+    cite(raw, "a", 1)
+
+    assert (use(raw, "pat-001")["shown_in"], use(raw, "pat-001")["cited_rate"]) == (2, 0.5)
+    assert (use(raw, "pat-002")["shown_in"], use(raw, "pat-002")["cited_rate"]) == (1, 0.0)
+
+
+def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw: sqlite3.Connection) -> None:
+    """It is counted as a citation; the rate is a part of those who were shown it, and never over 1."""
+    show(raw, "a", 1, "[1]")
+    for session in ("a", "b", "c"):
+        cite(raw, session, 1)
+
+    row = use(raw, "pat-001")
+
+    assert (row["shown_in"], row["cited_in"], row["cited_rate"]) == (1, 3, 1.0)
+
+
+def test_vote_on_no_point_is_nobodys_use(project: Project, raw: sqlite3.Connection) -> None:
+    """Rates are of the votes that met the point; neutral ones count nowhere."""
+    for tag in ("helpful", "helpful", "helpful", "harmful", "neutral"):
+        editing.vote(project, "pat-003", tag)
+
+    row = use(raw, "pat-003")
+
+    assert (row["helpful"], row["harmful"], row["helpful_rate"]) == (3, 1, 0.75)
+    (votes,) = raw.execute("SELECT * FROM votes_by_point").fetchall()
+    assert (votes["name"], votes["helpful"], votes["harmful"], votes["neutral"]) == ("pat-003", 3, 1, 1)
+
+
+def test_retired_point_is_in_no_use(project: Project, raw: sqlite3.Connection) -> None:
+    """What has left takes no room any more."""
+    editing.retire(project, "pat-002")
+
+    assert [row["name"] for row in raw.execute("SELECT name FROM point_use ORDER BY name")] == ["pat-001", "pat-003"]
+
+
+def test_rewording_tells_what_was_there_before_through_a_retirement(project: Project, raw: sqlite3.Connection) -> None:
+    """Votes, retirements and returns between two wordings are none themselves."""
+    editing.edit(project, "pat-001", text="uno")
+    editing.vote(project, "pat-001", "helpful")
+    editing.retire(project, "pat-001")
+    editing.restore(project, "pat-001")
+    editing.edit(project, "pat-001", text="une")
+
+    rows = raw.execute("SELECT before, after FROM rewordings ORDER BY revision").fetchall()
+
+    assert [tuple(row) for row in rows] == [("one", "uno"), ("uno", "une")]
