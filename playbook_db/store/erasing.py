@@ -13,8 +13,9 @@ from typing import Any, Literal
 from sqlalchemy import Column, Connection, Table, and_, func, insert, inspect, null, or_, select, update
 
 from playbook_db.rules.erasing import MARK, Eraser
-from playbook_db.store import tables
-from playbook_db.store.tables import changes, erasures, key_points, reflections
+from playbook_db.store import schema
+from playbook_db.store.session_tables import reflections
+from playbook_db.store.tables import changes, erasures, key_points
 
 # What people or models wrote, and in which form it is kept. All other columns of texts are STRUCTURE.
 WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
@@ -95,7 +96,7 @@ class Waiting:
 
 def all_playbooks(connection: Connection) -> dict[int, str]:
     """The key of each playbook, by its number."""
-    return dict(connection.execute(select(tables.playbooks.c.id, tables.playbooks.c.key)).all())
+    return dict(connection.execute(select(schema.tables.playbooks.c.id, schema.tables.playbooks.c.key)).all())
 
 
 def read_points(connection: Connection, playbook_id: int) -> list[StoredPoint]:
@@ -128,7 +129,7 @@ def find(
     buried = {point.id for point in points if point.is_forgotten}
     found = []
     for name in within:
-        table, columns = tables.metadata.tables[name], WRITTEN[name]
+        table, columns = schema.metadata.tables[name], WRITTEN[name]
         present = [table.c[column] for column in columns if column in _present(connection, table)]
         for key, revision, point_id, values in _rows(connection, playbook_id, table, present) if present else ():
             if table is key_points and point_id in buried:
@@ -235,7 +236,7 @@ def _rows(
     connection: Connection, playbook_id: int, table: Table, columns: Sequence["Column[Any]"]
 ) -> Iterator[tuple[Sequence[Any], int | None, int | None, Sequence[str | None]]]:
     """The rows of a playbook that hold anything in *columns*: each one's key, revision, point, and what it holds."""
-    owner = table.c.id if table is tables.playbooks else table.c.playbook_id
+    owner = table.c.id if table is schema.tables.playbooks else table.c.playbook_id
     about = [_named(table, "revision", "number"), table.c.id if table is key_points else _named(table, "point_id")]
     keys = list(table.primary_key.columns)
     wanted = select(*keys, *(null() if column is None else column for column in about), *columns)

@@ -7,7 +7,8 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select, t
 from sqlalchemy import text as sql
 
 from playbook_db.store import read
-from playbook_db.store.tables import jobs, playbooks
+from playbook_db.store.session_tables import jobs
+from playbook_db.store.tables import playbooks
 
 _ADD_JOB = sql(read.ADD_JOB)
 

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy import text as sql
 
-from playbook_db.store.tables import key_points, model_calls, reflections, revisions, transcripts
+from playbook_db.store.session_tables import model_calls, reflections, transcripts
+from playbook_db.store.tables import key_points, revisions
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
 _CITE = sql("""

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from playbook_db.store.tables import injections, jobs, mirrors, playbooks, revisions, transcripts
+from playbook_db.store.session_tables import injections, jobs, transcripts
+from playbook_db.store.tables import mirrors, playbooks, revisions
 
 
 @dataclass(frozen=True, slots=True)

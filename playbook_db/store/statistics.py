@@ -14,7 +14,9 @@ from sqlalchemy import text as sql
 
 from playbook_db.rules.sections import SECTION_SLUGS
 from playbook_db.store import sqlite
-from playbook_db.store.tables import citations, injections, key_points, metadata, reflections, revisions
+from playbook_db.store.schema import metadata
+from playbook_db.store.session_tables import citations, injections, reflections
+from playbook_db.store.tables import key_points, revisions
 
 _SECTIONS = sql("""
 SELECT section, sum(CASE WHEN retired_in IS NULL THEN 1 ELSE 0 END), sum(CASE WHEN retired_in IS NULL THEN 0 ELSE 1 END)

@@ -1,4 +1,5 @@
-"""The tables as SQLAlchemy knows them. `migrations/` makes them; a test holds both to the same schema.
+"""The tables of a playbook and its history, as SQLAlchemy knows them. `migrations/` makes them; a test holds both to
+the same schema.
 
 Every table but `playbooks` and `sections` carries `playbook_id`, and its unique keys begin with it, so that
 a distributed PostgreSQL can shard by playbook. Times are UTC, ISO 8601, as text. What a column means stands
@@ -6,73 +7,30 @@ in docs/sql.md.
 """
 
 from sqlalchemy import (
-    REAL,
-    BigInteger,
     CheckConstraint,
     Column,
-    Double,
     ForeignKeyConstraint,
     Index,
     Integer,
-    MetaData,
     PrimaryKeyConstraint,
-    Table,
     Text,
     UniqueConstraint,
 )
 from sqlalchemy import text as sql
-from sqlalchemy.schema import SchemaItem
-from sqlalchemy.types import TypeEngine
 
-COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
-REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
-_WHITE_SPACE = (
-    9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
-)  # fmt: skip
+from playbook_db.store.columns import (
+    COUNT,
+    REAL_NUMBER,
+    at_least,
+    not_blank,
+    of_playbook,
+    of_point,
+    of_revision,
+    one_of,
+    table,
+)
 
-metadata = MetaData()
-
-
-def _not_blank(table: str, column: str) -> list[SchemaItem]:
-    """A check that *column* holds more than white space, as `str.strip` understands it, in each dialect's words."""
-    name = f"ck_{table}_{column}_not_blank"
-    codes = ", ".join(map(str, _WHITE_SPACE))
-    return [
-        CheckConstraint(f"trim({column}, char({codes})) <> ''", name=name).ddl_if(dialect="sqlite"),
-        CheckConstraint(f"{column} ~ '[^[:space:]]'", name=name).ddl_if(dialect="postgresql"),
-    ]
-
-
-def _one_of(table: str, column: str, *values: str) -> CheckConstraint:
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=f"ck_{table}_{column}")
-
-
-def _at_least(table: str, column: str, least: int) -> CheckConstraint:
-    return CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}")
-
-
-def _table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
-    return Table(name, metadata, *items, sqlite_strict=True, sqlite_with_rowid=with_rowid)
-
-
-def _of_playbook(table: str) -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook")
-
-
-def _of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["playbook_id", column], ["revisions.playbook_id", "revisions.number"], name=f"fk_{table}_{column}"
-    )
-
-
-def _of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["playbook_id", column], ["key_points.playbook_id", "key_points.id"], name=f"fk_{table}_{column}"
-    )
-
-
-playbooks = _table(
+playbooks = table(
     "playbooks",
     Column("id", Integer, primary_key=True),
     Column("key", Text, nullable=False),
@@ -100,22 +58,22 @@ playbooks = _table(
         server_default=sql("0"),
     ),
     UniqueConstraint("key", name="uq_playbooks_key"),
-    *_not_blank("playbooks", "key"),
+    *not_blank("playbooks", "key"),
     CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
-    _one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
+    one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
 )
 
-sections = _table(
+sections = table(
     "sections",
     Column("slug", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("position", Integer, nullable=False),
     UniqueConstraint("name", name="uq_sections_name"),
     UniqueConstraint("position", name="uq_sections_position"),
-    _one_of("sections", "slug", "pat", "mis", "pref", "ctx", "oth"),
+    one_of("sections", "slug", "pat", "mis", "pref", "ctx", "oth"),
 )
 
-revisions = _table(
+revisions = table(
     "revisions",
     Column("playbook_id", Integer, nullable=False),
     Column("number", COUNT, nullable=False),
@@ -136,14 +94,14 @@ revisions = _table(
         ),
     ),
     PrimaryKeyConstraint("playbook_id", "number", name="pk_revisions"),
-    _of_playbook("revisions"),
-    _at_least("revisions", "number", 1),
-    _one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
+    of_playbook("revisions"),
+    at_least("revisions", "number", 1),
+    one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
     with_rowid=False,
 )
 
-key_points = _table(
+key_points = table(
     "key_points",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
@@ -166,16 +124,16 @@ key_points = _table(
     ),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
     UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
-    _of_playbook("key_points"),
+    of_playbook("key_points"),
     ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
-    _of_revision("key_points", "created_in"),
-    _of_revision("key_points", "retired_in"),
+    of_revision("key_points", "created_in"),
+    of_revision("key_points", "retired_in"),
     # Said twice on purpose: foreign keys are off in a plain `sqlite3` shell, checks never are.
-    _one_of("key_points", "section", "pat", "mis", "pref", "ctx", "oth"),
-    *_not_blank("key_points", "name"),
-    *_not_blank("key_points", "text"),
-    _at_least("key_points", "helpful", 0),
-    _at_least("key_points", "harmful", 0),
+    one_of("key_points", "section", "pat", "mis", "pref", "ctx", "oth"),
+    *not_blank("key_points", "name"),
+    *not_blank("key_points", "text"),
+    at_least("key_points", "helpful", 0),
+    at_least("key_points", "harmful", 0),
     CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
 )
 Index(
@@ -195,7 +153,7 @@ Index(
     postgresql_where=key_points.c.retired_in.is_(None),
 )
 
-changes = _table(
+changes = table(
     "changes",
     Column("playbook_id", Integer, nullable=False),
     Column("revision", COUNT, nullable=False),
@@ -210,13 +168,13 @@ changes = _table(
     Column("reason", Text),
     Column("successor_id", COUNT),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_changes"),
-    _of_revision("changes"),
-    _of_point("changes"),
-    _of_point("changes", "successor_id"),
-    _one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
-    _one_of("changes", "section", "pat", "mis", "pref", "ctx", "oth"),
-    _at_least("changes", "helpful", 0),
-    _at_least("changes", "harmful", 0),
+    of_revision("changes"),
+    of_point("changes"),
+    of_point("changes", "successor_id"),
+    one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
+    one_of("changes", "section", "pat", "mis", "pref", "ctx", "oth"),
+    at_least("changes", "helpful", 0),
+    at_least("changes", "harmful", 0),
     with_rowid=False,
 )
 Index("ix_changes_point", changes.c.playbook_id, changes.c.point_id, changes.c.revision, changes.c.seq)
@@ -230,7 +188,7 @@ Index(
     postgresql_where=changes.c.text.is_not(None),
 )
 
-votes = _table(
+votes = table(
     "votes",
     Column("playbook_id", Integer, nullable=False),
     Column("revision", COUNT, nullable=False),
@@ -240,9 +198,9 @@ votes = _table(
     Column("tag", Text, nullable=False),
     Column("rationale", Text),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_votes"),
-    _of_revision("votes"),
-    _of_point("votes"),
-    _one_of("votes", "tag", "helpful", "harmful", "neutral"),
+    of_revision("votes"),
+    of_point("votes"),
+    one_of("votes", "tag", "helpful", "harmful", "neutral"),
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
     with_rowid=False,
 )
@@ -255,7 +213,7 @@ Index(
     postgresql_where=votes.c.tag == "neutral",
 )
 
-skipped_operations = _table(
+skipped_operations = table(
     "skipped_operations",
     Column("playbook_id", Integer, nullable=False),
     Column("revision", COUNT, nullable=False),
@@ -263,11 +221,11 @@ skipped_operations = _table(
     Column("operation", Text, nullable=False),
     Column("reason", Text, nullable=False),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_skipped_operations"),
-    _of_revision("skipped_operations"),
+    of_revision("skipped_operations"),
     with_rowid=False,
 )
 
-mirrors = _table(
+mirrors = table(
     "mirrors",
     Column("playbook_id", Integer, nullable=False),
     Column("path", Text, nullable=False),
@@ -276,156 +234,12 @@ mirrors = _table(
     Column("size_bytes", COUNT),
     Column("mtime_ns", COUNT),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_mirrors"),
-    _of_playbook("mirrors"),
-    _of_revision("mirrors"),
-    *_not_blank("mirrors", "path"),
+    of_playbook("mirrors"),
+    of_revision("mirrors"),
+    *not_blank("mirrors", "path"),
 )
 
-transcripts = _table(
-    "transcripts",
-    Column("playbook_id", Integer, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("session_id", Text, nullable=False),
-    Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
-    Column("last_uuid", Text),
-    Column("updated_at", Text, nullable=False),
-    Column("first_uuid", Text),
-    PrimaryKeyConstraint("playbook_id", "path", name="pk_transcripts"),
-    _of_playbook("transcripts"),
-    *_not_blank("transcripts", "path"),
-    _at_least("transcripts", "learnt_to", 0),
-)
-
-Index("ix_transcripts_first", transcripts.c.playbook_id, transcripts.c.first_uuid)
-
-reflections = _table(
-    "reflections",
-    Column("playbook_id", Integer, nullable=False),
-    Column("id", COUNT, nullable=False),
-    Column("revision", COUNT),
-    Column("session_id", Text, nullable=False),
-    Column("transcript_path", Text),
-    Column("from_offset", COUNT),
-    Column("to_offset", COUNT),
-    Column("analysis", Text),
-    Column("curator_reasoning", Text),
-    Column("model", Text),
-    Column("input_tokens", COUNT, nullable=False, server_default=sql("0")),
-    Column("output_tokens", COUNT, nullable=False, server_default=sql("0")),
-    Column("cached_tokens", COUNT, nullable=False, server_default=sql("0")),
-    Column("cost_usd", REAL_NUMBER),
-    Column("duration_ms", COUNT),
-    Column("created_at", Text, nullable=False),
-    Column("bullet_tags", Text),
-    Column("finished_at", Text),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_reflections"),
-    _of_playbook("reflections"),
-    _of_revision("reflections"),
-    _at_least("reflections", "input_tokens", 0),
-    _at_least("reflections", "output_tokens", 0),
-    _at_least("reflections", "cached_tokens", 0),
-    CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
-)
-Index("ix_reflections_revision", reflections.c.playbook_id, reflections.c.revision)
-Index("ix_reflections_session", reflections.c.playbook_id, reflections.c.session_id)
-
-Index(
-    "ix_reflections_unfinished",
-    reflections.c.playbook_id,
-    reflections.c.transcript_path,
-    sqlite_where=reflections.c.finished_at.is_(None),
-    postgresql_where=reflections.c.finished_at.is_(None),
-)
-
-model_calls = _table(
-    "model_calls",
-    Column("playbook_id", Integer, nullable=False),
-    Column("id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("session_id", Text),
-    Column("model", Text),
-    Column("input_tokens", COUNT, nullable=False),
-    Column("output_tokens", COUNT, nullable=False),
-    Column("cached_tokens", COUNT, nullable=False),
-    Column("cost_usd", REAL_NUMBER),
-    Column("duration_ms", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_model_calls"),
-    _of_playbook("model_calls"),
-    _one_of("model_calls", "kind", "reflect", "curate"),
-    _at_least("model_calls", "input_tokens", 0),
-    _at_least("model_calls", "output_tokens", 0),
-    _at_least("model_calls", "cached_tokens", 0),
-)
-Index("ix_model_calls_time", model_calls.c.playbook_id, model_calls.c.time)
-
-jobs = _table(
-    "jobs",
-    Column("playbook_id", Integer, nullable=False),
-    Column("id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("session_id", Text),
-    Column("transcript_path", Text),
-    Column("reason", Text),
-    Column("state", Text, nullable=False, server_default=sql("'queued'")),
-    Column("attempts", Integer, nullable=False, server_default=sql("0")),
-    Column("not_before", Text),
-    Column("lease_until", Text),
-    Column("error", Text),
-    Column("created_at", Text, nullable=False),
-    Column("finished_at", Text),
-    Column("parent_path", Text),
-    Column("agent_id", Text),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_jobs"),
-    _of_playbook("jobs"),
-    *_not_blank("jobs", "kind"),
-    _one_of("jobs", "state", "queued", "running", "done", "failed"),
-    _at_least("jobs", "attempts", 0),
-)
-Index("ix_jobs_state", jobs.c.playbook_id, jobs.c.state, jobs.c.id)
-# A transcript that waits to be learnt from waits once, however many hooks have seen it.
-Index(
-    "uq_jobs_waiting",
-    jobs.c.playbook_id,
-    jobs.c.kind,
-    jobs.c.transcript_path,
-    unique=True,
-    sqlite_where=jobs.c.state == "queued",
-    postgresql_where=jobs.c.state == "queued",
-)
-
-injections = _table(
-    "injections",
-    Column("playbook_id", Integer, nullable=False),
-    Column("session_id", Text, nullable=False),
-    Column("seq", Integer, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("revision", COUNT, nullable=False),
-    Column("points", Text, nullable=False),
-    Column("left_out", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "session_id", "seq", name="pk_injections"),
-    _of_playbook("injections"),
-    _at_least("injections", "left_out", 0),
-    with_rowid=False,  # one page to write at a session's start, not three
-)
-
-citations = _table(
-    "citations",
-    Column("playbook_id", Integer, nullable=False),
-    Column("session_id", Text, nullable=False),
-    Column("point_id", COUNT, nullable=False),
-    Column("stretches", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "session_id", "point_id", name="pk_citations"),
-    _of_playbook("citations"),
-    _of_point("citations"),
-    _at_least("citations", "stretches", 1),
-    with_rowid=False,
-)
-Index("ix_citations_point", citations.c.playbook_id, citations.c.point_id)
-
-erasures = _table(
+erasures = table(
     "erasures",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
@@ -437,8 +251,8 @@ erasures = _table(
     Column("finished_at", Text),
     Column("scrubbed_at", Text),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_erasures"),
-    _of_playbook("erasures"),
-    _of_revision("erasures"),
-    _one_of("erasures", "asked", "name", "match"),
-    _at_least("erasures", "fields", 0),
+    of_playbook("erasures"),
+    of_revision("erasures"),
+    one_of("erasures", "asked", "name", "match"),
+    at_least("erasures", "fields", 0),
 )

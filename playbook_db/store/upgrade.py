@@ -81,7 +81,7 @@ def run_migrations(context: Any, connection: "Connection") -> None:
     Views and triggers are dropped before and made after: SQLite refuses to rebuild a table under a view, and
     drops triggers with a rebuilt table without a word.
     """
-    from playbook_db.store.tables import metadata
+    from playbook_db.store.schema import metadata
 
     for kind in ("view", "trigger"):
         for name in sqlite.object_names(connection, kind):

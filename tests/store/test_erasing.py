@@ -14,7 +14,7 @@ from playbook_db.services import editing, erasing, forgetting
 from playbook_db.services.erasing import Wanted
 from playbook_db.services.forgetting import Request
 from playbook_db.services.project import Project
-from playbook_db.store import scrubbing, tables
+from playbook_db.store import schema, scrubbing
 from playbook_db.store.engine import open_store
 from playbook_db.store.erasing import STRUCTURE, WRITTEN, all_playbooks, find
 from playbook_db.store.past import Past
@@ -27,7 +27,7 @@ def test_every_column_of_texts_is_known_to_hold_words_or_structure() -> None:
     """A new column must be put into one of the two lists, and no list names what isn't there."""
     there = {
         f"{table.name}.{column.name}"
-        for table in tables.metadata.tables.values()
+        for table in schema.metadata.tables.values()
         for column in table.columns
         if isinstance(column.type, Text)
     }

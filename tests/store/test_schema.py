@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 from playbook_db.rules.sections import SECTION_SLUGS
 from playbook_db.services import editing
 from playbook_db.services.project import Project
-from playbook_db.store import tables
+from playbook_db.store import schema
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.read import SCHEMA
 from playbook_db.store.upgrade import migrations_folder
@@ -142,7 +142,7 @@ def test_the_migrations_make_the_tables_that_the_code_knows(store: Store, tmp_pa
     """Tables, checks and indexes of a migrated database are, word for word, those of the table definitions."""
     fresh = tmp_path / "fresh.db"
     engine = create_engine(f"sqlite:///{fresh}")
-    tables.metadata.create_all(engine)
+    schema.metadata.create_all(engine)
     engine.dispose()
 
     assert _schema(store.where) == _schema(str(fresh))

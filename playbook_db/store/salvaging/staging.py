@@ -24,7 +24,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.schema import CreateTable
 
 from playbook_db.store.salvaging.sqlite_pages import Value
-from playbook_db.store.tables import metadata
+from playbook_db.store.schema import metadata
 
 TABLES = {name: table for name, table in metadata.tables.items() if name != "sections"}
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the driver stumbles over its own messages about damaged names
