@@ -206,8 +206,9 @@ class QueryError(PlaybookError):
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         self.problem, self.views = problem.rstrip("."), views
         known = f" The views are: {', '.join(views)}." if views and problem.startswith("no such table") else ""
+        listed = " Which there are: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
         bound = " The one parameter that has a value is :project." if "binding" in problem else ""
-        super().__init__(f"{self.problem}.{known}{bound} What the views and their columns mean: docs/sql.md")
+        super().__init__(f"{self.problem}.{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
 
 
 class QueryRefusedError(PlaybookError):

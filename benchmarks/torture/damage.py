@@ -292,6 +292,10 @@ def _garble_log(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, byt
     return data, _turned(log, rng, rng.choice((1, 10)))
 
 
+def _empty(_data: bytes, log: bytes, _rng: random.Random) -> tuple[bytes, bytes]:
+    return b"", log
+
+
 _DAMAGES: dict[str, Harm] = {
     "bytes turned": _turn_bytes,
     "pages zeroed": _zero_pages,
@@ -301,4 +305,4 @@ _DAMAGES: dict[str, Harm] = {
     "garbage": _write_garbage,
     "pages miscounted": _miscount_pages,
 }
-_LOG_DAMAGES: dict[str, Harm] = {"log cut": _cut_log, "log garbled": _garble_log}
+_LOG_DAMAGES: dict[str, Harm] = {"log cut": _cut_log, "log garbled": _garble_log, "emptied": _empty}

@@ -102,7 +102,7 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
             "database", "broken", f"{where} is none that hooks can open", "Unset PLAYBOOK_DB_URL, or name a file"
         )
         return
-    if not os.path.exists(where):
+    if not os.path.exists(where) and not os.path.exists(f"{where}-wal"):
         yield Finding("database", "note", f"{where} isn't there yet", "playbook init")
         return
     report = checking.check_database(url)

@@ -3,7 +3,6 @@
 No script and no reference to anything outside: what pygal adds of that is taken out.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -12,13 +11,11 @@ from xml.etree import ElementTree
 
 import pygal
 from pygal.style import Style
+from rich.cells import cell_len
 
-from playbook_db.cli.output import one_line
+from playbook_db.cli.output import count_of, one_line, readable_size
 from playbook_db.rules.sections import SLUG_SECTIONS
 from playbook_db.services.statistics import Statistics, Week
-
-# pygal leaves an old-fashioned finder for its maps behind, of which Python warns at every later import.
-sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__module__ != pygal.__name__]
 
 MOST_BARS = 60  # weeks; more of them are shown as months
 _SVG = "http://www.w3.org/2000/svg"
@@ -26,7 +23,7 @@ _WIDTH, _HEIGHT, _GAP, _HEAD = 590, 330, 16, 70  # of a chart, between charts, o
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _INK, _PAPER, _CARD = "#24292f", "#f6f8fa", "#ffffff"
 _GREEN, _RED, _PALE, _BLUE, _VIOLET, _AMBER = "#2da44e", "#cf222e", "#d0d7de", "#0969da", "#8250df", "#bf8700"
-_TITLE_LENGTH = 80  # characters of the folder, its end
+_TITLE_COLUMNS = 80  # of the folder's end; a Chinese character takes two
 _LABELS = 6  # dates along a chart; more would run into one another
 
 _Chart = Any  # pygal tells no types
@@ -41,8 +38,7 @@ def picture(found: Statistics) -> bytes:
     root = ElementTree.Element(
         f"{{{_SVG}}}svg", width=str(width), height=str(height), viewBox=f"0 0 {width} {height}", role="img"
     )
-    folder = one_line(found.project)
-    title = f"The playbook of {folder if len(folder) <= _TITLE_LENGTH else '…' + folder[-_TITLE_LENGTH:]}"
+    title = f"The playbook of {_end(one_line(found.project))}"
     _node(root, "title").text = title
     _node(root, "rect", width=str(width), height=str(height), fill=_PAPER)
     for text, y, size, weight in ((title, 32, 20, "600"), (_told(found), 54, 13, "400")):
@@ -57,8 +53,17 @@ def picture(found: Statistics) -> bytes:
     return drawn
 
 
+def _end(folder: str) -> str:
+    """As much of the end of *folder* as the title has room for."""
+    shown = folder
+    while cell_len(shown) > _TITLE_COLUMNS:
+        shown = shown[1:]
+    return shown if shown == folder else f"…{shown}"
+
+
 def _told(found: Statistics) -> str:
-    return f"{found.time[:10]} · {found.live:,} live points, {sum(found.revisions.values()):,} revisions"
+    revisions = count_of(sum(found.revisions.values()), "revision")
+    return f"{found.time[:10]} · {count_of(found.live, 'live point')}, {revisions}"
 
 
 def _votes(found: Statistics) -> _Chart:
@@ -74,7 +79,7 @@ def _votes(found: Statistics) -> _Chart:
 def _sections(found: Statistics) -> _Chart:
     lines = found.sections[::-1]  # pygal begins at the bottom
     labels = [SLUG_SECTIONS[section.slug].capitalize() for section in lines]
-    chart = _chart(pygal.HorizontalStackedBar, "sections", "Points by section", (_BLUE, _PALE), labels)
+    chart = _chart(pygal.HorizontalStackedBar, "sections", "Points by section", (_BLUE, _PALE), labels, max_scale=5)
     if found.live or found.retired:
         chart.add("live", [section.live for section in lines])
         chart.add("retired", [section.retired for section in lines])
@@ -89,18 +94,18 @@ def _use(found: Statistics) -> _Chart:
     )[::-1]  # fmt: skip
     labels = [f"{name}: {count:,} ({use.share_of_shown(count) or 0:.1%})" for name, count, _ in bars]
     since = f" since {use.shown_since[:10]}" if use.shown_since else ""
-    chart = _chart(pygal.HorizontalBar, "use", f"Points in sessions{since}", (_BLUE,), labels, show_legend=False)
+    title = f"Points in sessions{since}"
+    chart = _chart(pygal.HorizontalBar, "use", title, (_BLUE,), labels, show_legend=False, max_scale=5)
     if use.shown:
         chart.add("times", [{"value": count, "color": colour} for _, count, colour in bars])
     return chart
 
 
 def _ages(found: Statistics) -> _Chart:
-    days, came = zip(*found.ages, strict=True)
-    labels = [f"{first} to {last} days" for first, last in zip((0, *days), days, strict=False)] + ["older"]
+    labels, counts = zip(*found.age_groups, strict=True)
     chart = _chart(pygal.Bar, "ages", "Live points by age", (_BLUE,), labels, show_legend=False)
     if found.live:
-        chart.add("points", [later - earlier for earlier, later in zip((0, *came), (*came, found.live), strict=True)])
+        chart.add("points", counts)
         chart.config(print_values=True, print_values_position="top")
     return chart
 
@@ -120,15 +125,17 @@ def _sizes(found: Statistics) -> _Chart:
         sizes.append((datetime.fromisoformat(found.time), found.file.size_bytes))
     largest = max((size for _, size in sizes), default=0)
     unit, scale = ("MiB", 1024**2) if largest >= 1024**2 else ("KiB", 1024)  # of the chart, so that its steps are round
+    now = "" if found.file.size_bytes is None else f", {readable_size(found.file.size_bytes)} now"
     chart = _chart(
-        pygal.DateTimeLine, "sizes", "Size of the file, all projects, at each backup and now", (_BLUE,), (),
+        pygal.DateTimeLine, "sizes", f"Size of the file (all projects) at each backup{now}",
+        (_BLUE,), (), no_data_text="no backup yet",
         show=lambda size: f"{size:,.{unit == 'MiB':d}f} {unit}", order_min=-1, opacity=".25", show_legend=False,
         fill=True, dots_size=3, margin_right=40, x_value_formatter=lambda moment: f"{moment:%Y-%m-%d}",
     )  # fmt: skip
-    if sizes:
+    if len(sizes) > 1:
         first, last = sizes[0][0], sizes[-1][0]
         step = (last - first) / (_LABELS - 1)
-        chart.x_labels = [first + step * number for number in range(_LABELS)] if step else [first]
+        chart.x_labels = [first + step * number for number in range(_LABELS)]
         chart.range = (0, largest / scale)
         chart.add("size", [(moment, size / scale) for moment, size in sizes])
     return chart
@@ -176,6 +183,8 @@ def _chart(
 
 def _placed(chart: _Chart, x: int, y: int) -> ElementTree.Element:
     """The chart's own SVG element, at its place in the document, without scripts and what only they look for."""
+    if not chart.raw_series:
+        chart.config(show_x_labels=False, show_y_labels=False, show_x_guides=False, show_y_guides=False)
     drawn = ElementTree.fromstring(chart.render())  # noqa: S314 - pygal has just written it
     for parent in list(drawn.iter()):
         for child in list(parent):

@@ -1,16 +1,15 @@
 """Commands that take playbook files in and write them: import, export."""
 
-import sys
 from typing import cast
 
 import click
 
 from playbook_db.cli.opening import opened, project_options, tell
-from playbook_db.cli.output import one_line
+from playbook_db.cli.output import one_line, write_text
 from playbook_db.cli.reading import read_input
 from playbook_db.rules import document
 from playbook_db.rules.document import Layout
-from playbook_db.services import diagnostics, interchange, whole_file
+from playbook_db.services import diagnostics, interchange
 
 
 @click.command("import")
@@ -46,14 +45,7 @@ def export(output: str | None, layout: str) -> None:
     """Print the playbook as a playbook.json; the same playbook always gives the same bytes."""
     with opened() as project:
         text = interchange.export_playbook(project, layout=cast(Layout, layout))
-    if output is None:
-        sys.stdout.buffer.write(text.encode("utf-8"))  # the bytes of the file, whatever the terminal's encoding
-        sys.stdout.buffer.flush()
-    else:
-        try:
-            whole_file.replace(output, text.encode("utf-8"))
-        except OSError as error:
-            raise click.UsageError(f"{output} can't be written: {error.strerror}.") from error
+    write_text(text, output)
 
 
 COMMANDS = {"import": import_file, "export": export}

@@ -1,7 +1,8 @@
 """The command that erases: forget."""
 
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -12,10 +13,26 @@ from playbook_db.cli.output import one_line, print_json
 from playbook_db.cli.points import as_json
 from playbook_db.rules.erasing import read_pattern
 from playbook_db.services import forgetting
+from playbook_db.services.erasing import Share
 from playbook_db.services.forgetting import Forgotten, Request
-from playbook_db.store.erasing import fields_of
+from playbook_db.store.written import Passage, fields_of
 
 _SHOWN_CHARS = 160  # of a text that goes
+_SHOWN_TEXTS = 10  # earlier wordings, or what a pattern matched
+_SHOWN_REVISIONS = 20
+# What people call a field, one and several of it. A point's own fields are told with it.
+_WORDS = {
+    "changes.text": ("wording", "wordings"),
+    "changes.reason": ("reason", "reasons"),
+    "votes.rationale": ("vote's reason", "votes' reasons"),
+    "votes.name": ("vote for no point", "votes for no point"),
+    "revisions.message": ("message", "messages"),
+    "revisions.header": ("file header", "file headers"),
+    "skipped_operations": ("skipped operation", "skipped operations"),
+    "playbooks.header": ("header of the playbook's file", "headers"),
+    "reflections": ("reflection", "reflections"),
+    "jobs.error": ("failed job's message", "failed jobs' messages"),
+}
 _NOT_OURS = (
     "git's history of a committed .claude/playbook.json, Claude Code's own transcripts, and copies that you made "
     "elsewhere are not ours: they may still hold it"
@@ -55,8 +72,7 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
                 _print(seen, as_json=as_json, dry_run=True)
                 return
             if not seen.is_nothing:
-                tell(_lines(seen, shows_texts=True))
-                tell(seen.notes)
+                tell(one_line(line) for line in (*_lines(seen, shows_texts=True), *seen.notes))
                 if not click.confirm("Erase this for good?", err=True):
                     tell(["nothing was done"])
                     return
@@ -78,7 +94,7 @@ def _print(forgotten: Forgotten, *, as_json: bool, dry_run: bool) -> None:
         click.echo("nothing that we keep says this")
     else:
         for line in _lines(forgotten, shows_texts=dry_run):
-            click.echo(line)
+            click.echo(one_line(line))
         if dry_run:
             click.echo("dry run: nothing was erased")
     tell(one_line(note) for note in forgotten.notes)
@@ -94,16 +110,49 @@ def _lines(forgotten: Forgotten, *, shows_texts: bool) -> Iterator[str]:
             yield f"forget    {point.name}" + (f": {_shown(point.text)}" if shows_texts else "")
         for point in share.staying:
             yield f"blank     {point.name}, which stays" + (f": {_shown(point.text)}" if shows_texts else "")
-        for field, count in fields_of(share.found).items():
-            yield f"{count:>9} {field}"
-        if share.revisions:
-            yield f"in what was told in the revisions {', '.join(map(str, share.revisions))}"
+        if shows_texts:
+            yield from _earlier(share)
+        yield from _places(share)
         if share.revision is not None:
             yield f"revision {share.revision}"
     for path in forgotten.copies.files:
         yield f"file      {path}"
     for path in forgotten.copies.backups:
         yield f"backup    {path}"
+
+
+def _earlier(share: Share) -> Iterator[str]:
+    """What goes and is no present text of a point: earlier wordings, and what a pattern matched."""
+    shown = {point.text for point in (*share.going, *share.staying)}
+    others = sorted((share.texts | share.matched) - shown)
+    yield from (f"erase     {_shown(text)}" for text in others[:_SHOWN_TEXTS])
+    if len(others) > _SHOWN_TEXTS:
+        yield f"erase     and {len(others) - _SHOWN_TEXTS} more"
+
+
+def _places(share: Share) -> Iterator[str]:
+    """Where it stands besides, how often, and in which revisions."""
+    history = [passage for passage in share.found if passage.is_history]
+    if history:
+        named = ", ".join(map(str, share.revisions[:_SHOWN_REVISIONS]))
+        more = len(share.revisions) - _SHOWN_REVISIONS
+        named += f" and {more} more" if more > 0 else ""
+        yield f"in the history: {_counted(history)} (revision{'s' * (len(share.revisions) > 1)} {named})"
+    elsewhere = _counted(passage for passage in share.found if not passage.is_history)
+    if elsewhere:
+        yield f"elsewhere: {elsewhere}"
+
+
+def _counted(found: Iterable[Passage]) -> str:
+    """How many of what *found* holds, in people's words; two fields of one reflection are one reflection."""
+    rows = {
+        (kind, tuple(passage.row.items()))
+        for passage in found
+        for kind in (passage.field, passage.column.table.name)
+        if kind in _WORDS
+    }
+    counts = Counter(kind for kind, _ in rows)
+    return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])
 
 
 def _record(forgotten: Forgotten) -> dict[str, Any]:
@@ -127,8 +176,7 @@ def _record(forgotten: Forgotten) -> dict[str, Any]:
 
 
 def _shown(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
 COMMANDS = {"forget": forget}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from playbook_db.cli.opening import opened, project_options, tell
-from playbook_db.cli.output import one_line, print_json, print_points
+from playbook_db.cli.output import one_line, print_json, print_points, write_text
 from playbook_db.cli.points import as_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
 @click.option("--since", metavar="REV|TIME", help="Not what was before.")
 @click.option("--until", metavar="REV|TIME", help="Not what came after.")
 @click.option("--source", type=click.Choice(SOURCES), help="Only revisions that came about so.")
-@click.option("-n", "limit", metavar="N", type=click.IntRange(min=0), help="Only the newest N.")
+@click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
 @project_options
 def log(as_json: bool, **asked: Any) -> None:
@@ -36,14 +36,14 @@ def log(as_json: bool, **asked: Any) -> None:
 
     A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
     """
-    from playbook_db.cli import revisions_shown
+    from playbook_db.cli import revision_records, revisions_shown
     from playbook_db.services import looking_back
 
     wanted = looking_back.Asked(**asked)
     with opened() as project:
         if as_json:
             found = looking_back.log(project, wanted)
-            _put(_json_list(revisions_shown.log_record(revision) for revision in found))
+            _put(_json_list(revision_records.log_record(revision) for revision in found))
             return
         shown = looking_back.log(project, wanted, most_changes=revisions_shown.MOST_LINES)
         lines = (revisions_shown.logged(revision, of_point=wanted.name is not None) for revision in shown)
@@ -76,9 +76,9 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
         tell([seen.note] if seen.note else [])
         if as_prompt:
             text = looking_back.told_at(project, str(seen.revision))
-            _write(text if not text or text.endswith("\n") else text + "\n", output)
+            write_text(text if not text or text.endswith("\n") else text + "\n", output)
         elif as_json or output is not None:
-            _write(document.encode(seen.playbook, layout=cast("Layout", layout)), output)
+            write_text(document.encode(seen.playbook, layout=cast("Layout", layout)), output)
         elif seen.playbook.points:
             print_points(seen.playbook.points)
         elif not seen.note:
@@ -150,21 +150,6 @@ def _put(texts: Iterable[str], *, paged: bool = False) -> None:
 def _has_pager() -> bool:
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
-
-
-def _write(text: str, output: str | None) -> None:
-    """Write *text*, as it is, into the file *output*, or to standard output without one."""
-    from playbook_db.services import whole_file
-
-    data = text.encode("utf-8")
-    if output is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        whole_file.replace(output, data)
-    except OSError as error:
-        raise click.UsageError(f"{output} can't be written: {error.strerror}.") from error
 
 
 COMMANDS = {"log": log, "at": at, "diff": diff}

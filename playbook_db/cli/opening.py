@@ -66,23 +66,27 @@ def opened(*, sync: bool = True) -> "Iterator[Project]":
         raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
     with open_store(database_url()) as store:
         project = Project(store, folder)
+        told: list[str] = []
         if sync:
-            _sync(project)
+            told = _sync(project)
             if mirror.is_waiting(project):
                 tell([f"{project.mirror_path} is here but not taken in; look at it with: playbook init"])
         yield project
         if sync:
-            _sync(project)
+            _sync(project, told=told)
 
 
-def _sync(project: "Project") -> None:
+def _sync(project: "Project", *, told: "Iterable[str]" = ()) -> list[str]:
+    """Bring the mirror in step, and say what comes of it, but for what was *told* before; what was said."""
     from playbook_db.services import interchange, mirror
 
     synced = mirror.sync(project)
-    tell(synced.notes)
+    lines = [note for note in synced.notes if note not in told]
     if synced.revised is not None:
-        told = interchange.told(synced.revised)
-        tell([f"took in {project.mirror_path}: {told} (revision {synced.revised.revision})"])
+        done = interchange.told(synced.revised)
+        lines.append(f"took in {project.mirror_path}: {done} (revision {synced.revised.revision})")
+    tell(lines)
+    return lines
 
 
 def tell(lines: Iterable[str]) -> None:

@@ -68,9 +68,9 @@ def print_points(points: Sequence[KeyPoint]) -> None:
 def print_retired(retired: Iterable[RetiredPoint]) -> None:
     """The points that have left, one line each, with when and why."""
     for gone in retired:
+        point, reason = gone.point, one_line(gone.reason or "")
         click.echo(
-            f"{gone.point.name}\t{gone.point.helpful}\t{gone.point.harmful}\tr{gone.revision}\t{gone.reason or ''}\t"
-            f"{one_line(gone.point.text)}"
+            f"{point.name}\t{point.helpful}\t{point.harmful}\tr{gone.revision}\t{reason}\t{one_line(point.text)}"
         )
 
 
@@ -79,7 +79,7 @@ def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
     for change in revised.changes:
         click.echo(_change_line(change))
     for item in revised.skipped:
-        click.echo(f"skipped   operation {item.index + 1}: {item.reason}")
+        click.echo(f"skipped   operation {item.index + 1}: {one_line(item.reason)}")
     if rehearsed:
         click.echo("dry run: nothing was written")
     elif revised.revision is None:
@@ -88,9 +88,29 @@ def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
         click.echo(f"revision {revised.revision}")
 
 
+def write_text(text: str, output: str | None) -> None:
+    """Write *text*, its bytes whatever the terminal's encoding, to the file *output*, or to stdout without one."""
+    from playbook_db.services import whole_file
+
+    data = text.encode("utf-8")
+    if output is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        whole_file.replace(output, data)
+    except OSError as error:
+        raise click.UsageError(f"{output} can't be written: {error.strerror}.") from error
+
+
 def readable_size(size_bytes: int) -> str:
     """A size in KiB, from 1 MiB on in MiB."""
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
+
+
+def count_of(number: int, word: str) -> str:
+    """*number* with the word for what is counted, as in `1 point`, `2,000 points`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def one_line(text: str) -> str:
@@ -109,7 +129,7 @@ def _change_line(change: Change) -> str:
     if change.kind == "vote":
         return f"{told}: {point.helpful} helpful, {point.harmful} harmful"
     if change.kind == "retire":
-        return f"{told}: {change.reason}"
+        return f"{told}: {one_line(change.reason or '')}".removesuffix(": ")
     votes = f" +{point.helpful} -{point.harmful}" if point.helpful or point.harmful else ""
-    reason = f" ({change.reason})" if change.reason else ""
+    reason = f" ({one_line(change.reason)})" if change.reason else ""
     return f"{told} [{point.section}]{votes} {one_line(point.text)}{reason}"

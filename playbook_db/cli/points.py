@@ -5,7 +5,15 @@ from dataclasses import asdict
 import click
 
 from playbook_db.cli.opening import opened, project_options, tell
-from playbook_db.cli.output import point_record, print_json, print_points, print_retired, print_revised, readable
+from playbook_db.cli.output import (
+    one_line,
+    point_record,
+    print_json,
+    print_points,
+    print_retired,
+    print_revised,
+    readable,
+)  # fmt: skip
 from playbook_db.rules.voting import TAGS
 from playbook_db.services import editing, revising
 
@@ -43,14 +51,14 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 @project_options
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
-    from playbook_db.cli import revisions_shown
+    from playbook_db.cli import revision_records, revisions_shown
     from playbook_db.services import looking_back
 
     with opened() as project:
         found = looking_back.look_up(project, name)
         if isinstance(found, looking_back.FullRevision):
             if as_json:
-                print_json(revisions_shown.full_record(found))
+                print_json(revision_records.full_record(found))
             else:
                 click.echo("\n".join(revisions_shown.in_full(found)))
         elif as_json:
@@ -107,7 +115,7 @@ def _print_point(found: editing.Found, span: str) -> None:
     point = found.point
     click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({span})")
     if found.retired:
-        click.echo(f"retired in revision {found.retired.revision}: {found.retired.reason}")
+        click.echo(f"retired in revision {found.retired.revision}: {one_line(found.retired.reason or '')}")
     click.echo(readable(point.text))
 
 

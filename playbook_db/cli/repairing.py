@@ -66,10 +66,10 @@ def _told(repaired: "Repaired") -> Iterator[str]:
     for key in account.patched:
         yield f"the history of {key} has gaps; its last revision says what is missing"
     if repaired.backup is not None:
-        names = ", ".join(name for _, name in account.from_backup)
-        yield f"from the backup {repaired.backup.path}: {len(account.from_backup)} points" + (names and f" ({names})")
-    for key in account.playbooks_from_backup:
-        yield f"from the backup: all of {key}"
+        given = [f"all of {key}" for key in account.playbooks_from_backup]
+        given += [f"the point {name} of {key}" for key, name in account.from_backup]
+        given += [f"{account.history_from_backup} rows of the history"] if account.history_from_backup else []
+        yield f"from the backup {repaired.backup.path}: {', '.join(given) or 'nothing that was not here'}"
     yield from repaired.mirrors
     if repaired.aside is not None:
         yield f"the damaged file is now {repaired.aside}"
@@ -111,6 +111,7 @@ def _record(repaired: "Repaired", *, dry_run: bool) -> dict[str, Any]:
         "backup": None if repaired.backup is None else repaired.backup.path,
         "points_from_backup": [{"project": key, "name": name} for key, name in account.from_backup],
         "projects_from_backup": account.playbooks_from_backup,
+        "history_rows_from_backup": account.history_from_backup,
         "mirrors": list(repaired.mirrors),
         "damaged_file": repaired.aside,
     }

@@ -1,18 +1,18 @@
-"""How revisions look: a log at a glance, one revision in full, and both as JSON."""
+"""How revisions look to people: a log at a glance, one revision in full. `revision_records` has the JSON."""
 
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
-from playbook_db.cli.output import one_line, readable
+from playbook_db.cli.output import count_of, one_line, readable
 from playbook_db.rules.playbook import KeyPoint
-from playbook_db.rules.wording import Piece, compare_words, mark, marked
+from playbook_db.rules.wording import Piece, compare_words, mark
 from playbook_db.services.looking_back import FullRevision, local
+from playbook_db.store.logged_changes import LoggedChange
 from playbook_db.store.revision_details import KeptReflection, Span
-from playbook_db.store.revision_log import LoggedChange, LoggedRevision
+from playbook_db.store.revision_log import LoggedRevision
 
 MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line where no terminal says
@@ -25,9 +25,7 @@ _DONE = {
 
 def logged(revision: LoggedRevision, *, of_point: bool = False) -> str:
     """The revision at a glance, some lines that end with an empty one; with *of_point*, what it did to one point."""
-    lines = [_head(revision)]
-    if revision.message:
-        lines.append(f"    {one_line(revision.message)}")
+    lines = list(_head(revision))
     lines += [f"    {_glance(change)}" for change in revision.changes[: None if of_point else MOST_LINES]]
     left = sum(revision.counts.values()) - MOST_LINES
     if left > 0 and not of_point:
@@ -43,9 +41,7 @@ def logged(revision: LoggedRevision, *, of_point: bool = False) -> str:
 def in_full(full: FullRevision) -> Iterator[str]:
     """All that is kept of a revision, line by line."""
     revision = full.revision
-    yield _head(revision)
-    if revision.message:
-        yield f"    {one_line(revision.message)}"
+    yield from _head(revision)
     yield f"    {'; '.join([_counted(revision), *_others(revision, of_point=False)])}"
     for change in revision.changes:
         yield ""
@@ -64,57 +60,6 @@ def in_full(full: FullRevision) -> Iterator[str]:
         yield f"        {one_line(kept.operation)}"
     for reflection in full.reflections:
         yield from _reflected(reflection)
-
-
-def log_record(revision: LoggedRevision) -> dict[str, Any]:
-    """A revision as `log --json` shows it."""
-    return {
-        "revision": revision.number,
-        "time": revision.time,
-        "source": revision.source,
-        "session": revision.session_id,
-        "message": revision.message,
-        "changes": [_change_record(change) for change in revision.changes],
-        "skipped": revision.skipped,
-        "neutral_votes": revision.neutral_votes,
-        "unmatched_votes": revision.unmatched_votes,
-        "sets_header": bool(revision.tells_header),
-        "cost_usd": revision.cost_usd,
-    }
-
-
-def full_record(full: FullRevision) -> dict[str, Any]:
-    """A revision as `show REV --json` shows it."""
-    changes = []
-    for change in full.revision.changes:
-        record = _change_record(change) | {"text": change.point.text}
-        if change.before is not None and change.is_reworded:
-            record |= {"text_before": change.before.text, "words": marked(change.before.text, change.point.text)}
-        changes.append(record)
-    return log_record(full.revision) | {
-        "changes": changes,
-        "votes": [
-            {"name": vote.name, "tag": vote.tag, "rationale": vote.rationale, "matched": vote.matched}
-            for vote in full.votes
-        ],
-        "skipped_operations": [
-            {"place": kept.place, "operation": kept.operation, "reason": kept.reason} for kept in full.skipped
-        ],
-        "reflections": [
-            {
-                "session": told.session_id,
-                "analysis": told.analysis,
-                "curator_reasoning": told.curator_reasoning,
-                "model": told.model,
-                "input_tokens": told.input_tokens,
-                "output_tokens": told.output_tokens,
-                "cached_tokens": told.cached_tokens,
-                "cost_usd": told.cost_usd,
-                "duration_ms": told.duration_ms,
-            }
-            for told in full.reflections
-        ],
-    }
 
 
 def span_told(span: Span) -> str:
@@ -153,10 +98,14 @@ def indented(text: str) -> str:
     return "    " + text.replace("\n", "\n    ")
 
 
-def _head(revision: LoggedRevision) -> str:
+def _head(revision: LoggedRevision) -> Iterator[str]:
     session = f"  session {one_line(revision.session_id)}" if revision.session_id else ""
     number = click.style(f"revision {revision.number}", fg="yellow")
-    return f"{number}  {local(revision.time)}  {revision.source}{session}"
+    yield f"{number}  {local(revision.time)}  {revision.source}{session}"
+    if revision.message:
+        yield f"    {one_line(revision.message)}"
+    if revision.taken_back_in is not None:
+        yield click.style(f"    taken back in revision {revision.taken_back_in}", fg="magenta")
 
 
 def _kind(change: LoggedChange) -> str:
@@ -200,27 +149,23 @@ def _counted(revision: LoggedRevision) -> str:
     """How many changes of which kind."""
     total = sum(revision.counts.values())
     kinds = ", ".join(f"{revision.counts[kind]:,} {word}" for kind, word in _DONE.items() if kind in revision.counts)
-    return f"{_count(total, 'change')}: {kinds}" if total else "no point changed"
+    return f"{count_of(total, 'change')}: {kinds}" if total else "no point changed"
 
 
 def _others(revision: LoggedRevision, *, of_point: bool) -> list[str]:
     """What a revision did besides its changes; with *of_point* only what concerns the one point."""
-    told = [_count(revision.neutral_votes, "neutral vote")] if revision.neutral_votes else []
+    told = [count_of(revision.neutral_votes, "neutral vote")] if revision.neutral_votes else []
     if of_point:
         return told
     if revision.unmatched_votes:
-        told.append(f"{_count(revision.unmatched_votes, 'vote')} for no live point")
+        told.append(f"{count_of(revision.unmatched_votes, 'vote')} for no live point")
     if revision.skipped:
-        told.append(f"{_count(revision.skipped, 'operation')} skipped")
-    if revision.tells_header:
-        told.append("the file's other keys set")
+        told.append(f"{count_of(revision.skipped, 'operation')} skipped")
+    if revision.keys:
+        told.append(f"the file's {', '.join(one_line(repr(key)) for key in revision.keys)} changed")
     if revision.cost_usd is not None:
         told.append(f"${revision.cost_usd:.4f}")
     return told
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _reflected(told: KeptReflection) -> Iterator[str]:
@@ -232,24 +177,6 @@ def _reflected(told: KeptReflection) -> Iterator[str]:
     for title, text in (("analysis", told.analysis), ("the curator's reasoning", told.curator_reasoning)):
         if text:
             yield from ("", click.style(title, bold=True), indented(readable(text)))
-
-
-def _change_record(change: LoggedChange) -> dict[str, Any]:
-    point, before = change.point, change.before
-    record: dict[str, Any] = {
-        "kind": change.kind,
-        "name": point.name,
-        "section": point.section,
-        "helpful": point.helpful,
-        "harmful": point.harmful,
-        "helpful_before": before.helpful if before else 0,
-        "harmful_before": before.harmful if before else 0,
-    }
-    if before is not None and before.section != point.section:
-        record["section_before"] = before.section
-    if change.is_reworded:
-        record["text"] = point.text
-    return record | {"reason": change.reason, "successor": change.successor}
 
 
 def _coloured(piece: Piece) -> str:

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db.cli.opening import opened, project_options, tell
-from playbook_db.cli.output import one_line, print_json, readable_size
+from playbook_db.cli.output import count_of, one_line, print_json, readable_size
 from playbook_db.cli.points import as_json
 from playbook_db.rules.sections import SLUG_SECTIONS
 
 if TYPE_CHECKING:
     from playbook_db.services.statistics import Growth, Learning, PointUse, Statistics, Use, Week
 
-_WEEKS, _TABLES = 6, 4  # lines at most; --json has all
+_WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line where there is no terminal
+_PARTS = {
+    "points": {"key_points"},
+    "history": {"revisions", "changes", "votes", "skipped_operations"},
+    "shown and cited": {"injections", "citations"},
+    "learning": {"transcripts", "reflections", "model_calls", "jobs"},
+}  # of the file, and the tables that hold them
 
 
 @click.command()
@@ -100,12 +106,7 @@ def _record(found: "Statistics") -> dict[str, Any]:
 
 def _lines(found: "Statistics") -> Iterator[str]:
     yield f"{one_line(found.project)}, {found.time[:16].replace('T', ' ')} UTC"
-    came = ", ".join(f"{count:,} in {days} days" for days, count in found.ages)
-    yield _heading("points", f"{found.live:,} live, {found.retired:,} retired; of the live ones came: {came}")
-    yield from _table(
-        [(SLUG_SECTIONS[each.slug], f"{each.live:,} live", f"{each.retired:,} retired") for each in found.sections],
-        "<>>",
-    )
+    yield from _point_lines(found)
     yield from _use_lines(found.use)
     yield from _week_lines(found)
     yield _heading("learning", _learning_told(found.learning))
@@ -114,27 +115,44 @@ def _lines(found: "Statistics") -> Iterator[str]:
     yield from _file_lines(found.file)
 
 
+def _point_lines(found: "Statistics") -> Iterator[str]:
+    if not found.live and not found.retired:
+        yield _heading("points", "none yet; add one with: playbook add TEXT")
+        return
+    yield _heading("points", f"{found.live:,} live, {found.retired:,} retired")
+    yield from _table(
+        [(SLUG_SECTIONS[each.slug], f"{each.live:,} live", f"{each.retired:,} retired") for each in found.sections],
+        "<>>",
+    )
+    if found.live:
+        yield _heading("age", "; ".join(f"{name}: {count:,}" for name, count in found.age_groups if count))
+
+
 def _use_lines(use: "Use") -> Iterator[str]:
     if use.shown_since is None:
         yield _heading("use", "no session was shown a point yet")
         return
-    yield _heading("use", f"since {use.shown_since[:10]}; a point counts once in a session")
+    yield _heading("use", f"since {use.shown_since[:10]}; a point counts once in a session, % are of those shown")
     share = use.share_of_shown
     cited_since = f"since {use.cited_since[:10]}" if use.cited_since else "never yet"
     yield from _table(
         [
-            ("shown", f"{use.shown:,}", "", f"{use.points_shown:,} points in {use.sessions_shown:,} sessions"),
+            ("shown", f"{use.shown:,}", "", _met(use.points_shown, use.sessions_shown)),
             ("cited", f"{use.cited:,}", f"{share(use.cited):.1%}",
-             f"{use.points_cited:,} points in {use.sessions_citing:,} sessions, {cited_since}"),
+             f"{_met(use.points_cited, use.sessions_citing)}, {cited_since}"),
             ("helpful", f"{use.helpful:,}", f"{share(use.helpful):.1%}", "votes of sessions"),
             ("harmful", f"{use.harmful:,}", f"{share(use.harmful):.1%}", "votes of sessions"),
         ],
         "<>><",
     )  # fmt: skip
-    for title, points in (("most used", use.most), ("least used for how often it is shown", use.least)):
+    for title, points in (("most cited", use.most), ("least cited for how often they are shown", use.least)):
         if points:
             yield f"  {title}"
             yield from _table([_point_cells(point) for point in points], "<>>><", indent=4)
+
+
+def _met(points: int, sessions: int) -> str:
+    return f"{count_of(points, 'point')} in {count_of(sessions, 'session')}"
 
 
 def _point_cells(point: "PointUse") -> tuple[str, ...]:
@@ -148,7 +166,7 @@ def _point_cells(point: "PointUse") -> tuple[str, ...]:
 
 
 def _week_lines(found: "Statistics") -> Iterator[str]:
-    yield _heading("weeks", "those that begin on these Mondays" if found.weeks else "nothing was voted or learnt yet")
+    yield _heading("weeks", "each from its Monday on (UTC)" if found.weeks else "nothing was voted or learnt yet")
     if not found.weeks:
         return
     rows = [
@@ -163,26 +181,25 @@ def _week_lines(found: "Statistics") -> Iterator[str]:
 
 
 def _learning_told(learning: "Learning") -> str:
-    told = f"{learning.stretches:,} stretches of {learning.sessions:,} sessions"
+    if not learning.calls and not learning.stretches:
+        return "no session was learnt from yet"
+    told = f"{count_of(learning.sessions, 'session')} learnt from (stretches: {learning.stretches:,})"
     each = learning.cost_usd_a_helpful_point
     if learning.calls and each is not None:
-        told += f"; ${each:,.2f} for each of {learning.helpful_points:,} points that help more than they harm"
-    return told + (f"; the price of {learning.unpriced:,} calls isn't known" if learning.unpriced else "")
+        told += f"; ${each:,.2f} for each point that helps more than it harms ({learning.helpful_points:,})"
+    return told + (f"; the price of {count_of(learning.unpriced, 'call')} isn't known" if learning.unpriced else "")
 
 
 def _file_lines(file: "Growth") -> Iterator[str]:
     told = "" if file.size_bytes is None else f"{readable_size(file.size_bytes)}, all projects together"
     if file.backups:
         time, size = file.backups[0]
-        told += f"; {readable_size(size)} on {time[:10]}, the first of {len(file.backups)} backups"
+        told += f"; {readable_size(size)} on {time[:10]}, the first of {count_of(len(file.backups), 'backup')}"
     yield _heading("file", told or "no file of its own")
-    yield from _table(
-        [
-            (table.name, f"{table.rows:,} rows", "" if table.size_bytes is None else readable_size(table.size_bytes))
-            for table in file.tables[:_TABLES]
-        ],
-        "<>>",
-    )
+    parts = {name: sum(t.size_bytes or 0 for t in file.tables if t.name in tables) for name, tables in _PARTS.items()}
+    if any(parts.values()):  # not every SQLite tells them
+        parts["the rest"] = (file.size_bytes or 0) - sum(parts.values())
+        yield from _table([(name, readable_size(size)) for name, size in parts.items()], "<>")
 
 
 def _cast(weeks: "Iterable[Week]") -> dict[str, int]:

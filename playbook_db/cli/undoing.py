@@ -1,5 +1,7 @@
 """Commands that take back: undo, restore."""
 
+from dataclasses import asdict
+
 import click
 
 from playbook_db.cli.batches import dry_run_option
@@ -65,7 +67,7 @@ def _print(undone: undoing.Undone, *, as_json: bool, dry_run: bool) -> None:
             {
                 "revision": revised.revision,
                 "dry_run": dry_run,
-                "took_back": {"first": span.first, "last": span.last} if span else None,
+                "took_back": asdict(span) if span else None,
                 "message": undone.told,
                 "changes": [change_record(change) for change in revised.changes],
                 "notes": list(revised.notes),

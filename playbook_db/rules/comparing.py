@@ -77,8 +77,15 @@ def compare(before: Playbook, after: Playbook) -> Comparison:
         reworded=_where(pairs, lambda pair: pair.before.text != pair.after.text),
         moved=tuple(Moved(old[name], placed[name]) for name in new if name in moved),
         voted=_where(pairs, lambda pair: _counters(pair.before) != _counters(pair.after)),
-        keys=_keys(before.header, after.header),
+        keys=changed_keys(before.header, after.header),
     )
+
+
+def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
+    """The top-level keys whose value differs, to JSON, in which 1, 1.0 and true do."""
+    old, new = dict(before.fields), dict(after.fields)
+    told = ((key, _json(old, key), _json(new, key)) for key in {**old, **new} if key not in _NOT_COMPARED)
+    return tuple(KeyChange(key, was, now) for key, was, now in told if was != now)
 
 
 def _where(pairs: Sequence[Pair], claim: Callable[[Pair], bool]) -> tuple[Pair, ...]:
@@ -127,12 +134,6 @@ def _longest_rise(numbers: Sequence[int]) -> set[int]:
         rise.add(at)
         at = before[at]
     return rise
-
-
-def _keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
-    old, new = dict(before.fields), dict(after.fields)
-    told = ((key, _json(old, key), _json(new, key)) for key in {**old, **new} if key not in _NOT_COMPARED)
-    return tuple(KeyChange(key, was, now) for key, was, now in told if was != now)
 
 
 def _json(fields: dict[str, Any], key: str) -> str | None:

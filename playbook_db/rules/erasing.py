@@ -11,6 +11,9 @@ from playbook_db.errors import PatternError
 
 MARK = "[forgotten]"
 SHORTEST_PASSAGE = 4  # characters; what is shorter stands in texts by chance, and goes only where it is all there is
+_SHORT_PASSAGE = (
+    16  # characters; what is shorter stands inside longer words by chance, and goes only as words of its own
+)
 _CUT_LENGTH = 24  # characters of a text's beginning that are known for it where the rest was cut off
 _CUT_ENDS = ("", "…", '"', "'", "\\", "\n", "\r")  # what may follow where it was
 _STRUCTURE = ("sections", "key_points", "version", "last_updated")  # keys of a header that the programs look for
@@ -158,9 +161,22 @@ def _places(passage: str, text: str) -> Iterator[Span]:
     start = text.find(sign)
     while start >= 0:
         end = _common_end(passage, text, start)
-        if end - start == len(passage) or text[end : end + 1] in _CUT_ENDS:
+        is_it = end - start == len(passage) or text[end : end + 1] in _CUT_ENDS
+        if is_it and (end - start >= _SHORT_PASSAGE or _is_apart(text, start, end)):
             yield start, end
         start = text.find(sign, start + 1)
+
+
+def _is_apart(text: str, start: int, end: int) -> bool:
+    """Whether no word goes on beyond the edges of what stands from *start* to *end*. The letter of an escape such as
+    `\\n` is part of no word, and a script without capitals has no edges to be seen."""
+    is_escaped = text[max(0, start - 2) : max(0, start - 1)] == "\\"
+    before, after = "" if is_escaped else text[max(0, start - 1) : start], text[end : end + 1]
+    return not (_is_of_a_word(before, text[start]) or _is_of_a_word(text[end - 1], after))
+
+
+def _is_of_a_word(*chars: str) -> bool:
+    return all(char.isdigit() or char.lower() != char.upper() for char in chars)
 
 
 def _common_end(passage: str, text: str, start: int) -> int:

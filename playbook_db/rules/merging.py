@@ -5,15 +5,14 @@ left, by name. What a user should hear of comes back in words.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from playbook_db.rules import older_copies
+from playbook_db.rules import arranging, older_copies
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.legacy import Reading
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
-from playbook_db.rules.sections import SECTION_ORDER
 from playbook_db.rules.texts import normalised
 
 Retired = Mapping[str, KeyPoint]
@@ -40,9 +39,11 @@ def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]
     A point that is here already (same name and text, or the same text up to normalising) keeps the higher
     of both counters: a file may be an older or newer copy of this playbook, so counts must not add up. One
     of ours that had left under this name and text comes back. A name that belongs to another text is given
-    anew on the incoming side. Taking the same file in twice changes nothing the second time.
+    anew on the incoming side. Taking the same file in twice changes nothing the second time. What may be
+    a text before something of it was forgotten stays out.
     """
-    notes: list[str] = []
+    theirs, held_back = older_copies.as_forgotten({**retired, **draft.playbook().by_name}, theirs)
+    notes = [*held_back]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
     # What the file has under its own name is nobody else's twin; of the others the exact text comes before a like one.
@@ -67,7 +68,9 @@ def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]
 
 
 def become(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
-    """Make the draft equal to *theirs*: same points, texts, counters, sections and order."""
+    """Make the draft equal to *theirs*: same points, texts, counters, sections and order; but what may be a text before
+    something of it was forgotten stays out."""
+    theirs, notes = older_copies.as_forgotten({**retired, **draft.playbook().by_name}, theirs)
     for point in draft.points():
         if point.name not in theirs.by_name:
             draft.retire(point.name, reason="not in the imported playbook")
@@ -78,8 +81,8 @@ def become(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
             draft.place(replace(point, position=draft.free_position()), kind="restore", reason="imported again")
         else:
             draft.add(point)
-    _arrange(draft, theirs)
-    return ()
+    arranging.arrange(draft, theirs)
+    return notes
 
 
 def merge_three_way(
@@ -93,7 +96,7 @@ def merge_three_way(
     """
     notes: list[str] = []
     if was_erased_since:
-        theirs, held_back = older_copies.as_forgotten(base, theirs)
+        theirs, held_back = older_copies.as_forgotten({**retired, **base.by_name}, theirs)
         notes += held_back
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
@@ -124,8 +127,8 @@ def merge_three_way(
             draft.retire(before.name, reason="removed on the other side")
         else:
             notes.append(f"{before.name} was removed there and reworded here; it stays")
-    if _theirs_decides_order(base, ours, theirs):
-        _arrange(draft, theirs)
+    if arranging.theirs_decides(base, ours, theirs):
+        arranging.arrange(draft, theirs)
     return tuple(notes)
 
 
@@ -214,36 +217,6 @@ def _combine(
             draft.change(replace(draft[here.name], text=here.text), kind="edit", reason=reason)
         kept = "theirs" if theirs_later else "ours"
         notes.append(f"{here.name} was reworded on both sides; {kept} is live, the other is in the history")
-
-
-def _theirs_decides_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
-    """Whether the order is to be the other side's: we left it alone, and they changed it or we added nothing."""
-    if _common_order(ours, base, theirs) != _common_order(base, ours, theirs):
-        return False
-    they_moved = _common_order(theirs, base, ours) != _common_order(base, theirs, ours)
-    return they_moved or ours.by_name.keys() == base.by_name.keys()
-
-
-def _common_order(of: Playbook, *others: Playbook) -> list[str]:
-    """The names of *of* that all the *others* have too, in the order of *of*."""
-    return [point.name for point in of.points if all(point.name in other.by_name for other in others)]
-
-
-def _arrange(draft: Draft, like: Playbook) -> None:
-    """Put the draft's points into the order of *like*; those that it doesn't have come last in their section."""
-    rank = {point.name: place for place, point in enumerate(like.points)}
-    by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_ORDER}
-    for point in draft.points():
-        by_section[point.section].append(point)
-    for points in by_section.values():
-        wanted = sorted(points, key=lambda point: rank.get(point.name, len(rank)))
-        if wanted != points:
-            _renumber(draft, wanted)
-
-
-def _renumber(draft: Draft, points: Sequence[KeyPoint]) -> None:
-    for point in points:
-        draft.place(replace(point, position=draft.free_position()), kind="move")
 
 
 def _is_later(theirs: Header, base: Header, ours: Header) -> bool:

@@ -59,7 +59,8 @@ def _clock(asked: str, zone: tzinfo, *, end: bool) -> datetime | None:
     if told is None:
         return None
     moment = datetime.fromisoformat(asked.replace(",", ".").upper())
-    moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    # An hour that comes twice, when summer time ends, is meant from its first beginning to its last end.
+    moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone, fold=int(end))).astimezone(UTC)
     if end and not told[3]:
         moment += timedelta(seconds=1 if told[2] else 60) - _TICK
     return moment

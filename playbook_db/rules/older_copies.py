@@ -4,12 +4,12 @@ Pure. A forgotten point is known by its name, and a passage that was taken out b
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from playbook_db.rules.erasing import MARK, encoded
-from playbook_db.rules.playbook import Header, Playbook
+from playbook_db.rules.playbook import Header, KeyPoint, Playbook
 
 
 def may_have_been(text: str, blanked: str) -> bool:
@@ -19,14 +19,14 @@ def may_have_been(text: str, blanked: str) -> bool:
     return bool(re.fullmatch(".*".join(map(re.escape, blanked.split(MARK))), text, re.DOTALL))
 
 
-def as_forgotten(base: Playbook, theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
-    """*theirs*, which comes from *base* as it was before something was forgotten in it, and a word for the user.
+def as_forgotten(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
+    """*theirs*, which may come from before something was forgotten in the points *known* by name, and a word on each.
 
-    Where a text may be what stood in *base*, it is taken for what *base* says now: the other side hasn't changed it.
+    Where a text may be what stood in one of them, it is taken for what that says now: the other side hasn't changed it.
     """
     points, notes = [], []
     for point in theirs.points:
-        before = base.by_name.get(point.name)
+        before = known.get(point.name)
         if before is not None and may_have_been(point.text, before.text):
             notes.append(f"{point.name}: the text that came in may hold what was forgotten here; ours stays")
             point = replace(point, text=before.text)

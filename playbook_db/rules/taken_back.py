@@ -25,6 +25,10 @@ class Span:
             return f"revision {self.first}"
         return f"revisions {self.first} to {self.last}"
 
+    def holds(self, other: "Span") -> bool:
+        """Whether all of *other* is in it."""
+        return self.first <= other.first and other.last <= self.last
+
     @property
     def was(self) -> str:
         """The verb that goes with it."""
@@ -65,6 +69,11 @@ def in_force(undos: Iterable[Undo]) -> list[Undo]:
     """Those of *undos*, newest first, that weren't taken back themselves."""
     found: list[Undo] = []
     for undo in undos:
-        if not any(later.span.first <= undo.number <= later.span.last for later in found):
+        if taken_back_in(undo.number, found) is None:
             found.append(undo)
     return found
+
+
+def taken_back_in(revision: int, undos: Iterable[Undo]) -> int | None:
+    """Which of *undos*, all in force, took *revision* back."""
+    return next((undo.number for undo in undos if undo.span.holds(Span(revision, revision))), None)

@@ -16,9 +16,9 @@ from playbook_db.services.erasing import Wanted
 from playbook_db.services.project import Project
 from playbook_db.store import backups, scrubbing
 from playbook_db.store.engine import open_store
-from playbook_db.store.erasing import all_playbooks
 from playbook_db.store.past import Past
 from playbook_db.store.read import SCHEMA
+from playbook_db.store.written import all_playbooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from playbook_db.rules.draft import Draft
 from playbook_db.rules.erasing import SHORTEST_PASSAGE, Eraser
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Proposal, revise, timestamp
-from playbook_db.store import erasing
-from playbook_db.store.erasing import Passage, StoredPoint
+from playbook_db.store import erasing, written
 from playbook_db.store.past import Past
+from playbook_db.store.written import Passage, StoredPoint
 
 _MOST_PASSAGES = 500  # that a pattern matched and that files are searched for besides the pattern itself
 
@@ -34,13 +34,14 @@ class Wanted:
 class Share:
     """What goes from one playbook: the points that are forgotten whole, those that lose something of their present
     text and stay, every field that loses something, the texts that are erased wherever they stand, what the pattern
-    `matched`, and the revision that did it (None: not done)."""
+    `matched`, the last revision that was looked at with its time, and the revision that did it (None: not done)."""
 
     going: tuple[StoredPoint, ...] = ()
     staying: tuple[StoredPoint, ...] = ()
     found: tuple[Passage, ...] = ()
     texts: frozenset[str] = frozenset()
     matched: frozenset[str] = frozenset()
+    seen: tuple[int, str | None] = (0, None)
     revision: int | None = None
 
     @property
@@ -51,21 +52,27 @@ class Share:
     @property
     def revisions(self) -> tuple[int, ...]:
         """The revisions whose texts lose something."""
-        return tuple(sorted({passage.revision for passage in self.found if passage.revision is not None}))
+        of_history = (passage.revision for passage in self.found if passage.is_history)
+        return tuple(sorted({revision for revision in of_history if revision is not None}))
 
 
 class _NothingError(Exception):
     """There is nothing to erase; the transaction is rolled back."""
 
 
-def look(past: Past, wanted: Wanted) -> Share:
-    """What *wanted* would take from the playbook, as the transaction sees it; nothing is written."""
+def look(past: Past, wanted: Wanted, before: Share | None = None) -> Share:
+    """What *wanted* would take from the playbook, as the transaction sees it; nothing is written.
+
+    Where a look *before* took the same from the history, only what came since is read: that holds no lock for long.
+    """
     connection, playbook_id = past.connection, past.playbook_id or 0
-    points = [point for point in erasing.read_points(connection, playbook_id) if not point.is_forgotten]
+    points = [point for point in written.read_points(connection, playbook_id) if not point.is_forgotten]
     chosen = {point.id for point in points if _is_chosen(past, wanted, point)}
-    eraser = Eraser(wanted.texts | erasing.wordings(connection, playbook_id, chosen), wanted.pattern)
+    eraser = Eraser(wanted.texts | written.wordings(connection, playbook_id, chosen), wanted.pattern)
     going = {point.id for point in points if point.id in chosen or eraser.leaves_nothing(point.text)}
-    found = erasing.find(connection, playbook_id, eraser, going)
+    known = before if before is not None and _still_holds(past, before, eraser, going) else Share()
+    found = [passage for passage in known.found if passage.is_history]
+    found += written.find(connection, playbook_id, eraser, going, after=known.seen[0])
     lost = {passage.row["id"] for passage in found if passage.field == "key_points.text"} - going
     return Share(
         tuple(point for point in points if point.id in going),
@@ -73,21 +80,22 @@ def look(past: Past, wanted: Wanted) -> Share:
         tuple(found),
         eraser.texts,
         _matched(wanted.pattern, found),
+        (past.revision, past.last_time),
     )
 
 
-def erase(project: Project, wanted: Wanted, *, asked: str, message: str) -> Share | None:
+def erase(project: Project, wanted: Wanted, *, asked: str, message: str, before: Share | None = None) -> Share | None:
     """Erase what is *wanted* from the project's playbook, as one revision with *message*; what went, None where there
-    was nothing. *asked* is how it was asked for, by `name` or by `match`."""
+    was nothing. *asked* is how it was asked for, by `name` or by `match`; *before* is what a look found already."""
     done: list[Share] = []
 
     def plan(draft: Draft, past: Past) -> Proposal:
-        share = look(past, wanted)
+        share = look(past, wanted, before)
         if not share.going and not share.found:
             raise _NothingError
         for name in share.names:
             if name in draft:
-                draft.retire(name, reason=erasing.REASON)
+                draft.retire(name, reason=written.REASON)
         done.append(share)
         return Proposal("edit", message, is_kept_anyway=True, then=carry_out)
 
@@ -114,13 +122,25 @@ def _carry_out(past: Past, revision: int, share: Share, wanted: Wanted, asked: s
     # The new revision has written the header anew.
     eraser = Eraser(share.texts, wanted.pattern)
     found = [passage for passage in share.found if not passage.field.startswith("playbooks.")]
-    found += erasing.find(connection, playbook_id, eraser, ids, within=["playbooks"])
+    found += written.find(connection, playbook_id, eraser, ids, within=["playbooks"])
     now = timestamp(datetime.now(UTC))
     number = erasing.begin(connection, playbook_id, revision, asked=asked, names=share.names, now=now)
     erasing.blank(connection, found)
     erasing.entomb(connection, playbook_id, ids)
     erasing.finish(connection, playbook_id, number, fields=len(found), now=timestamp(datetime.now(UTC)))
     return replace(share, found=tuple(found), revision=revision)
+
+
+def _still_holds(past: Past, before: Share, eraser: Eraser, going: set[int]) -> bool:
+    """Whether a look *before* is true of the history as far as it went: the same was looked for, no erasure came since,
+    and no backup has taken the place of all."""
+    revision, time = before.seen
+    return (
+        before.texts == eraser.texts
+        and {point.id for point in before.going} == going
+        and past.last_erased_in() <= revision
+        and past.time_of(revision) == time
+    )
 
 
 def _is_chosen(past: Past, wanted: Wanted, point: StoredPoint) -> bool:
@@ -130,7 +150,7 @@ def _is_chosen(past: Past, wanted: Wanted, point: StoredPoint) -> bool:
         return False
     if not wanted.texts:
         return True
-    return bool(erasing.wordings(past.connection, past.playbook_id or 0, {point.id}) & wanted.texts)
+    return bool(written.wordings(past.connection, past.playbook_id or 0, {point.id}) & wanted.texts)
 
 
 def _matched(pattern: re.Pattern[str] | None, found: Iterable[Passage]) -> frozenset[str]:

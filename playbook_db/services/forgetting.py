@@ -18,7 +18,7 @@ from playbook_db.services.erased_copies import Copies, Lost
 from playbook_db.services.erasing import Share, Wanted
 from playbook_db.services.project import Project
 from playbook_db.services.revising import timestamp
-from playbook_db.store import connecting, playbooks, scrubbing
+from playbook_db.store import connecting, playbooks, scrubbing, written
 from playbook_db.store import erasing as stored
 from playbook_db.store.engine import Store
 from playbook_db.store.past import Past
@@ -73,28 +73,34 @@ def forecast(project: Project, request: Request) -> Forgotten:
     lost, shares = _look(project, request)
     copies = _copies(project, request, lost, dry_run=True)
     held = Copies(tuple(_holding_mirrors(project, request, lost)))
-    return Forgotten(shares, copies + held, (*copies.notes, *_alike(project, request, shares)))
+    said = (*_alike(project, request, shares), *_elsewhere(project, request, lost))
+    return Forgotten(shares, copies + held, (*copies.notes, *said))
 
 
 def forget(project: Project, request: Request) -> Forgotten:
     """Erase what *request* names for good, and bring the mirrors in step. Raises PointNotFoundError, PointRuleError."""
+    if _is_forgotten(project, request.name):  # by a command that may have been killed
+        _sync_mirrors(project, request, [])
+        scrub_waiting(project.store)
     lost, seen = _look(project, request)
-    alike = _alike(project, request, seen)
+    said = (*_alike(project, request, seen), *_elsewhere(project, request, lost))
     copies = _copies(project, request, lost, dry_run=False)
     shares: dict[str, Share] = {}
-    for key in seen:
-        share = erasing.erase(_of_key(project, key), request.wanted, asked=request.asked, message=request.message)
+    for key, before in seen.items():
+        share = erasing.erase(
+            _of_key(project, key), request.wanted, asked=request.asked, message=request.message, before=before
+        )
         if share is not None:
             shares[key] = share
             lost = [_known_better(each, share) if each.key == key else each for each in lost]
     copies += _copies(project, request, lost, dry_run=False)  # what was written while we were at it
-    notes = [*copies.notes, *alike, *_sync_mirrors(project, request, lost)]
+    notes = [*copies.notes, *said, *_sync_mirrors(project, request, lost)]
     try:
         is_scrubbed = scrub_waiting(project.store)
     except DatabaseError as error:
         is_scrubbed = False
         notes.append(str(error))
-    return Forgotten(shares, copies, tuple(notes), is_scrubbed)
+    return Forgotten(shares, copies, tuple(dict.fromkeys(notes)), is_scrubbed)
 
 
 def scrub_waiting(store: Store) -> bool:
@@ -139,11 +145,13 @@ def _look(project: Project, request: Request) -> tuple[list[Lost], dict[str, Sha
 
 def _require_point(project: Project, name: str) -> None:
     editing.find(project, name)
+    if _is_forgotten(project, name):
+        raise PointRuleError(f"{name} was forgotten for good already; nothing of its text is left in the database.")
+
+
+def _is_forgotten(project: Project, name: str | None) -> bool:
     with project.store.snapshot() as connection:
-        is_forgotten = name in Past.open(connection, project.key).forgotten()
-    if is_forgotten:
-        scrub_waiting(project.store)
-        raise PointRuleError(f"{name} was forgotten for good already; nothing of its text is left.")
+        return name in Past.open(connection, project.key).forgotten()
 
 
 def _known_better(lost: Lost, share: Share) -> Lost:
@@ -214,3 +222,16 @@ def _alike(project: Project, request: Request, shares: dict[str, Share]) -> tupl
     if not named:
         return ()
     return (f"much the same may stand in {', '.join(sorted(named))}; look at it, and forget it too if need be",)
+
+
+def _elsewhere(project: Project, request: Request, lost: list[Lost]) -> list[str]:
+    """The points of other playbooks that say it too: their words are their own, and stay."""
+    eraser, ours = _eraser(request, lost), {each.playbook_id for each in lost}
+    notes = []
+    with project.store.snapshot() as connection:
+        for playbook_id, key in written.all_playbooks(connection).items():
+            points = [] if playbook_id in ours else written.read_points(connection, playbook_id)
+            names = [point.name for point in points if eraser.finds(point.text)]
+            if names:
+                notes.append(f"{key} has a playbook of its own, which says it too and stays: {', '.join(names)}")
+    return notes

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from playbook_db.rules import document, merging
+from playbook_db.rules import document, merging, older_copies
 from playbook_db.rules.document import Layout
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.legacy import Reading
@@ -48,11 +48,12 @@ def _import_plan(reading: Reading, source: str, *, replace: bool) -> Plan:
         theirs, left_out = merging.incoming(reading, ours, past.forgotten())
         notes = bring_in(draft, theirs, {name: gone.point for name, gone in past.retired().items()})
         takes_over = replace or past.revision == 0
+        header = older_copies.header_as_forgotten(ours.header, theirs.header)
         return Proposal(
             "import",
             f"{'replaced by' if replace else 'imported'} {source}",
             notes=(*reading.warnings, *left_out, *notes),
-            header=theirs.header if takes_over else _with_new_keys(ours.header, theirs.header),
+            header=header if takes_over else _with_new_keys(ours.header, header),
             is_dated=takes_over,
         )
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from playbook_db.rules import near_duplicates, operations, pruning, redaction, selection, texts, voting
+from playbook_db.rules import lesson_texts, operations, pruning, redaction, texts, voting
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import KeyPoint, Playbook
-from playbook_db.rules.rendering import render_points
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.metering import Metered
 from playbook_db.services.project import Project
@@ -24,8 +23,6 @@ from playbook_db.store.past import Past
 
 if TYPE_CHECKING:
     from playbook_db.llm.asking import Exchange, Model
-
-PLAYBOOK_ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ class _Asking:
             metered,
             template=templates.load_template("reflector.txt"),
             transcript=told,
-            playbook_text=_playbook_text(playbook, self.lesson.cited),
+            playbook_text=lesson_texts.playbook_text(playbook, self.lesson.cited),
             cited=[name for name in self.lesson.cited if name in playbook.by_name],
             deadline=self.deadline,
         )
@@ -146,9 +143,9 @@ class _Asking:
             metered,
             template=templates.load_template("curator.txt"),
             analysis=reflection.analysis,
-            playbook_text=_playbook_text(shown.playbook(), self.lesson.cited),
-            candidates=_candidates(shown.playbook()),
-            room=_room(shown.playbook()),
+            playbook_text=lesson_texts.playbook_text(shown.playbook(), self.lesson.cited),
+            candidates=lesson_texts.candidates(shown.playbook()),
+            room=lesson_texts.room(shown.playbook()),
             deadline=self.deadline,
         )
         self._report("curator", curation.exchanges)
@@ -164,7 +161,7 @@ class _Asking:
             pruned[:] = pruning.prune(draft)
             return Proposal(
                 "learn",
-                f"learnt from session {self.lesson.session_id}",
+                "learnt from a session",
                 votes=taken,
                 skipped=skipped,
                 session_id=self.lesson.session_id,
@@ -255,36 +252,4 @@ def _note_done(past: Past, lesson: Lesson, now: str) -> None:
         last_uuid=lesson.last_uuid,
         now=now,
         first_uuid=lesson.first_uuid,
-    )
-
-
-def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
-    """The points as a prompt shows them: all, or those cited and the best of the others where there are too many."""
-    points = playbook.points
-    text = render_points(points)
-    if len(text) <= PLAYBOOK_ROOM_CHARS:
-        return text
-    first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
-    ranked = sorted(points, key=_standing, reverse=True)
-    return render_points(selection.choose(dict.fromkeys([*first, *ranked]), [], PLAYBOOK_ROOM_CHARS))
-
-
-def _candidates(playbook: Playbook) -> str:
-    """The points that may say the same in other words, a line for each pair."""
-    pairs = near_duplicates.near_pairs(playbook.points)
-    return "\n".join(
-        f"- {pair.one.name} and {pair.other.name} (words in common: {pair.likeness:.0%})" for pair in pairs
-    )
-
-
-def _standing(point: KeyPoint) -> float:
-    return selection.rank(point.helpful, point.harmful, 0)
-
-
-def _room(playbook: Playbook) -> str:
-    """What the curator hears of the room in a session's prompt."""
-    used = selection.utf16_units(render_points(playbook.points))
-    return (
-        f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "
-        f"{selection.LIMIT_UNITS - 1000} characters of it, the best points first."
     )

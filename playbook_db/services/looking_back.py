@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.rules import moments, selection
+from playbook_db.rules import moments, selection, taken_back
 from playbook_db.rules.playbook import Playbook, Vote
+from playbook_db.rules.taken_back import Undo
 from playbook_db.services import editing, templates
 from playbook_db.services.editing import Found
 from playbook_db.services.local_time import LOCAL
@@ -17,6 +18,7 @@ from playbook_db.store import revision_details, revision_log
 from playbook_db.store.past import Past
 from playbook_db.store.revision_details import KeptOperation, KeptReflection, Span
 from playbook_db.store.revision_log import EVERY_CHANGE, LoggedRevision, Wanted
+from playbook_db.store.undos import undos_after
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
 _NUMBER = re.compile(r"r?(\d{1,100})", re.ASCII)
@@ -195,25 +197,36 @@ def _read(
     last = wanted.last
     few, many = _BATCHES
     batch = few if wanted.point_id is None else many
+    undos: list[Undo] = []
+    unseen = _LAST_REVISION
     while left > 0:
         count = min(left, batch)
         asked = Wanted(wanted.first, last, wanted.session_id, wanted.source, wanted.point_id)
         with project.store.snapshot() as connection:
             found = revision_log.read_log(connection, playbook_id, asked, limit=count, most_changes=most_changes)
-        yield from found
+            if found:
+                undos += undos_after(connection, playbook_id, found[-1].number, up_to=unseen)
+                unseen = found[-1].number
+        in_force = taken_back.in_force(undos)
+        yield from (_marked(made, in_force) for made in found)
         if len(found) < count:
             return
         left, last, batch = left - count, found[-1].number - 1, many
+
+
+def _marked(revision: LoggedRevision, in_force: list[Undo]) -> LoggedRevision:
+    by = taken_back.taken_back_in(revision.number, in_force)
+    return revision if by is None else replace(revision, taken_back_in=by)
 
 
 def _in_full(past: Past, asked: str, number: int) -> FullRevision:
     if not 1 <= number <= past.revision or past.playbook_id is None:
         raise RevisionNotFoundError(asked, past.revision)
     of = (past.connection, past.playbook_id)
-    wanted = Wanted(number, number)
-    (revision,) = revision_log.read_log(*of, wanted, limit=1, most_changes=EVERY_CHANGE)
+    (revision,) = revision_log.read_log(*of, Wanted(number, number), limit=1, most_changes=EVERY_CHANGE)
+    in_force = taken_back.in_force(past.undos_after(number))
     return FullRevision(
-        revision,
+        _marked(revision, in_force),
         revision_details.read_votes(*of, number),
         revision_details.read_skipped(*of, number),
         revision_details.read_reflections(*of, number),

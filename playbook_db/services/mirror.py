@@ -181,7 +181,8 @@ def _merge(draft: Draft, past: Past, reading: Reading, project: Project) -> Prop
         header = theirs.header if past.revision == 0 else ours.header
     else:
         revision, base = ancestor
-        was_erased = revision < past.last_erased_in()
+        # A file that doesn't tell its age may be from before an erasure.
+        was_erased = past.revision_of(theirs.header) is None or revision < past.last_erased_in()
         notes = merging.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
         header = merging.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playbook_db.rules import merging
+from playbook_db.rules import merging, older_copies
 from playbook_db.rules.draft import Draft
 from playbook_db.services import mirror, plain
 from playbook_db.services.plain import PlaybookDict
@@ -37,7 +37,7 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
         base_revision = past.revision_of(theirs.header) if loaded is None else loaded
         if base_revision is None:
             notes = merging.become(draft, theirs, retired)
-            header = theirs.header
+            header = older_copies.header_as_forgotten(ours.header, theirs.header)
         else:
             base, was_erased = past.at(base_revision), base_revision < past.last_erased_in()
             notes = merging.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)

@@ -5,6 +5,7 @@ was damaged is moved aside as it is.
 """
 
 import contextlib
+import functools
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ from playbook_db.rules import document
 from playbook_db.services import checking, interchange, mirror, mirror_file
 from playbook_db.services.project import Project
 from playbook_db.services.revising import timestamp
-from playbook_db.store import backups, connecting, restoring, setting_aside, upgrade
+from playbook_db.store import backups, connecting, restoring, setting_aside, sqlite, upgrade
 from playbook_db.store.backups import Backup
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.past import Past
@@ -75,10 +76,10 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     where = connecting.described(url)
     if not path:
         raise RepairError(f"{where} is no SQLite file; repair it with its own tools.")
-    if not os.path.isfile(path):
+    if not os.path.isfile(path) and not sqlite.has_log(path):
         raise RepairError(f"There is no database file at {path}. Run: playbook init")
     moment = now or datetime.now(UTC)
-    with _alone(path), _workshop(path) as workshop:
+    with sqlite.disk_refusals(functools.partial(_refused, path)), _alone(path), _workshop(path) as workshop:
         setting_aside.take_back(path)
         for _ in range(_ROUNDS):
             built = _build(path, workshop, folder, moment)
@@ -94,6 +95,10 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     with open_store(url) as store:
         told = (*built.mirrors, *_take_mirrors_in(store))
     return Repaired(where, built.account, built.unreadable, aside, built.backup, told)
+
+
+def _refused(path: str, why: str) -> RepairError:
+    return RepairError(f"{path} can't be repaired: {why}. It is as it was.")
 
 
 def _build(path: str, workshop: str, folder: str, now: datetime) -> _Built | None:
@@ -114,6 +119,7 @@ def _build(path: str, workshop: str, folder: str, now: datetime) -> _Built | Non
     size_bytes = sum(os.path.getsize(path + suffix) for suffix in ("", "-wal") if os.path.exists(path + suffix))
     upgrade.migrate(f"sqlite:///{new}")
     with _newest_good_backup(path, workshop) as (backup, of_backup):
+        size_bytes += backup.size_bytes if backup else 0
         account = rebuilding.rebuild(
             new, salvaged_rows, salvaged, size_bytes=size_bytes, backup=of_backup, now=timestamp(now)
         )
@@ -219,7 +225,5 @@ def _workshop(path: str) -> Iterator[str]:
     try:
         os.mkdir(folder, mode=0o700)
         yield folder
-    except OSError as error:
-        raise RepairError(f"{path} can't be repaired: {error.strerror} ({error.filename}). It is as it was.") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

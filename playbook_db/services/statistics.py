@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from itertools import groupby
+from itertools import groupby, pairwise
+from typing import Any
 
 from playbook_db.services.project import Project
 from playbook_db.services.revising import timestamp
@@ -131,6 +132,14 @@ class Statistics:
         """How many points have left."""
         return sum(section.retired for section in self.sections)
 
+    @property
+    def age_groups(self) -> tuple[tuple[str, int], ...]:
+        """The live points by age, the youngest first, each in one group: its name, and how many."""
+        days, came = zip(*self.ages, strict=True)
+        names = [f"under {days[0]} days", *(f"{first} to {last} days" for first, last in pairwise(days)), "older"]
+        counts = [later - earlier for earlier, later in pairwise((0, *came, self.live))]
+        return tuple(zip(names, counts, strict=True))
+
 
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     """The project's playbook in numbers, as of one moment; all zeros where there is none."""
@@ -162,16 +171,17 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
 
 
 def _most_used(points: Sequence[CountedPoint], shown: Sightings, cited: Sightings) -> list[CountedPoint]:
-    met = [point for point in points if cited.by_point[point.id] or shown.by_point[point.id]]
+    met = [point for point in points if cited.by_point[point.id]]
     met.sort(key=lambda p: (-cited.by_point[p.id], -shown.by_point[p.id], p.harmful - p.helpful, p.name))
     return met[:LISTED_POINTS]
 
 
 def _least_used(points: Sequence[CountedPoint], shown: Sightings, cited: Sightings) -> list[CountedPoint]:
-    """The points least cited for how often they were shown; none that are among the most used."""
+    """The points least cited for how often they were shown, those that help least first; none of the most used."""
     first = {point.id for point in _most_used(points, shown, cited)}
     met = [point for point in points if shown.by_point[point.id] and point.id not in first]
-    met.sort(key=lambda p: (cited.by_point[p.id] / shown.by_point[p.id], -shown.by_point[p.id], p.name))
+    rate = {point.id: cited.by_point[point.id] / shown.by_point[point.id] for point in met}
+    met.sort(key=lambda p: (rate[p.id], -shown.by_point[p.id], p.helpful - p.harmful, p.name))
     return met[:LISTED_POINTS]
 
 
@@ -194,23 +204,17 @@ def _use(
         len(cited.by_point),
         shown.by_point.total(),
         cited.by_point.total(),
-        sum(day.helpful for day in cast),
-        sum(day.harmful for day in cast),
-        tuple(most),
-        tuple(least),
+        most=tuple(most),
+        least=tuple(least),
+        **_totals(cast, "helpful", "harmful"),
     )
 
 
 def _learning(learnt_from: tuple[int, int], calls: Sequence[DayCalls], points: Iterable[CountedPoint]) -> Learning:
     return Learning(
         *learnt_from,
-        sum(day.calls for day in calls),
-        sum(day.input_tokens for day in calls),
-        sum(day.output_tokens for day in calls),
-        sum(day.cached_tokens for day in calls),
-        sum(day.cost_usd for day in calls),
-        sum(day.unpriced for day in calls),
-        sum(point.helpful > point.harmful for point in points),
+        **_totals(calls, "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "unpriced"),
+        helpful_points=sum(point.helpful > point.harmful for point in points),
     )
 
 
@@ -223,21 +227,18 @@ def _weeks(votes: Sequence[DayVotes], calls: Sequence[DayCalls], today: date) ->
     first, last = min(mondays), max(*mondays, _monday(today.isoformat()))
     count = (last - first) // _WEEK + 1
     return tuple(
-        _week(monday, cast.get(monday, []), made.get(monday, []))
+        Week(
+            monday,
+            **_totals(cast.get(monday, []), "helpful", "harmful", "neutral"),
+            **_totals(made.get(monday, []), "calls", "tokens", "cost_usd"),
+        )
         for monday in (first + _WEEK * number for number in range(count))
     )
 
 
-def _week(monday: date, votes: Sequence[DayVotes], calls: Sequence[DayCalls]) -> Week:
-    return Week(
-        monday,
-        sum(day.helpful for day in votes),
-        sum(day.harmful for day in votes),
-        sum(day.neutral for day in votes),
-        sum(day.calls for day in calls),
-        sum(day.input_tokens + day.output_tokens + day.cached_tokens for day in calls),
-        sum(day.cost_usd for day in calls),
-    )
+def _totals(days: Sequence[DayVotes] | Sequence[DayCalls], *kinds: str) -> dict[str, Any]:
+    """The sum over *days* of each of *kinds*."""
+    return {kind: sum(getattr(day, kind) for day in days) for kind in kinds}
 
 
 def _monday(day: str) -> date:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from playbook_db.errors import PointRuleError, RevisionNotFoundError, UndoCollisionError, UndoError
 from playbook_db.rules import taken_back
+from playbook_db.rules.comparing import changed_keys
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import PointState
 from playbook_db.rules.taken_back import Span
@@ -97,11 +98,12 @@ def _chosen(past: Past, span: Span | None) -> Span:
 def _taken_back_in(past: Past, span: Span) -> int | None:
     """The undo that took back all of *span* already, None where it is in force. Raises where it is so in part."""
     for other in taken_back.in_force(past.undos_after(span.last)):
-        if other.span.first <= span.first and span.last <= other.span.last:
+        if other.span.holds(span):
             return other.number
-        if other.span.first <= span.last and span.first <= other.span.last:
+        part = Span(max(span.first, other.span.first), min(span.last, other.span.last))
+        if part.first <= part.last:
             raise UndoError(
-                f"Of {span}, {other.span} {other.span.was} taken back already, in revision {other.number}. Take back "
+                f"Of {span}, {part} {part.was} taken back already, in revision {other.number}. Take back "
                 f"the others, or first bring those back with: playbook undo {other.number}"
             )
     return None
@@ -137,7 +139,8 @@ def _proposal(draft: Draft, past: Past, span: Span | None, told: str, prefer: Si
     if outcome.collisions and prefer is None:
         raise _collision(span, outcome.collisions)
     if outcome.header.stamped(None) != past.standing.header.stamped(None):
-        notes = [*outcome.notes, "the file's top-level keys are taken back too"]
+        keys = ", ".join(repr(change.key) for change in changed_keys(past.standing.header, outcome.header))
+        notes = [*outcome.notes, f"top-level keys of the file are taken back too: {keys}"] if keys else outcome.notes
         return Proposal("undo", message, notes=notes, header=outcome.header, took_back=span)
     notes = outcome.notes if draft.changes else [*outcome.notes, f"nothing of {span} is left to take back"]
     return Proposal("undo", message, notes=notes, took_back=span)

@@ -6,7 +6,6 @@ They lie in `backups/` beside the database, each with its time and what it was t
 """
 
 import contextlib
-import itertools
 import os
 import re
 import sqlite3
@@ -86,17 +85,14 @@ def make_folder(path: str) -> str:
 
 
 def take(path: str, kind: str, *, now: datetime) -> Backup:
-    """Copy the database file *path*, as it is at one moment, into the folder of its backups.
-
-    Raises BackupError, DamagedError.
-    """
+    """Copy the database file *path*, as it is at one moment, into the folder of its backups, without what is forgotten
+    meanwhile. Raises BackupError, DamagedError."""
     now = now.astimezone(UTC).replace(microsecond=0)
-    with copied(path, make_folder(path)) as partial:
-        beginning = os.path.join(folder_of(path), f"{_stem(path)}-{now:{_STAMP}}")
-        end = ".db" if kind == BY_HAND else f".{kind}.db"
-        numbers = itertools.chain([""], (f"-{number}" for number in range(2, _SAME_SECOND)))
-        taken = place(partial, (f"{beginning}{number}{end}" for number in numbers))
-    return Backup(taken, now, kind, os.path.getsize(taken))
+    while True:
+        taken = _take(path, kind, now)
+        if _erasures_in(path, in_use=True) <= _erasures_in(taken, in_use=False):
+            return Backup(taken, now, kind, os.path.getsize(taken))
+        _remove(taken)
 
 
 def take_to(path: str, target: str) -> None:
@@ -186,6 +182,20 @@ def place(partial: str, names: Iterable[str]) -> str:
     raise _there_already(name)
 
 
+def _take(path: str, kind: str, now: datetime) -> str:
+    with copied(path, make_folder(path)) as partial:
+        beginning = os.path.join(folder_of(path), f"{_stem(path)}-{now:{_STAMP}}")
+        end = ".db" if kind == BY_HAND else f".{kind}.db"
+        return place(partial, (f"{beginning}{number}{end}" for number in ("", *range(-2, -_SAME_SECOND, -1))))
+
+
+def _erasures_in(path: str, *, in_use: bool) -> int:
+    """How often something was forgotten in the database file *path*; 0 where its schema doesn't know of it."""
+    with closing(_opened(path, in_use=in_use)) as connection, contextlib.suppress(*sqlite_copies.DRIVER_ERRORS):
+        return int(connection.execute("SELECT count(*) FROM erasures").fetchone()[0])
+    return 0
+
+
 def _opened(path: str, *, in_use: bool) -> sqlite3.Connection:
     return sqlite_copies.open_to_read(path) if in_use else sqlite_copies.open_untouched(path)
 
@@ -209,7 +219,7 @@ def _stem(path: str) -> str:
 
 
 def _matching(folder: str, pattern: str) -> list[tuple[int, Backup]]:
-    """The backups in *folder* whose names match *pattern*, each with its number among those of the same second."""
+    """The backups in *folder* whose names match *pattern*, each with when it was written: a second may hold several."""
     found = []
     names = os.listdir(folder) if os.path.isdir(folder) else []
     for match in filter(None, (re.fullmatch(pattern, name) for name in names)):
@@ -217,8 +227,8 @@ def _matching(folder: str, pattern: str) -> list[tuple[int, Backup]]:
         path = os.path.join(folder, match.string)
         with contextlib.suppress(OSError, ValueError):  # it has just gone, or the time is none
             taken = datetime.strptime(told["time"], _STAMP).replace(tzinfo=UTC)
-            backup = Backup(path, taken, told["kind"] or BY_HAND, os.stat(path).st_size)
-            found.append((int(told.get("number") or 1), backup))
+            status = os.stat(path)
+            found.append((status.st_mtime_ns, Backup(path, taken, told["kind"] or BY_HAND, status.st_size)))
     return found
 
 

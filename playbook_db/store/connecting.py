@@ -1,5 +1,7 @@
 """From a URL to connections whose transactions are ours, and what a URL means in words."""
 
+import os
+
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -30,6 +32,8 @@ def described(url: URL | str) -> str:
 
 
 def sqlite_path(url: URL | str) -> str | None:
-    """The file of an SQLite database, None for any other database."""
+    """The file of an SQLite database, None for any other database. Of a link it is what that leads to: SQLite has its
+    log beside that."""
     made = make_url(url)
-    return made.database if made.get_backend_name() == "sqlite" else None
+    path = made.database if made.get_backend_name() == "sqlite" else None
+    return os.path.realpath(path) if path and os.path.islink(path) else path

@@ -3,6 +3,7 @@
 It runs on any Python from 3.8 on. Errors are the driver's own, `Error` here; the hook decides what becomes of them.
 """
 
+import os
 import sys
 
 from playbook_db.rules.sections import SLUG_SECTIONS
@@ -74,6 +75,8 @@ def connect(path: str, *, wait_s: float) -> "Connection":
             f"{sys.executable} brings SQLite {driver.sqlite_version}; playbook-db needs 3.37 or later. "
             "Install a newer Python, then run: playbook install"
         )
+    if not os.path.getsize(path):  # SQLite would remove its log
+        raise UnusableError(f"{path} is empty. Run: playbook db check")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = driver.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
     connection.execute("PRAGMA query_only = ON")

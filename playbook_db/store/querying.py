@@ -7,7 +7,7 @@ a statement would do whether it may. The first two alone would let it make other
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ _OF_THE_FILE = {
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
+_CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite's whole work; no question takes the machine
 _STEPS_PER_LOOK = 20_000  # of SQLite's machine between two looks for Ctrl-C; some milliseconds
 
 
@@ -93,8 +94,11 @@ def _drop_empty_log(path: str) -> None:
 
 def _allow_reading_only(connection: sqlite3.Connection) -> None:
     # SQLite makes these tables at their first use, and asks for that as if it were a change of the schema.
-    for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in _TELLING_PRAGMAS)):
-        connection.execute(f"SELECT * FROM {table} LIMIT 0")
+    for table in ("json_each", "json_tree", "dbstat", *(f"pragma_{name}" for name in _TELLING_PRAGMAS)):
+        with suppress(sqlite3.OperationalError):  # not every SQLite has dbstat
+            connection.execute(f"SELECT * FROM {table} LIMIT 0")
+    connection.execute(f"PRAGMA hard_heap_limit = {_MEMORY_BYTES}")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL_BYTES)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.set_progress_handler(_go_on, _STEPS_PER_LOOK)
     connection.set_authorizer(_may)
@@ -119,6 +123,8 @@ def _explained(connection: sqlite3.Connection, url: str) -> Iterator[None]:
     """Turn the driver's errors into ours: those about the statement, and those about the file at *url*."""
     try:
         yield
+    except MemoryError as error:
+        raise QueryError("the question takes more memory than there is for one") from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code == sqlite3.SQLITE_INTERRUPT:

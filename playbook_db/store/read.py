@@ -26,11 +26,12 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY k.rank DESC, k.id
 """
 
-# Among the newest fifty only: the time must not hang on how many points there are.
+NEWEST = 50  # points that are looked at for those without votes: the time must not hang on how many there are
+
 UNJUDGED_POINTS = f"""
 SELECT k.id, {_POINT} FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.helpful = 0 AND k.harmful = 0
-  AND k.id > (SELECT max(n.id) FROM key_points AS n WHERE n.playbook_id = :playbook_id) - 50
+  AND k.id > (SELECT max(n.id) FROM key_points AS n WHERE n.playbook_id = :playbook_id) - {NEWEST}
 ORDER BY k.id DESC
 """
 

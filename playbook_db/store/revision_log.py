@@ -5,30 +5,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, TextClause, bindparam
+from sqlalchemy import Connection, Row, TextClause, bindparam
 from sqlalchemy import text as sql
 
-from playbook_db.rules.playbook import KeyPoint
-from playbook_db.rules.sections import SLUG_SECTIONS
-from playbook_db.store import sqlite
+from playbook_db.rules.comparing import changed_keys
+from playbook_db.rules.playbook import Header
+from playbook_db.rules.taken_back import Span
+from playbook_db.store import logged_changes
+from playbook_db.store.logged_changes import LoggedChange
+from playbook_db.store.playbooks import header_of
 
 EVERY_CHANGE = 2**31 - 1
 
 # What a revision did besides its changes is counted by steps down the indexes of those tables.
 _REVISIONS = """
-SELECT r.number, r.time, r.source, r.session_id, r.message, r.header IS NOT NULL AS tells_header,
-    (SELECT count(*) FROM votes AS v
+SELECT r.number, r.time, r.source, r.session_id, r.message, r.took_back_from, r.took_back_to,
+    (SELECT count(*) FROM votes AS v {by_neutral}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
-    (SELECT count(*) FROM votes AS v
-     WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.point_id IS NULL) AS unmatched_votes,
+    {unmatched} AS unmatched_votes,
     (SELECT count(*) FROM skipped_operations AS o
      WHERE o.playbook_id = :playbook_id AND o.revision = r.number) AS skipped,
     (SELECT sum(f.cost_usd) FROM reflections AS f
-     WHERE f.playbook_id = :playbook_id AND f.revision = r.number) AS cost_usd
+     WHERE f.playbook_id = :playbook_id AND f.revision = r.number) AS cost_usd,
+    r.header, CASE WHEN r.header IS NOT NULL THEN (
+        SELECT b.header FROM revisions AS b
+        WHERE b.playbook_id = :playbook_id AND b.number < r.number AND b.header IS NOT NULL
+        ORDER BY b.number DESC LIMIT 1
+    ) END AS header_before
 FROM revisions AS r
 WHERE r.playbook_id = :playbook_id AND {which}
 ORDER BY r.number DESC LIMIT :most
 """
+_UNMATCHED = """(SELECT count(*) FROM votes AS v
+     WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.point_id IS NULL)"""
 # Both halves come in the order of their index and are merged, so that the end of a long life is found at once.
 _TOUCHING = """(
     SELECT c.revision AS number FROM changes AS c
@@ -47,41 +56,6 @@ SELECT c.revision, c.kind, count(*) FROM changes AS c
 WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers
 GROUP BY c.revision, c.kind
 """).bindparams(bindparam("numbers", expanding=True))
-# The change to the same point before this one, and the text that it had, are one step down an index each.
-_BEFORE = """
-FROM changes AS b {by_text}
-WHERE b.playbook_id = :playbook_id AND b.point_id = c.point_id AND (b.revision, b.seq) < (c.revision, c.seq) {told}
-ORDER BY b.revision DESC, b.seq DESC LIMIT 1
-"""
-_CHANGES = """
-WITH made AS MATERIALIZED (
-    SELECT c.*, (SELECT b.revision {before}) AS was_in, (SELECT b.seq {before}) AS was_seq,
-           (SELECT b.text {text_before}) AS text_before
-    FROM changes AS c
-    WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers AND c.seq <= :most
-)
-SELECT m.revision, m.kind, m.reason, t.name, k.name, coalesce(m.text, m.text_before), m.section, m.helpful, m.harmful,
-       m.position, m.text_before, w.section, w.helpful, w.harmful, w.position
-FROM made AS m
-JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = m.point_id
-LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = m.successor_id
-LEFT JOIN changes AS w ON w.playbook_id = :playbook_id AND w.revision = m.was_in AND w.seq = m.was_seq
-ORDER BY m.revision, m.seq
-"""
-# One point's changes in a row tell each what was before it; only the first must be asked for.
-_LIFE = """
-SELECT c.revision, c.kind, c.reason, t.name AS successor, c.text, c.section, c.helpful, c.harmful, c.position
-FROM changes AS c {by_point}
-LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = c.successor_id
-WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :oldest AND :newest
-ORDER BY c.revision, c.seq
-"""
-_EARLIER = """
-SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {by_index}
-WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision < :oldest {told}
-ORDER BY c.revision DESC, c.seq DESC LIMIT 1
-"""
-_POINT_NAME = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id = :point_id")
 _SESSIONS = sql("""
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
@@ -101,27 +75,13 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedChange:
-    """A change with the point before it: as it was live, or when it had left; None where it wasn't there yet."""
-
-    kind: str
-    point: KeyPoint
-    before: KeyPoint | None
-    reason: str | None
-    successor: str | None
-
-    @property
-    def is_reworded(self) -> bool:
-        """Whether the text is another than before, if there was one."""
-        return self.before is None or self.before.text != self.point.text
-
-
-@dataclass(frozen=True, slots=True)
 class LoggedRevision:
     """A revision and what it did.
 
-    `changes` are the first of them, in order, `counts` all of them by kind. `tells_header` says whether it set the
-    file's other top-level keys. `unmatched_votes` named no live point. `cost_usd` is None where no price is known.
+    `changes` are the first of them, in order, `counts` all of them by kind. `keys` are the file's top-level keys that
+    have another value since. `unmatched_votes` named no live point; None where one point is asked for. `cost_usd`
+    is None where no price is known. `took_back` are the revisions that it took back;
+    `taken_back_in` is the undo in force that took it back itself, which the caller fills in.
     """
 
     number: int
@@ -129,13 +89,15 @@ class LoggedRevision:
     source: str
     session_id: str | None
     message: str | None
-    tells_header: bool
     neutral_votes: int
-    unmatched_votes: int
+    unmatched_votes: int | None
     skipped: int
     cost_usd: float | None
+    took_back: Span | None
+    keys: tuple[str, ...]
     counts: dict[str, int]
     changes: tuple[LoggedChange, ...]
+    taken_back_in: int | None = None
 
 
 def read_log(
@@ -153,15 +115,12 @@ def read_log(
     given["numbers"] = [row.number for row in rows]
     given["most"] = most_changes
     if wanted.point_id is None:
-        changes = _read_changes(connection, given)
+        changes = logged_changes.read_changes(connection, given)
         counts = _read_counts(connection, given)
     else:
-        changes = _read_life(connection, {**given, "oldest": rows[-1].number, "newest": rows[0].number})
+        changes = logged_changes.read_life(connection, {**given, "oldest": rows[-1].number, "newest": rows[0].number})
         counts = {number: Counter(change.kind for change in made) for number, made in changes.items()}
-    return [
-        LoggedRevision(**row._mapping, counts=counts.get(row.number, {}), changes=tuple(changes.get(row.number, ())))
-        for row in rows
-    ]
+    return [_logged(row, counts.get(row.number, {}), changes.get(row.number, ())) for row in rows]
 
 
 def sessions_beginning(connection: Connection, playbook_id: int, beginning: str) -> list[str]:
@@ -179,48 +138,27 @@ def _revisions(connection: Connection, wanted: Wanted) -> TextClause:
     filters = "" if wanted.session_id is None else "AND r.session_id = :session_id"
     filters += "" if wanted.source is None else " AND r.source = :source"
     if wanted.point_id is None:
-        of_voted, which = "AND v.point_id IS NOT NULL", f"r.number BETWEEN :first AND :last {filters}"
+        which = f"r.number BETWEEN :first AND :last {filters}"
+        told = {"of_voted": "AND v.point_id IS NOT NULL", "by_neutral": "", "unmatched": _UNMATCHED}
     else:
         among_change, among_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
-        by_neutral = _by_index(connection, "ix_votes_neutral")
+        by_neutral = logged_changes.by_index(connection, "ix_votes_neutral")
         touching = _TOUCHING.format(of_change=among_change, of_vote=among_vote, by_neutral=by_neutral)
-        of_voted, which = "AND v.point_id = :point_id", f"r.number IN {touching}"
-    return sql(_REVISIONS.format(of_voted=of_voted, which=which))
+        which = f"r.number IN {touching}"
+        told = {"of_voted": "AND v.point_id = :point_id", "by_neutral": by_neutral, "unmatched": "NULL"}
+    return sql(_REVISIONS.format(which=which, **told))
 
 
-def _read_changes(connection: Connection, given: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
-    """The first changes of each revision of `numbers`, by its number."""
-    by_text = _by_index(connection, "ix_changes_text")
-    told = _CHANGES.format(
-        before=_BEFORE.format(by_text="", told=""),
-        text_before=_BEFORE.format(by_text=by_text, told="AND b.text IS NOT NULL"),
-    )
-    changes: dict[int, list[LoggedChange]] = defaultdict(list)
-    for row in connection.execute(sql(told).bindparams(bindparam("numbers", expanding=True)), given).all():
-        changes[row[0]].append(_change(row[1:]))
-    return changes
-
-
-def _read_life(connection: Connection, given: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
-    """All that was done to the point from the revision `oldest` to `newest`, by the revision's number."""
-    name = connection.execute(_POINT_NAME, given).scalar_one()
-    by_point, by_text = (_by_index(connection, index) for index in ("ix_changes_point", "ix_changes_text"))
-    before: KeyPoint | None = None
-    earlier = connection.execute(sql(_EARLIER.format(by_index=by_point, told="")), given).first()
-    if earlier is not None:
-        told = connection.execute(sql(_EARLIER.format(by_index=by_text, told="AND c.text IS NOT NULL")), given).one()
-        before = _point(name, (told.text, *earlier[1:]))
-    life: dict[int, list[LoggedChange]] = defaultdict(list)
-    made = connection.execute(sql(_LIFE.format(by_point=by_point)), given).all()
-    for number, kind, reason, successor, text, *state in made:
-        point = _point(name, (text if text is not None or before is None else before.text, *state))
-        life[number].append(LoggedChange(kind, point, before, reason, successor))
-        before = point
-    return life
-
-
-def _by_index(connection: Connection, name: str) -> str:
-    return sqlite.by_index(name) if connection.dialect.name == "sqlite" else ""
+def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedChange]) -> LoggedRevision:
+    told: dict[str, Any] = dict(row._mapping)
+    header, header_before = told.pop("header"), told.pop("header_before")
+    first, last = told.pop("took_back_from"), told.pop("took_back_to")
+    took_back = None if first is None else Span(first, last)
+    keys: tuple[str, ...] = ()
+    if header is not None:
+        before = Header() if header_before is None else header_of(header_before, True)
+        keys = tuple(change.key for change in changed_keys(before, header_of(header, True)))
+    return LoggedRevision(**told, took_back=took_back, keys=keys, counts=counts, changes=tuple(changes))
 
 
 def _read_counts(connection: Connection, given: Mapping[str, Any]) -> dict[int, dict[str, int]]:
@@ -228,14 +166,3 @@ def _read_counts(connection: Connection, given: Mapping[str, Any]) -> dict[int, 
     for number, kind, made in connection.execute(_COUNTS, given):
         counts[number][kind] = made
     return counts
-
-
-def _change(columns: Sequence[Any]) -> LoggedChange:
-    kind, reason, successor, name, *states = columns
-    before = _point(name, states[5:]) if states[6] is not None else None
-    return LoggedChange(kind, _point(name, states[:5]), before, reason, successor)
-
-
-def _point(name: str, columns: Sequence[Any]) -> KeyPoint:
-    text, slug, helpful, harmful, position = columns
-    return KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)

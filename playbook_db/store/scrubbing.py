@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from playbook_db import settings
 from playbook_db.errors import DatabaseError
+from playbook_db.rules.erasing import SHORTEST_PASSAGE
 from playbook_db.store import sqlite, sqlite_copies
 
 _RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader keeps the log
@@ -42,8 +43,9 @@ def scrub(path: str) -> bool:
 
 
 def holds(path: str, texts: Collection[str]) -> bool:
-    """Whether the bytes of the file at *path*, or of those that SQLite makes beside it, hold any of *texts*."""
-    signs = [text.encode("utf-8", "replace")[:_SIGN_BYTES] for text in texts]
+    """Whether the bytes of the file at *path*, or of those that SQLite makes beside it, hold any of *texts*; those that
+    stand anywhere by chance don't count."""
+    signs = [text.encode("utf-8", "replace")[:_SIGN_BYTES] for text in texts if len(text) >= SHORTEST_PASSAGE]
     for file in (f"{path}{end}" for end in _BESIDE):
         with contextlib.suppress(OSError), open(file, "rb") as opened:
             data = opened.read()

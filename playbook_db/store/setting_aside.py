@@ -43,7 +43,10 @@ def take_back(path: str) -> None:
 
 
 def copy_to(path: str, target: str) -> State:
-    """Copy the database file *path* and its log, byte for byte, to *target*; how they looked at that time."""
+    """Copy the database file *path* and its log, byte for byte, to *target*; how they looked at that time.
+
+    Of a log whose file is gone, the file is empty.
+    """
     for _ in range(_TRIES):
         before = state_of(path)
         for suffix in _KEPT:
@@ -51,6 +54,8 @@ def copy_to(path: str, target: str) -> State:
                 os.unlink(target + suffix)
             if os.path.exists(path + suffix):
                 shutil.copyfile(path + suffix, target + suffix)
+            elif not suffix:
+                open(target, "xb").close()
         if state_of(path) == before:
             return before
         time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
@@ -110,7 +115,7 @@ def _move_log(path: str, aside: str) -> None:
 def _held(path: str) -> Iterator[BinaryIO]:
     """Keep every SQLite off the file, so that no other connection has it open or opens it while its name changes."""
     deadline = time.monotonic() + settings.LOCK_WAIT_S
-    with open(path, "rb+") as file:
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # made where only its log is left
         while True:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _PENDING_BYTE)

@@ -7,19 +7,21 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from importlib.resources import files
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import DBAPIError
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseBusyError, DatabaseError
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
 from playbook_db.store import sqlite_copies
 from playbook_db.store.direct import OLDEST_SQLITE
 
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
+_DISK_REFUSES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _BUSY_TIMEOUT = "PRAGMA busy_timeout = {}"  # milliseconds
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
@@ -100,10 +102,17 @@ def schema_version(path: str) -> int | None:
 
     Raises DatabaseError where the file is no SQLite database, or one of another program.
     """
-    if not os.path.exists(path):
-        return None
+    if not os.path.exists(path) or not os.path.getsize(path):
+        if has_log(path):  # which SQLite removes where it opens an empty file
+            raise DamagedError(path, "it is missing or empty, and its log is not")
+        return 0 if os.path.exists(path) else None
     with closing(sqlite_copies.open_to_read(path)) as connection, explained(path):
         return version_of(connection, path)
+
+
+def has_log(path: str) -> bool:
+    """Whether there is something in the write-ahead log of the database file *path*."""
+    return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
@@ -123,6 +132,20 @@ def explained(path: str) -> Iterator[None]:
         yield
     except sqlite_copies.DRIVER_ERRORS as error:
         raise sqlite_copies.translated(error, path) from error
+
+
+@contextmanager
+def disk_refusals(told: Callable[[str], DatabaseError]) -> Iterator[None]:
+    """Raise what *told* makes of the reason where a disk has no room, can't be written, or fails."""
+    try:
+        yield
+    except (OSError, sqlite3.Error, DBAPIError) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(cause, OSError):
+            raise told(f"{cause.strerror} ({cause.filename})") from error
+        if getattr(cause, "sqlite_errorcode", 0) & 0xFF in _DISK_REFUSES:
+            raise told(str(cause)) from error
+        raise
 
 
 def mark_version(connection: Connection, version: int) -> None:
@@ -209,3 +232,6 @@ def checkpoint(path: str, *, least_bytes: int | None = None) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as it goes without waiting for anyone
     except Timeout:
         return
+    except sqlite3.OperationalError as error:  # somebody has the file for himself: the next one does it
+        if "locked" not in str(error):
+            raise

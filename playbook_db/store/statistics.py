@@ -82,6 +82,11 @@ class DayCalls:
     cost_usd: float
     unpriced: int
 
+    @property
+    def tokens(self) -> int:
+        """All tokens, sent, received and read from a cache."""
+        return self.input_tokens + self.output_tokens + self.cached_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Sightings:

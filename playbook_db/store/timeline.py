@@ -9,11 +9,10 @@ from sqlalchemy import text as sql
 from playbook_db.rules import selection
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook, PointState
 from playbook_db.rules.sections import SLUG_SECTIONS
-from playbook_db.store import sqlite
+from playbook_db.store import read, sqlite
 from playbook_db.store.playbooks import header_of
 from playbook_db.store.tables import key_points, revisions
 
-_NEWEST = 50  # as in read.UNJUDGED_POINTS
 # The last change of each point up to a revision, and the last that told its text. Each subquery is one step down an
 # index, so that the time hangs on the number of points, not on the length of the history; what is materialized, and
 # the index that is named, hold SQLite's planner to that.
@@ -85,7 +84,7 @@ def candidates_at(
     rows = connection.execute(statement, {"playbook_id": playbook_id, "revision": revision}).all()
     ranked = sorted(rows, key=lambda row: (-selection.rank(row.helpful, row.harmful, row.revision), row.id))
     highest = connection.scalar(_HIGHEST_ID, {"of_playbook": playbook_id, "at_revision": revision}) or 0
-    newest = sorted((row for row in rows if row.id > highest - _NEWEST), key=lambda row: -row.id)
+    newest = sorted((row for row in rows if row.id > highest - read.NEWEST), key=lambda row: -row.id)
     unjudged = [_point(row) for row in newest if not (row.helpful or row.harmful)]
     return list(map(_point, ranked)), unjudged, len(rows)
 

@@ -1,5 +1,6 @@
 -- What holds the history: nothing in it is changed or taken out, a name is given once, a point never vanishes.
--- The one way through is an erasure under way: it may blank texts, and nothing else, and its own row stays for ever.
+-- The one way through is an erasure under way: what it writes over holds the mark of what was taken out, or is NULL, and
+-- nothing else changes; its own row stays for ever.
 -- INSERT OR REPLACE deletes without asking a DELETE trigger, so each table also refuses to insert over a row.
 
 CREATE TRIGGER revisions_no_update BEFORE UPDATE ON revisions
@@ -8,6 +9,8 @@ WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND 
         NEW.took_back_to)
         IS NOT (OLD.playbook_id, OLD.number, OLD.time, OLD.source, OLD.session_id, OLD.final_newline,
                 OLD.took_back_from, OLD.took_back_to)
+    OR (NEW.message IS NOT OLD.message AND instr(NEW.message, '[forgotten]') = 0)
+    OR (NEW.header IS NOT OLD.header AND instr(NEW.header, '[forgotten]') = 0)
 BEGIN
     SELECT RAISE(ABORT, 'revisions are append-only');
 END;
@@ -28,6 +31,8 @@ WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND 
         NEW.harmful, NEW.successor_id, NEW.text IS NULL)
         IS NOT (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.kind, OLD.section, OLD.position,
                 OLD.helpful, OLD.harmful, OLD.successor_id, OLD.text IS NULL)
+    OR (NEW.text IS NOT OLD.text AND instr(NEW.text, '[forgotten]') = 0)
+    OR (NEW.reason IS NOT OLD.reason AND instr(NEW.reason, '[forgotten]') = 0)
 BEGIN
     SELECT RAISE(ABORT, 'changes are append-only');
 END;
@@ -48,6 +53,8 @@ CREATE TRIGGER votes_no_update BEFORE UPDATE ON votes
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
     OR (NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.tag, NEW.name IS NULL)
         IS NOT (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.tag, OLD.name IS NULL)
+    OR (NEW.name IS NOT OLD.name AND instr(NEW.name, '[forgotten]') = 0)
+    OR (NEW.rationale IS NOT OLD.rationale AND instr(NEW.rationale, '[forgotten]') = 0)
 BEGIN
     SELECT RAISE(ABORT, 'votes are append-only');
 END;
@@ -67,6 +74,8 @@ END;
 CREATE TRIGGER skipped_operations_no_update BEFORE UPDATE ON skipped_operations
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
     OR (NEW.playbook_id, NEW.revision, NEW.seq) IS NOT (OLD.playbook_id, OLD.revision, OLD.seq)
+    OR (NEW.operation IS NOT OLD.operation AND instr(NEW.operation, '[forgotten]') = 0)
+    OR (NEW.reason IS NOT OLD.reason AND instr(NEW.reason, '[forgotten]') = 0)
 BEGIN
     SELECT RAISE(ABORT, 'skipped operations are append-only');
 END;

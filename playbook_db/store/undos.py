@@ -2,6 +2,7 @@
 
 from sqlalchemy import BindParameter, Connection, bindparam, select
 
+from playbook_db.rules.playbook import MAX_COUNTER
 from playbook_db.rules.taken_back import Span, Undo
 from playbook_db.store.tables import revisions
 
@@ -15,6 +16,7 @@ _UNDOS_AFTER = (
     .where(
         revisions.c.playbook_id == _OF_PLAYBOOK,
         revisions.c.number > _OF_REVISION,
+        revisions.c.number <= bindparam("up_to"),
         revisions.c.took_back_from.is_not(None),
     )
     .order_by(revisions.c.number.desc())
@@ -27,7 +29,7 @@ def said_by(connection: Connection, playbook_id: int, revision: int) -> tuple[st
     return source, message
 
 
-def undos_after(connection: Connection, playbook_id: int, revision: int) -> list[Undo]:
-    """The undos that came after *revision*, newest first."""
-    rows = connection.execute(_UNDOS_AFTER, {"of_playbook": playbook_id, "of_revision": revision})
+def undos_after(connection: Connection, playbook_id: int, revision: int, *, up_to: int = MAX_COUNTER) -> list[Undo]:
+    """The undos that came after *revision*, no later than *up_to*, newest first."""
+    rows = connection.execute(_UNDOS_AFTER, {"of_playbook": playbook_id, "of_revision": revision, "up_to": up_to})
     return [Undo(number, Span(first, last)) for number, first, last in rows]

@@ -1,5 +1,6 @@
 """forget, as a person and a script see it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -61,12 +62,25 @@ def test_a_dry_run_shows_what_would_go(playbook: Playbook) -> None:
 
     assert result.out.splitlines() == [
         f"forget    oth-001: {_TEXT}",
-        "        1 changes.text",
-        "        1 key_points.text",
-        "in what was told in the revisions 1",
+        "in the history: 1 wording (revision 1)",
         "dry run: nothing was erased",
     ]
     assert playbook("show", "oth-001", "--json").json["text"] == _TEXT
+
+
+def test_what_goes_is_told_in_words_and_shown(playbook: Playbook) -> None:
+    """Earlier wordings too; two revisions of one reason are two reasons."""
+    playbook("edit", "oth-001", "--text", "the staging token is in the vault")
+    playbook("vote", "oth-001", "helpful")
+    playbook("retire", "oth-001", "--reason", f"because {_TEXT}")
+
+    lines = playbook("forget", "oth-001", "--dry-run").out.splitlines()
+
+    assert lines[:3] == [
+        "forget    oth-001: the staging token is in the vault",
+        f"erase     {_TEXT}",
+        "in the history: 2 wordings, 1 reason (revisions 1, 3, 5)",
+    ]
 
 
 def test_a_pattern_leaves_the_advice_that_was_reworded(playbook: Playbook) -> None:
@@ -115,7 +129,10 @@ def test_a_mistake_is_explained_and_erases_nothing(
 
 
 def test_a_text_that_goes_can_not_steer_the_terminal(playbook: Playbook) -> None:
-    """It is shown on one line, without escapes."""
+    """It is shown on one line, without escapes; and so is a name that came in with a file."""
     playbook("add", "red \x1b[31m\nalert")
+    points = [{"name": "x\x1b[2J", "text": "red \x1b[31m\nalert, and more", "helpful": 0, "harmful": 0}]
+    playbook("import", "-", stdin=json.dumps({"version": "1.0", "key_points": points}))
 
+    assert "\x1b" not in playbook("forget", "oth-002", "--dry-run").out
     assert "forget    oth-002: red  [31m alert\n" in playbook("forget", "oth-002", "--dry-run").out

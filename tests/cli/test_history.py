@@ -125,7 +125,7 @@ def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(pla
     assert sum(line.startswith("    add ") for line in lines) == 10
     assert lines[-3:-1] == [
         "    ... and 50 more: playbook show 1",
-        "    60 changes: 60 added; the file's other keys set",
+        "    60 changes: 60 added; the file's 'version' changed",
     ]
     assert len(playbook("log", "--json").json[0]["changes"]) == 60
     assert playbook("show", "1").out.count("\nadd ") == 60
@@ -333,3 +333,29 @@ def test_a_terminal_gets_colours_and_a_pipe_gets_none(lived: Playbook) -> None:
     assert "\x1b[32m{+ format+}\x1b[0m" in shown
     assert "\x1b[33mrevision 4" in on_a_terminal("log", "-n", "2")
     assert "\x1b" not in lived("diff", "3", "4").out + lived("log").out
+
+
+def test_a_log_marks_what_was_taken_back_later(lived: Playbook) -> None:
+    """Among a revision's first lines, in the log as in full, and for programs."""
+    lived("undo", "3")
+
+    assert parts(lived("log").out)[3].splitlines()[:3] == [
+        "revision 3  TIME  edit",
+        "    voted pat-001 harmful",
+        "    taken back in revision 6",
+    ]
+    assert "taken back in revision 6" in lived("show", "3").out
+    assert [revision["taken_back_in"] for revision in lived("log", "--json").json] == [None, None, None, 6, None, None]
+    assert lived("show", "3", "--json").json["taken_back_in"] == 6
+    assert [revision["took_back"] for revision in lived("log", "--json", "-n", "2").json] == [
+        {"first": 3, "last": 3},
+        None,
+    ]
+
+
+def test_a_log_of_no_revisions_is_not_asked_for(lived: Playbook) -> None:
+    """`-n 0` would say that nothing ever happened."""
+    result = lived("log", "-n", "0")
+
+    assert (result.code, result.out) == (2, "")
+    assert "x>=1" in result.err

@@ -152,3 +152,13 @@ def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) ->
 
     assert playbook("show", "oth-001").out.splitlines()[1:] == ["first", " [2Jsecond"]
     assert playbook("show", "oth-001", "--json").json["text"] == "first\n\x1b[2Jsecond"
+
+
+def test_a_reason_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) -> None:
+    """As it is given, in a listing, and with the point."""
+    playbook("add", "use ruff")
+
+    shown = [playbook("retire", "oth-001", "--reason", "bad\x1b[2J\nretire    oth-002")]
+    shown += [playbook("list", "--retired"), playbook("show", "oth-001")]
+
+    assert all("bad [2J retire    oth-002" in result.out and "\x1b" not in result.out for result in shown)

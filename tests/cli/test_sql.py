@@ -149,6 +149,7 @@ def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
     [
         (("sql", "SELECT * FROM points"), 1, "The views are: "),
         (("sql", "SELECT * FORM points"), 1, 'near "FORM"'),
+        (("sql", "SELECT nam FROM history"), 1, "PRAGMA table_info(VIEW)"),
         (("sql", "DELETE FROM votes"), 1, "more than read"),
         (("sql", "SELECT 1; SELECT 2"), 1, "one statement"),
         (("sql", "SELECT :me"), 1, ":project"),
@@ -195,6 +196,21 @@ def test_ctrl_c_ends_a_long_question_at_once(playbook: Playbook) -> None:
     assert time.monotonic() - began < 3
     assert (process.returncode, out) == (130, b"")
     assert b"interrupted" in err
+
+
+def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> None:
+    """SQLite has 512 MiB for one: a recursion without end is explained before the machine is out of memory."""
+    greedy = "WITH RECURSIVE n(b) AS (SELECT randomblob(9999999) UNION SELECT randomblob(9999999) FROM n)"
+
+    done = subprocess.run(
+        [sys.executable, "-m", "playbook_db", "sql", f"{greedy} SELECT count(*) FROM n"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == 1
+    assert b"more memory" in done.stderr
 
 
 def test_reader_that_leaves_early_leaves_no_trace(playbook: Playbook, home: Path) -> None:

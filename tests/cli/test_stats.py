@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from rich.cells import cell_len
 
 from playbook_db.cli import charts
 from playbook_db.services.project import Project
@@ -99,9 +100,11 @@ def test_numbers_for_people_are_readable_at_a_glance(playbook: Playbook, home: P
     for told in (
         "2 live, 1 retired", "PATTERNS & APPROACHES  2 live  1 retired", "shown    3,702        3 points in 1,234 sess",
         "pat-003  shown in 1,234  cited in 1  +0 -0   [2Jbeware", "2,469,134  $1,234.75", "revisions  edit 8",
-        "$1,234.75 for each of 1 points",
+        "$1,234.75 for each point that helps more than it harms (1)", "age        under 7 days: 2\n",
+        "1 point in 1 session, since",
     ):  # fmt: skip
         assert told in out
+    assert re.findall(r"^  (points|history|shown and cited|learning|the rest) +([\d.,]+ [KM]iB)$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("weeks", [1, 300])
@@ -117,12 +120,15 @@ def test_many_weeks_take_no_more_lines(playbook: Playbook, home: Path, folder: P
 
 
 def test_an_empty_playbook_has_numbers_and_a_picture(playbook: Playbook, folder: Path) -> None:
-    """All zeros; each chart but the file's size says that there is nothing yet."""
+    """What there is nothing of says so, in words, without a scale of nothing; the file has its size."""
     result = playbook("stats", "--svg", "empty.svg")
 
     assert result.code == 0
-    assert "0 live, 0 retired" in result.out
+    assert "points     none yet; add one with: playbook add TEXT" in result.out
+    assert "learning   no session was learnt from yet" in result.out
     assert (folder / "empty.svg").read_text().count("nothing yet") == 5
+    assert "no backup yet" in (folder / "empty.svg").read_text()
+    assert not [each.text for each in _drawn(folder / "empty.svg").iter() if each.text in ("0", "1", "$1.00")]
     assert playbook("stats", "--json").json["use"]["cited_share"] is None
 
 
@@ -182,6 +188,20 @@ def test_a_projects_name_is_a_text_in_the_picture(playbook: Playbook, tmp_path: 
     first, second = (each.text or "" for each in picture.findall(f"{_SVG}text"))
     assert first.endswith("/<script>alert('&amp;')  [2J ")
     assert second.startswith(f"{datetime.now(UTC):%Y-%m-%d} · ")
+
+
+@pytest.mark.parametrize("folder", ["x" * 200, "目录" * 40])
+def test_a_long_path_is_told_by_its_end(playbook: Playbook, tmp_path: Path, folder: str) -> None:
+    """As much of it as there is room for, also where a character takes two columns."""
+    (tmp_path / folder).mkdir()
+
+    assert playbook("stats", "--project", str(tmp_path / folder), "--svg", str(tmp_path / "named.svg")).code == 0
+
+    title = _drawn(tmp_path / "named.svg").find(f"{_SVG}text")
+    assert title is not None
+    assert (title.text or "").startswith("The playbook of …")
+    assert cell_len(title.text or "") == len("The playbook of …") + 80
+    assert (title.text or "").endswith(folder[-40:])
 
 
 def test_more_than_a_years_weeks_are_drawn_as_months(playbook: Playbook, home: Path, folder: Path) -> None:

@@ -174,3 +174,12 @@ def test_an_empty_playbook_has_nothing_to_take_back(playbook: Playbook) -> None:
     """A known error, and no playbook is left behind by it."""
     assert playbook("undo").code == 1
     assert "no revisions yet" in playbook("undo").err
+
+
+def test_a_mirror_that_can_not_be_taken_in_is_told_of_once(playbook: Playbook, folder: Path) -> None:
+    """Though each command looks at it before and after."""
+    playbook("add", "use ruff")
+    playbook("mirror", "on")
+    (folder / ".claude" / "playbook.json").write_text('{"sections": {"OTHERS": [{"name": "oth-009"}]}}')
+
+    assert playbook("undo").err.count("Nothing of it was taken in.") == 1

@@ -25,12 +25,13 @@ def _of_pattern(pattern: str) -> Eraser:
 
 @given(texts, texts, texts)
 def test_a_text_is_gone_wherever_it_stood(before: str, secret: str, after: str) -> None:
-    """As a passage from four characters on; a shorter one, and white space, only where it is all there is."""
-    blanked = _of_texts(secret).blank(before + secret + after)
+    """As a passage from four characters on, in words of its own; a shorter one, and white space, only where it is all
+    there is."""
+    blanked = _of_texts(secret).blank(f"{before} {secret} {after}")
 
     if len(secret.strip()) >= 4:
         assert secret not in blanked.replace(MARK, "")
-        assert blanked.startswith(before[:1]) or MARK in blanked[: len(MARK)]
+        assert blanked.startswith(before[:1] or " ") or MARK in blanked[: len(MARK)]
     assert _of_texts(secret).blank(secret) == MARK
 
 
@@ -56,6 +57,20 @@ def test_a_short_text_goes_only_where_it_is_all_there_is() -> None:
     eraser = _of_texts("use")
 
     assert (eraser.blank("use"), eraser.blank(" use\n"), eraser.blank("use it")) == (MARK, MARK, "use it")
+
+
+@pytest.mark.parametrize("text", ["pytest", "the latest", "tests", "Äußertest", "test2"])
+def test_a_short_text_is_not_torn_out_of_a_word(text: str) -> None:
+    """Forgetting the point `test` doesn't spoil the advice to use pytest."""
+    assert _of_texts("test").blank(f"use {text} always") == f"use {text} always"
+
+
+@pytest.mark.parametrize("text", ["test", "a_test.", '"test"', "x\\ntest", "不要test提"])
+def test_a_short_text_goes_where_words_of_its_own_say_it(text: str) -> None:
+    """Also after an escape; a long one goes wherever it stands, and so does one in a script without capitals."""
+    assert not _of_texts("test").blank(text).count("test")
+    assert _of_texts("不要提交密").blank("请不要提交密码") == f"请{MARK}码"
+    assert _of_texts("correcthorsebattery").blank("xcorrecthorsebatteryx") == f"x{MARK}x"
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])

@@ -23,7 +23,7 @@ def test_an_older_copy_s_text_counts_as_unchanged() -> None:
     base = a_playbook(a_key_point("pat-001", f"use {MARK} here"), a_key_point("pat-002", "plain"))
     theirs = a_playbook(a_key_point("pat-001", "use Zanzibar here"), a_key_point("pat-002", "other"))
 
-    merged, (note,) = as_forgotten(base, theirs)
+    merged, (note,) = as_forgotten(base.by_name, theirs)
 
     assert "pat-001" in note
     assert [point.text for point in merged.points] == [f"use {MARK} here", "other"]

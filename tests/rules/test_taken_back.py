@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.errors import UndoError
-from playbook_db.rules.taken_back import Span, Undo, in_force, message, read_span
+from playbook_db.rules.taken_back import Span, Undo, in_force, message, read_span, taken_back_in
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,10 @@ def test_an_undo_that_was_taken_back_is_not_in_force() -> None:
     assert in_force([first]) == [first]
     assert in_force([second, first]) == [second]
     assert in_force([third, second, first]) == [third, first]
+
+
+def test_a_revision_knows_which_undo_took_it_back() -> None:
+    """The one that has it in its span, ends included."""
+    undos = [Undo(9, Span(5, 7)), Undo(4, Span(2, 2))]
+
+    assert [taken_back_in(number, undos) for number in (1, 2, 4, 5, 7, 8)] == [None, 4, None, 9, 9, None]

@@ -24,6 +24,8 @@ from playbook_db.services import (
     checking,
     diagnostics,
     editing,
+    erased_copies,
+    erasing,
     forgetting,
     interchange,
     mirror,
@@ -34,7 +36,7 @@ from playbook_db.services import (
 from playbook_db.services.forgetting import Request
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Proposal
-from playbook_db.store import learnt
+from playbook_db.store import learnt, written
 from playbook_db.store.engine import open_store
 from playbook_db.store.learnt import StretchKey
 from playbook_db.store.past import Past
@@ -271,6 +273,81 @@ def test_a_forecast_says_what_will_go_and_changes_nothing(told: Project, tmp_pat
     assert seen.copies.backups == done.copies.backups
 
 
+@pytest.mark.parametrize("is_by_name", [True, False])
+def test_what_came_between_the_look_and_the_erasure_goes_too(
+    told: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_name: bool
+) -> None:
+    """Others go on writing while files and backups are gone through: new votes, new wordings, another erasure."""
+    real = erased_copies.in_backups
+
+    def meanwhile(*given: Any, **how: Any) -> Any:
+        monkeypatch.setattr(erased_copies, "in_backups", real)
+        editing.edit(told, "pat-002", text=f"use ruff, {_TEXT}")
+        editing.edit(told, "pat-001", text=f"{_TEXT}; {_SIGN}")
+        editing.retire(told, "mis-001", reason=f"{_TEXT} again")
+        return real(*given, **how)
+
+    monkeypatch.setattr(erased_copies, "in_backups", meanwhile)
+    request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
+
+    forgetting.forget(told, request)
+
+    assert _holding(tmp_path) == []
+    assert checking.check(told.store) == []
+
+
+def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the one saw before the other's erasure doesn't come back with it."""
+    editing.add(project, f"the key {_SIGN} opens the door to Samarkand")
+    real = erased_copies.in_backups
+
+    def meanwhile(*given: Any, **how: Any) -> Any:
+        monkeypatch.setattr(erased_copies, "in_backups", real)
+        editing.edit(project, "oth-001", text="the key is in the vault")
+        forgetting.forget(project, Request(pattern=re.compile("Samarkand")))
+        return real(*given, **how)
+
+    editing.edit(project, "oth-001", text="the key is in a vault")
+    monkeypatch.setattr(erased_copies, "in_backups", meanwhile)
+
+    forgetting.forget(project, Request(pattern=re.compile(_SIGN)))
+
+    assert _rows(project, "SELECT text FROM changes WHERE text LIKE '%door%'") == [
+        (f"the key {MARK} opens the door to {MARK}",)
+    ]
+
+
+def test_history_is_read_before_the_lock_and_not_again_under_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits to write doesn't wait for a million votes to be gone through."""
+    editing.add(project, _TEXT)
+    real, asked = written.find, []
+
+    def find(*given: Any, after: int = 0, **how: Any) -> Any:
+        asked.append(after)
+        return real(*given, after=after, **how)
+
+    monkeypatch.setattr(written, "find", find)
+
+    forgetting.forget(project, Request(name="oth-001"))
+
+    assert asked[:2] == [0, 1]
+
+
+def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(told: Project, tmp_path: Path) -> None:
+    """Killed after the commit: the mirror and the bytes of the database are brought in step by the next one."""
+    lost, _ = forgetting._look(told, Request(name="pat-001"))
+    forgetting._copies(told, Request(name="pat-001"), lost, dry_run=False)
+    erasing.erase(told, Request(name="pat-001").wanted, asked="name", message="forgot pat-001")
+    assert _holding(tmp_path)
+
+    with pytest.raises(PointRuleError, match="already"):
+        forgetting.forget(told, Request(name="pat-001"))
+
+    assert _holding(tmp_path) == []
+
+
 def test_a_twin_with_the_very_text_goes_with_it(project: Project) -> None:
     """A point of which nothing would be left is forgotten too; one that says more stays."""
     editing.add(project, "keep 4711 secret")
@@ -326,7 +403,10 @@ def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Projec
         editing.add(each, f"use {_TEXT}")
         editing.add(each, "use ruff always")
 
-    assert list(forgetting.forecast(project, Request(pattern=_PATTERN)).shares) == [project.key]
+    seen = forgetting.forecast(project, Request(pattern=_PATTERN))
+    assert (list(seen.shares), list(seen.notes)) == (
+        [project.key], [f"{other.key} has a playbook of its own, which says it too and stays: oth-001"]
+    )  # fmt: skip
     done = forgetting.forget(project, Request(pattern=_PATTERN, in_all_projects=True))
 
     assert set(done.shares) == {project.key, other.key}
@@ -391,6 +471,28 @@ def test_a_blanked_passage_does_not_come_back_with_an_older_copy(
     texts = {point.text for point in revising.read(project).points}
     assert texts == {"the token is in the vault", "use ruff always"}
     assert _holding(tmp_path) == []
+
+
+@pytest.mark.parametrize("come_in", [_by_import, _by_replacing, _by_mirror, _by_program])
+@pytest.mark.parametrize("is_retired", [False, True])
+def test_a_blanked_passage_does_not_come_back_with_a_copy_of_unknown_age(
+    project: Project, tmp_path: Path, come_in: Callable[[Project, str], tuple[str, ...]], is_retired: bool
+) -> None:
+    """Where no common ancestor is known it doesn't get another name either, nor its key in the header."""
+    mirror.switch(project, on=True)
+    _by_import(project, json.dumps({"version": "1.0", f"x {_TEXT}": 1, "key_points": []}))
+    editing.add(project, f"never print what {_TEXT} says")
+    editing.add(project, _TEXT)
+    old = json.dumps(json.loads(interchange.export_playbook(project)) | {"last_updated": None})
+    if is_retired:
+        editing.retire(project, "oth-001")
+    forgetting.forget(project, Request(name="oth-002"))
+
+    notes = come_in(project, old)
+
+    assert [note for note in notes if "oth-001: the text that came in may hold what was forgotten" in note]
+    assert _rows(project, "SELECT text FROM key_points WHERE text LIKE '%Zanz%'") == []
+    assert _SIGN not in interchange.export_playbook(project)
 
 
 def test_a_file_from_which_a_point_was_left_out_gets_a_time_of_its_own(project: Project) -> None:

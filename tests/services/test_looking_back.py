@@ -16,16 +16,19 @@ from hypothesis import strategies as st
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.rules import document, operations, voting
 from playbook_db.rules.draft import Draft
-from playbook_db.rules.playbook import Change, KeyPoint, Playbook, Vote
+from playbook_db.rules.playbook import Change, Header, KeyPoint, Playbook, Vote
+from playbook_db.rules.taken_back import Span
 from playbook_db.services import differing, editing, interchange, looking_back, revising, telling
 from playbook_db.services.looking_back import Asked, find_revision
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Proposal, Revised
+from playbook_db.services.undoing import undo
 from playbook_db.store import learnt
 from playbook_db.store.engine import open_store
 from playbook_db.store.learnt import Call, StretchKey
+from playbook_db.store.logged_changes import LoggedChange
 from playbook_db.store.past import Past
-from playbook_db.store.revision_log import LoggedChange, LoggedRevision
+from playbook_db.store.revision_log import LoggedRevision
 from tests.builders import playbook_values
 from tests.rules.test_comparing import carry_out, content
 from tests.store.test_history import _operations
@@ -329,6 +332,45 @@ def test_the_log_of_a_point_tells_of_neutral_votes_and_of_nothing_else(days: Pro
     assert [revision.number for revision in log(days, name="oth-002", limit=1)] == [4]
     (neutral,) = log(days, since="5", until="5")
     assert (neutral.neutral_votes, neutral.unmatched_votes) == (1, 1)
+    assert revisions[1].unmatched_votes is None
+
+
+def test_the_log_tells_what_was_taken_back_later(days: Project) -> None:
+    """Across the batches that it is read in, in a point's log, and in one revision's; not what was brought back."""
+    for text in ("first", "second", "third"):
+        editing.edit(days, "oth-001", text=text)  # 4 to 6
+    undo(days, Span(5, 6))
+    undo(days, Span(4, 4))
+    for _ in range(50):
+        editing.vote(days, "oth-001", "neutral")
+    undo(days, Span(8, 8))
+
+    expected = {4: None, 5: 7, 6: 7, 7: None, 8: 59}
+    for asked in ({}, {"name": "oth-001"}, {"until": "9"}):
+        marked = {revision.number: revision.taken_back_in for revision in log(days, **asked)}
+        assert {number: marked[number] for number in expected} == expected
+    for number, by in expected.items():
+        full = looking_back.look_up(days, str(number))
+        assert isinstance(full, looking_back.FullRevision)
+        assert full.revision.taken_back_in == by
+
+
+def test_the_log_names_the_top_level_keys_that_a_revision_changed(project: Project) -> None:
+    """Not where only the time, the order or the end of the file is another."""
+    told = {"version": "1.0", "last_updated": None, "sections": None, "team": 1}
+    steps = (
+        Header(tuple(told.items())),
+        Header(tuple(reversed(told.items())), final_newline=False),
+        Header(tuple({**told, "team": True, "tool": "x"}.items())),
+    )
+    for header in steps:
+
+        def plan(_: Draft, __: Past, header: Header = header) -> Proposal:
+            return Proposal("edit", "keys", header=header)
+
+        revising.revise(project, plan)
+
+    assert [revision.keys for revision in log(project)] == [("team", "tool"), (), ("team",)]
 
 
 def test_the_log_of_a_point_is_whole_wherever_it_stands_in_a_revision(project: Project) -> None:

@@ -15,13 +15,15 @@ import pytest
 from filelock import FileLock
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseBusyError, RepairError, SchemaTooNewError
+from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
 from playbook_db.rules import document
 from playbook_db.rules.playbook import KeyPoint
 from playbook_db.services import checking, editing, interchange, mirror, repairing, revising
 from playbook_db.services.project import Project
-from playbook_db.store import backups, setting_aside
+from playbook_db.store import backups, direct, setting_aside
 from playbook_db.store.engine import open_store
+from playbook_db.store.salvaging import rebuilding
+from playbook_db.store.salvaging.gathering import Account
 from tests.builders import a_sections_dict, an_entry
 
 _PAGE = 4096
@@ -73,6 +75,12 @@ def _repair(path: Path, **options: Any) -> repairing.Repaired:
     return repaired
 
 
+def _lost(account: Account) -> dict[str, Any]:
+    """What the account says is lost, by its kind."""
+    told = ("lost_revisions", "lost_changes", "lost_votes", "lost_points", "renamed", "unnamed")
+    return {name: value for name in told if (value := getattr(account, name))}
+
+
 def _rows(path: Path, table: str) -> list[Any]:
     with closing(sqlite3.connect(path)) as connection:
         return sorted(connection.execute(f"SELECT * FROM {table}"), key=repr)
@@ -107,7 +115,7 @@ def test_a_damaged_database_of_an_older_schema_is_repaired(tmp_path: Path, folde
     account = _repair(path).account
 
     assert account is not None
-    assert not account.lost_anything
+    assert not _lost(account)
     assert [row[:9] for row in _rows(path, "key_points")] == wanted
 
 
@@ -206,13 +214,15 @@ def test_points_that_only_the_backup_has_come_back_and_retired_ones_do_not(path:
     lost = ("changes", "revisions", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2")
     leaves = _pages(path, "key_points")
     assert len(leaves) > 1
-    _zero(path, *(page for name in lost for page in _pages(path, name)), leaves[0])
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'changes'").fetchone()
+    _zero(path, root, *(page for name in lost for page in _pages(path, name)), leaves[0])
 
     repaired = _repair(path)
 
     assert repaired.account is not None
     assert repaired.backup is not None
-    assert ("pat-001") in {name for _, name in repaired.account.from_backup}
+    assert "pat-001" in {name for _, name in repaired.account.from_backup}
     assert set(_points(project)) == {f"pat-{number:03d}" for number in range(1, 41)} - {"pat-004", "pat-040"}
 
 
@@ -228,6 +238,150 @@ def test_where_nothing_can_be_read_the_backup_becomes_the_database(path: Path, p
     assert repaired.account is not None
     assert repaired.account.playbooks_from_backup == [project.key]
     assert _points(project) == before
+
+
+def test_of_an_empty_file_the_backup_is_taken_over_with_its_history(path: Path, project: Project) -> None:
+    """How many revisions can be believed goes by the size of both."""
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    before = _rows(path, "revisions"), _rows(path, "changes")
+    path.write_bytes(b"")
+
+    repaired = _repair(path)
+
+    assert repaired.account is not None
+    assert not _lost(repaired.account)
+    assert (_rows(path, "revisions"), _rows(path, "changes")) == before
+
+
+def test_a_history_that_is_lost_comes_back_from_a_backup(path: Path, project: Project) -> None:
+    """Up to the last revision of both it is the same; what is newer in the file stays, and nothing has to be closed."""
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    editing.vote(project, "pat-040", "harmful")
+    _closed(project)
+    wanted = {table: _rows(path, table) for table in ("revisions", "changes", "votes")}
+    lost = _pages(path, "changes")[:-1]
+    assert lost
+    _zero(path, *lost)
+
+    account = _repair(path).account
+
+    assert account is not None
+    assert not account.patched
+    assert account.history_from_backup
+    assert {table: _rows(path, table) for table in wanted} == wanted
+
+
+def test_revisions_that_are_all_lost_come_back_from_a_backup(path: Path, project: Project) -> None:
+    """Their changes tell that they are the same."""
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    wanted = _rows(path, "revisions")
+    _zero(path, *_pages(path, "revisions"))
+
+    _repair(path)
+
+    assert _rows(path, "revisions") == wanted
+
+
+def test_the_history_of_a_backup_that_went_another_way_is_left_out(path: Path, project: Project) -> None:
+    """What was done after the last revision of both never happened here, though it has the same numbers."""
+    before = path.read_bytes()
+    editing.add(project, "a thing of the other way", section="pat")
+    _closed(project)
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    path.write_bytes(before)
+    editing.vote(project, "pat-040", "harmful")
+    _closed(project)
+    last = max(_rows(path, "revisions"))
+    _zero(path, *_pages(path, "changes"))
+
+    _repair(path)
+
+    assert last[2] in {row[2] for row in _rows(path, "revisions")}
+    with closing(sqlite3.connect(path)) as connection:
+        others = connection.execute("SELECT count(*) FROM changes WHERE revision = ? AND kind = 'add'", (last[1],))
+        assert others.fetchone() == (0,)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_only_the_log_of_an_emptied_file_holds_is_saved(path: Path, project: Project, is_there: bool) -> None:
+    """SQLite would remove that log at the first look; until the repair nobody of ours takes one."""
+    for number in range(30):
+        editing.edit(project, f"pat-{number + 5:03d}", text=f"advice {number} in the log")
+    before = _points(project)
+    log = Path(f"{path}-wal").read_bytes()
+    project.store.close()
+    path.write_bytes(b"")
+    if not is_there:
+        path.unlink()
+    Path(f"{path}-wal").write_bytes(log)
+
+    with pytest.raises(DamagedError, match="db repair"):
+        open_store(f"sqlite:///{path}")
+    if is_there:
+        with pytest.raises(direct.UnusableError, match="db check"):
+            direct.connect(str(path), wait_s=0)
+    assert checking.check_database(f"sqlite:///{path}").remedy
+    assert Path(f"{path}-wal").read_bytes() == log
+    repaired = _repair(path)
+
+    assert Path(f"{repaired.aside}-wal").read_bytes() == log
+    with closing(sqlite3.connect(path)) as connection:
+        kept = {name for (name,) in connection.execute("SELECT name FROM key_points")}
+    assert {f"pat-{number + 5:03d}" for number in range(30)} <= kept <= before.keys() | {"pat-004"}
+
+
+def test_a_database_behind_a_link_is_repaired_with_its_log(path: Path, project: Project, tmp_path: Path) -> None:
+    """SQLite has the log beside the file, not beside the link; the link stays, and leads to the new file."""
+    (tmp_path / "elsewhere").mkdir()
+    editing.add(project, "in the log alone")
+    log = Path(f"{path}-wal").read_bytes()
+    data = path.read_bytes()
+    project.store.close()
+    real = tmp_path / "elsewhere" / "real.db"
+    path.unlink()
+    path.symlink_to(real)
+    real.write_bytes(data)
+    Path(f"{real}-wal").write_bytes(log)
+    assert _repair(path).account is None
+    real.write_bytes(bytes(100) + data[100:])
+
+    repaired = _repair(path)
+
+    assert path.is_symlink()
+    assert repaired.aside is not None
+    assert Path(f"{repaired.aside}-wal").read_bytes() == log
+    assert "in the log alone" in {point.text for point in _points(project).values()}
+
+
+def test_of_a_damaged_key_and_its_index_the_folder_that_is_there_is_right(path: Path, project: Project) -> None:
+    """One turned byte must not give a playbook to a project that doesn't exist."""
+    Path(project.key).mkdir(exist_ok=True)
+    (page,) = _pages(path, "playbooks")
+    data = path.read_bytes()
+    place = data.index(project.key.encode(), (page - 1) * _PAGE, page * _PAGE) + len(project.key) - 1
+    path.write_bytes(data[:place] + b"~" + data[place + 1 :])
+
+    _repair(path)
+
+    assert [row[1] for row in _rows(path, "playbooks")] == [project.key]
+
+
+def test_a_full_disk_is_told_and_leaves_the_file_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite meets the end of the disk in its own way, at any file of the repair."""
+    damaged = _zero(path, _pages(path, "changes")[0])
+
+    def full(*_: Any, **__: Any) -> None:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("PRAGMA max_page_count = 2")
+            connection.execute("CREATE TABLE much (x)")
+            connection.execute("INSERT INTO much VALUES (zeroblob(100000))")
+
+    monkeypatch.setattr(rebuilding, "rebuild", full)
+
+    with pytest.raises(RepairError, match=r"can't be repaired: database or disk is full"):
+        _repair(path)
+    assert path.read_bytes() == damaged
+    assert not Path(f"{path}.repairing").exists()
 
 
 def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Path, project: Project) -> None:

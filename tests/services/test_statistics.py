@@ -106,6 +106,7 @@ def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
     }  # fmt: skip
     assert (found.live, found.retired) == (4, 1)
     assert found.ages == ((7, 1), (30, 2), (90, 3))
+    assert found.age_groups == (("under 7 days", 1), ("7 to 30 days", 1), ("30 to 90 days", 1), ("older", 1))
     assert found.revisions == {"edit": 5}
 
 
@@ -179,16 +180,21 @@ def test_a_point_is_shown_and_cited_once_in_a_session(project: Project) -> None:
     assert [(p.name, p.text, p.shown, p.cited, p.helpful, p.harmful) for p in use.most] == [
         ("pat-001", "text 1", 2, 1, 3, 0),
         ("pat-002", "text 2", 1, 1, 0, 1),
-        ("pat-003", "text 3", 1, 0, 0, 0),
     ]
+    assert [point.name for point in use.least] == ["pat-003"]
 
 
 def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Project) -> None:
-    """The most cited first; then, of the others, those that were shown the oftenest for nothing."""
+    """The most cited first; then, of the others, those that were shown the oftenest for nothing, the
+    one that helps less first."""
     _add(project, *(a_key_point(f"pat-{number:03d}", f"text {number}") for number in range(1, 14)))
+    _add(project, a_key_point("pat-014", "harms", harmful=1))
     for session in range(10):
         _show(
-            project, f"s-{session}", [1, 2, 3, 4, 5, 6, 12, *([7] if session else []), *([8] * (session < 3))], at=NOW
+            project,
+            f"s-{session}",
+            [1, 2, 3, 4, 5, 6, 12, *([7] if session else []), *([8, 14] * (session < 3))],
+            at=NOW,
         )
     for number in (1, 2, 3, 4, 5, 12):
         _cite(project, f"s-{number}", *[f"pat-{number:03d}", "pat-001"], at=NOW)
@@ -200,7 +206,7 @@ def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Pr
 
     assert [point.name for point in use.most] == ["pat-001", "pat-002", "pat-003", "pat-004", "pat-005"]
     assert [(point.name, point.shown, point.cited) for point in use.least] == [
-        ("pat-007", 9, 0), ("pat-008", 3, 0), ("pat-006", 10, 1),
+        ("pat-007", 9, 0), ("pat-014", 3, 0), ("pat-008", 3, 0), ("pat-006", 10, 1),
     ]  # fmt: skip
 
 

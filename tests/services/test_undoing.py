@@ -195,11 +195,15 @@ def test_an_undo_changes_no_votes_twice(project: Project) -> None:
     assert again.revised.notes == ["revision 2 was taken back already; to bring that back: playbook undo 5"]
     with pytest.raises(UndoError, match="Of revisions 2 to 3, revision 2 was taken back already, in revision 5"):
         undo(project, Span(2, 3))
+    undo(project, Span(3, 4))
+    with pytest.raises(UndoError, match="Of revisions 1 to 3, revision 3 was taken back already, in revision 6"):
+        undo(project, Span(1, 3))
+    undo(project, Span(6, 6))
     assert now(project).by_name["oth-001"].helpful == 2
     undo(project, Span(5, 5))
     undo(project, Span(2, 2))
     assert now(project).by_name["oth-001"].helpful == 2
-    assert last(project) == 7
+    assert last(project) == 9
 
 
 def test_a_revision_of_neutral_votes_has_nothing_to_take_back(project: Project) -> None:
@@ -232,9 +236,19 @@ def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
     undone = undo(project)
 
     assert undone.told == "took back revision 1 (edit: a key)"
+    assert undone.revised.notes == ["top-level keys of the file are taken back too: 'team'"]
     assert now(project).header == Header()
     undo(project)
     assert now(project).header == header
+
+
+def test_an_order_of_keys_or_a_newline_that_goes_back_is_not_worth_a_word(project: Project) -> None:
+    """It goes back all the same."""
+    header = Header(tuple(reversed(Header().fields)), final_newline=False)
+    revising.revise(project, lambda draft, past: Proposal("edit", "laid out anew", header=header))
+
+    assert list(undo(project).revised.notes) == []
+    assert now(project).header == Header()
 
 
 def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:

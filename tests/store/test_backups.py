@@ -5,7 +5,7 @@ import resource
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.errors import BackupError, DamagedError
-from playbook_db.services import editing
+from playbook_db.services import editing, forgetting
+from playbook_db.services.forgetting import Request
 from playbook_db.services.project import Project
 from playbook_db.store import backups
 from playbook_db.store.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
@@ -45,6 +46,25 @@ def test_a_backup_is_one_sound_file_that_opens_where_nobody_may_write(path: str)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert connection.execute("SELECT text FROM live_key_points").fetchall() == [("use type hints",)]
     assert _names(path) == ["playbook-20261121T101500Z.db"]
+
+
+def test_what_is_forgotten_while_a_backup_is_taken_is_not_in_it(
+    project: Project, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An erasure looks through the backups that it sees; this one wasn't there yet."""
+    real = backups.place
+
+    def place(partial: str, names: Iterable[str]) -> str:
+        monkeypatch.setattr(backups, "place", real)
+        forgetting.forget(project, Request(name="oth-001"))
+        return real(partial, names)
+
+    monkeypatch.setattr(backups, "place", place)
+
+    taken = take(path, DAILY, now=_NOW)
+
+    assert b"use type hints" not in Path(taken.path).read_bytes()
+    assert _names(path) == [os.path.basename(taken.path)]
 
 
 def test_what_a_backup_holds_is_read_without_touching_it(path: str, folder: Path) -> None:

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,17 @@ def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkey
 
     assert grown > 0
     assert log.stat().st_size < grown
+
+
+def test_a_log_that_somebody_keeps_for_himself_is_left_to_him(project: Project) -> None:
+    """Tidying up is no reason to fail."""
+    editing.add(project, "use ruff")
+    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
+        project.store.close()
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("PRAGMA user_version = 99")
+
+        project.store.tidy()
 
 
 @pytest.mark.parametrize("url", ["nonsense://x", "sqlite+nothing:///x", "://"])

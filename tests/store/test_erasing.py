@@ -16,8 +16,8 @@ from playbook_db.services.forgetting import Request
 from playbook_db.services.project import Project
 from playbook_db.store import schema, scrubbing
 from playbook_db.store.engine import open_store
-from playbook_db.store.erasing import STRUCTURE, WRITTEN, all_playbooks, find
 from playbook_db.store.past import Past
+from playbook_db.store.written import STRUCTURE, WRITTEN, all_playbooks, find
 
 _FROZEN = Path(__file__).parent.parent / "frozen"
 _TOLD = "Zanzibar 4711"
@@ -118,17 +118,26 @@ def test_a_damaged_copy_is_told_and_left(tmp_path: Path) -> None:
 
 
 def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) -> None:
-    """With a row of `erasures` open, texts can be blanked; counters, kinds and numbers still can't be changed."""
+    """With a row of `erasures` open, texts can be blanked; but no other words can be put into their place, and
+    counters, kinds and numbers still can't be changed."""
     editing.add(project, f"use {_TOLD}")
+    editing.apply_batch(project, ["nonsense"], origin="a test")
     editing.vote(project, "oth-001", "helpful")
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
         raw.execute(
-            "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1,1,2,'name','[]','t')"
+            "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1,1,3,'name','[]','t')"
         )
         raw.execute("UPDATE changes SET text = '[forgotten]' WHERE text IS NOT NULL")
         for statement in (
             "UPDATE changes SET helpful = 9",
             "UPDATE changes SET kind = 'edit'",
+            "UPDATE changes SET text = 'a lie' WHERE text IS NOT NULL",
+            "UPDATE changes SET reason = 'a lie'",
+            "UPDATE revisions SET message = 'a lie'",
+            "UPDATE revisions SET header = '{}', final_newline = 1",
+            "UPDATE votes SET rationale = 'a lie'",
+            "UPDATE skipped_operations SET reason = 'a lie'",
+            "UPDATE skipped_operations SET operation = '{}'",
             "UPDATE changes SET text = 'slipped in' WHERE text IS NULL",
             "UPDATE votes SET tag = 'harmful'",
             "UPDATE revisions SET time = 'now'",

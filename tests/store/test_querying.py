@@ -107,6 +107,8 @@ NO_SQL = [
     "SELECT :name",
     "SELECT ?",
     "SELECT zeroblob(3000000000)",
+    "SELECT zeroblob(100000000)",
+    "SELECT no_column FROM history",
 ]
 
 
@@ -183,6 +185,7 @@ def test_what_is_no_single_statement_that_can_run_is_explained_and_leaves_no_tra
         "SELECT value FROM json_each('[1]')",
         "SELECT * FROM json_tree('{\"a\": [1]}')",
         "SELECT group_concat(name) OVER (ORDER BY name) FROM key_points",
+        "SELECT name, pgsize FROM dbstat",
         "SELECT regex.name FROM key_points AS regex ORDER BY random()",
     ],
 )

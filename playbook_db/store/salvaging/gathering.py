@@ -26,7 +26,7 @@ class Account:
 
     `patched` are the keys of playbooks that got a closing revision, `renamed` points (key and new name) whose own
     names are lost, `unnamed` the keys given to playbooks whose own are lost; `from_backup` are points and
-    `playbooks_from_backup` keys.
+    `playbooks_from_backup` keys, `history_from_backup` counts rows.
     """
 
     points: int = 0
@@ -43,14 +43,7 @@ class Account:
     unnamed: list[str] = field(default_factory=list)
     from_backup: list[tuple[str, str]] = field(default_factory=list)
     playbooks_from_backup: list[str] = field(default_factory=list)
-
-    @property
-    def lost_anything(self) -> bool:
-        """Whether anything is known to be lost."""
-        return bool(
-            self.lost_revisions or self.lost_changes or self.lost_votes or self.lost_points or self.renamed
-            or self.unnamed
-        )  # fmt: skip
+    history_from_backup: int = 0
 
 
 @dataclass(slots=True)

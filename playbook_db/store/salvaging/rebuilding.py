@@ -5,6 +5,7 @@ closing revision says what its history lacks; its revisions then carry no `last_
 descend from a state that is known in part only, and its mirrors count as never seen.
 """
 
+import os
 import sqlite3
 from contextlib import closing
 
@@ -23,13 +24,24 @@ SELECT key FROM b.playbooks WHERE id = :id AND (
                WHERE k.playbook_id = :id)
 )
 """
+# What stands in both at the same place of the history, and whether it is the same: by the revisions, and where none of
+# them is left by their changes.
+_IN_BOTH = (
+    """SELECT number, r.time = o.time AS is_same FROM s.revisions AS r JOIN b.revisions AS o USING (number)
+    WHERE r.playbook_id = :here AND o.playbook_id = :there""",
+    """SELECT revision AS number, (c.point_id, c.kind, c.section, c.position, c.helpful, c.harmful)
+        = (o.point_id, o.kind, o.section, o.position, o.helpful, o.harmful) AS is_same
+    FROM s.changes AS c JOIN b.changes AS o USING (revision, seq)
+    WHERE c.playbook_id = :here AND o.playbook_id = :there""",
+)
+_HISTORY = {"revisions": "number", "changes": "revision", "votes": "revision", "skipped_operations": "revision"}
 _LEAST_REVISION_BYTES = 40  # in the file; there can't have been more revisions than fit
 
 
 def rebuild(path: str, staging: str, salvaged: Salvaged, *, size_bytes: int, backup: str | None, now: str) -> Account:
-    """Fill the fresh, empty database in *path* from the staging of a file of *size_bytes*, and from that of a *backup*.
+    """Fill the fresh, empty database in *path* from the staging of a damaged file, and from that of a *backup*.
 
-    *now* is the time of the closing revisions.
+    *size_bytes* are of both together. *now* is the time of the closing revisions.
     """
     account = Account()
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -43,6 +55,8 @@ def rebuild(path: str, staging: str, salvaged: Salvaged, *, size_bytes: int, bac
         rows = connection.execute("SELECT id, key FROM s.playbooks ORDER BY id").fetchall()
         for number, key in rows:
             of_backup = _backup_id(connection, key) if backup is not None else None
+            if of_backup is not None:
+                account.history_from_backup += _fill_history(connection, number, of_backup, salvaged.whole)
             RebuiltPlaybook(connection, salvaged, account, number, key, of_backup, now).carry_out(most)
         for statement in sqlite.statements("triggers.sql"):
             connection.execute(statement)
@@ -58,6 +72,10 @@ def _settle_playbooks(
     """See to it that each playbook of which something is there has its row, and bring those of the backup that are
     missing altogether."""
     known = dict(connection.execute("SELECT id, key FROM s.playbooks").fetchall())
+    for number, key in salvaged.keys.items():  # of a row and its index one is damaged: a folder that is there is right
+        if number in known and os.path.isdir(key) and not os.path.isdir(known[number]):
+            known[number] = key
+            connection.execute("UPDATE s.playbooks SET key = ? WHERE id = ?", (key, number))
     for number, key in list(known.items()):
         if [*known.values()].index(key) != [*known].index(number):  # the same key a second time: one of them is damaged
             known.pop(number)
@@ -118,6 +136,36 @@ def _copy_over(connection: sqlite3.Connection, number: int, here: int) -> None:
         connection.execute(
             f"INSERT INTO s.{name} ({key}, {columns}) SELECT ?, {columns} FROM b.{name} WHERE {key} = ?", (here, number)
         )
+
+
+def _fill_history(connection: sqlite3.Connection, number: int, of_backup: int, whole: set[str]) -> int:
+    """Put what the backup's history has more into the staging, as far as both went the same way; how many rows."""
+    last, filled = _last_in_common(connection, number, of_backup), 0
+    for name, revision in _HISTORY.items():
+        if name not in whole:
+            columns = ", ".join(f'"{column.name}"' for column in TABLES[name].columns if column.name != "playbook_id")
+            filled += connection.execute(
+                f"INSERT OR IGNORE INTO s.{name} (playbook_id, {columns}) SELECT ?, {columns} FROM b.{name} "
+                f"WHERE playbook_id = ? AND {revision} <= ?",
+                (number, of_backup, last),
+            ).rowcount
+    return filled
+
+
+def _last_in_common(connection: sqlite3.Connection, here: int, there: int) -> int:
+    """The last revision up to which the backup's playbook *there* has the same history as *here*: a revision never
+    changes, so all before one that is the same are, and those after it until one isn't."""
+    for pairs in _IN_BOTH:
+        ((count, same),) = connection.execute(
+            f"SELECT count(*), max(number) FILTER (WHERE is_same) FROM ({pairs})", {"here": here, "there": there}
+        )
+        if count:
+            ((apart,),) = connection.execute(
+                f"SELECT min(number) FROM ({pairs}) WHERE NOT is_same AND number > :same",
+                {"here": here, "there": there, "same": same},
+            )
+            return 0 if same is None else apart - 1 if apart else 2**53
+    return 0
 
 
 def _backup_id(connection: sqlite3.Connection, key: str) -> int | None:
