@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db.cli.opening import database_url, project_options, tell
-from playbook_db.cli.output import one_line, print_json, readable_size
+from playbook_db.cli.output import count_of, one_line, print_json, readable_size
 from playbook_db.cli.points import as_json
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _kind(kind: str) -> str:
 
 
 def _told(held: "Held") -> str:
-    return f"revision {held.revision}, {held.points} points"
+    return f"revision {held.revision}, {count_of(held.points, 'point')}"
 
 
 COMMANDS = {"backup": backup, "restore-backup": restore_backup}

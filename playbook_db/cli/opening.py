@@ -64,6 +64,7 @@ def opened(*, sync: bool = True) -> "Iterator[Project]":
     folder = projects.project_dir(chosen_project())
     if not os.path.isdir(folder):
         raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
+    _tell_of_backups(database_url())
     with open_store(database_url()) as store:
         project = Project(store, folder)
         told: list[str] = []
@@ -74,6 +75,19 @@ def opened(*, sync: bool = True) -> "Iterator[Project]":
         yield project
         if sync:
             _sync(project, told=told)
+
+
+def _tell_of_backups(url: str) -> None:
+    """Say so where a new database is begun although there are backups of one: its file may have been lost."""
+    path = settings.sqlite_file(url)
+    if path is None or os.path.lexists(path):
+        return
+    from playbook_db.services import backups
+
+    kept = backups.list_all(url)
+    if kept:
+        newest = kept[0].backup.path
+        tell([f"{path} was gone and is begun anew; the last backup comes back with: playbook restore-backup {newest}"])
 
 
 def _sync(project: "Project", *, told: "Iterable[str]" = ()) -> list[str]:

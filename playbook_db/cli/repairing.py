@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db.cli.opening import chosen_project, database_url, project_options, tell
-from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.output import count_of, one_line, print_json
 from playbook_db.cli.points import as_json
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def _told(repaired: "Repaired") -> Iterator[str]:
     if account is None:
         yield f"{repaired.where}: all is well, nothing to repair"
         return
-    kept = f"{account.points} points ({account.live_points} live), {account.revisions} revisions"
+    kept = (
+        f"{count_of(account.points, 'point')} ({account.live_points} live), {count_of(account.revisions, 'revision')}"
+    )
     yield f"{repaired.where}: kept {kept}"
     losses = [f"{count} {what}" for what, count in _losses(account).items() if count]
     yield f"lost: {', '.join(losses) or 'nothing that is known of'}"

@@ -28,7 +28,7 @@ def test_a_backup_says_where_it_is_and_what_it_holds(playbook: Playbook, data: P
     assert (done.code, done.err) == (0, "")
     assert first.startswith(f"{made} (")
     assert first.endswith(" KiB)")
-    assert held == f"{folder}: revision 1, 1 points"
+    assert held == f"{folder}: revision 1, 1 point"
     assert told == {
         "path": str(folder / "copy.db"),
         "size_bytes": os.path.getsize(folder / "copy.db"),
@@ -93,7 +93,7 @@ def test_restoring_shows_what_goes_and_what_comes_and_keeps_what_was_there(
 
     assert (refused.code, "--yes" in refused.err) == (2, True)
     assert (done.code, done.out) == (0, f"{data / 'playbook.db'} holds what copy.db holds\n")
-    assert f"  {folder}: revision 2, 2 points -> revision 1, 1 points" in done.err
+    assert f"  {folder}: revision 2, 2 points -> revision 1, 1 point" in done.err
     (kept,) = (data / "backups").iterdir()
     assert kept.name.endswith(".before-restore.db")
     assert f"what was there is kept as {kept}" in done.err
@@ -144,3 +144,18 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
         assert (done.code, done.out) == (1, "")
         assert "is no SQLite file; back it up with its own tools" in done.err
         assert "secret" not in done.err
+
+
+def test_a_database_that_is_gone_is_not_begun_anew_in_silence(playbook: Playbook, data: Path) -> None:
+    """Where there are backups, the command says how the last one comes back; and it does."""
+    playbook("backup")
+    (made,) = (data / "backups").iterdir()
+    for file in data.glob("playbook.db*"):
+        file.unlink()
+
+    begun = playbook("list")
+    assert f"playbook restore-backup {made}" in begun.err
+    assert "restore-backup" not in playbook("list").err
+
+    playbook("restore-backup", str(made), "--yes")
+    assert "use type hints" in playbook("list").out
