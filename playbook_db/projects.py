@@ -38,6 +38,11 @@ def mirror_path(folder: str) -> str:
     return os.path.join(folder, ".claude", "playbook.json")
 
 
+def folder_of_mirror(path: str) -> str:
+    """The project's folder whose mirror stands at *path*."""
+    return os.path.dirname(os.path.dirname(path))
+
+
 def enclosing_project(start: str) -> str:
     """The nearest folder at or above *start* that holds `.claude` or `.git`; *start* where there is none."""
     home = os.path.realpath(os.path.expanduser("~"))

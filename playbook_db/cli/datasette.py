@@ -5,7 +5,7 @@ import json
 import click
 
 from playbook_db.cli.opening import database_url, project_options
-from playbook_db.cli.output import print_json
+from playbook_db.cli.output import write_text
 from playbook_db.errors import DatabaseError
 
 
@@ -17,17 +17,10 @@ def metadata(output: str | None) -> None:
 
     Then: datasette "$(playbook db path)" -m metadata.json
     """
-    from playbook_db.services import datasette, whole_file
+    from playbook_db.services import datasette
     from playbook_db.store.connecting import described, sqlite_path
 
     path = sqlite_path(database_url())
     if not path:
         raise DatabaseError(f"{described(database_url())} is no SQLite file, and Datasette reads no other.")
-    document = datasette.metadata(path)
-    if output is None:
-        print_json(document)
-        return
-    try:
-        whole_file.replace(output, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
-    except OSError as error:
-        raise click.UsageError(f"{output} can't be written: {error.strerror}.") from error
+    write_text(json.dumps(datasette.metadata(path), indent=2, ensure_ascii=False) + "\n", output)

@@ -135,16 +135,13 @@ def _json_list(records: Iterable[Any]) -> Iterator[str]:
 
 
 def _put(texts: Iterable[str], *, paged: bool = False) -> None:
-    """Print *texts* as they come; through a pager where a person looks on. A reader that leaves ends it."""
+    """Print *texts* as they come; through a pager where a person looks on."""
     if paged and _has_pager():
         os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
         click.echo_via_pager(texts)
         return
-    try:
-        for text in texts:
-            click.echo(text, nl=False)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for text in texts:
+        click.echo(text, nl=False)
 
 
 def _has_pager() -> bool:

@@ -79,14 +79,15 @@ def opened(*, sync: bool = True) -> "Iterator[Project]":
 
 def _tell_of_backups(url: str) -> None:
     """Say so where a new database is begun although there are backups of one: its file may have been lost."""
-    path = settings.sqlite_file(url)
-    if path is None or os.path.lexists(path):
-        return
-    from playbook_db.services import backups
+    from playbook_db.store import backups
+    from playbook_db.store.connecting import sqlite_path
 
-    kept = backups.list_all(url)
+    path = sqlite_path(url)
+    if not path or os.path.exists(path):
+        return
+    kept = backups.list_backups(path)
     if kept:
-        newest = kept[0].backup.path
+        newest = kept[0].path
         tell([f"{path} was gone and is begun anew; the last backup comes back with: playbook restore-backup {newest}"])
 
 

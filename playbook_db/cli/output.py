@@ -90,13 +90,18 @@ def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
 
 def write_text(text: str, output: str | None) -> None:
     """Write *text*, its bytes whatever the terminal's encoding, to the file *output*, or to stdout without one."""
-    from playbook_db.services import whole_file
-
     data = text.encode("utf-8")
     if output is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-        return
+    else:
+        write_file(data, output)
+
+
+def write_file(data: bytes, output: str) -> None:
+    """Put *data* into the file *output*, whole or not at all."""
+    from playbook_db.services import whole_file
+
     try:
         whole_file.replace(output, data)
     except OSError as error:

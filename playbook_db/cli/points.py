@@ -52,7 +52,7 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
     from playbook_db.cli import revision_records, revisions_shown
-    from playbook_db.services import looking_back
+    from playbook_db.services import looking_back, provenance
 
     with opened() as project:
         found = looking_back.look_up(project, name)
@@ -62,10 +62,10 @@ def show(name: str, as_json: bool) -> None:
             else:
                 click.echo("\n".join(revisions_shown.in_full(found)))
         elif as_json:
-            span = looking_back.span(project, name)
+            span = provenance.span(project, name)
             print_json(point_record(found.point, found.retired) | asdict(span))
         else:
-            _print_point(found, revisions_shown.span_told(looking_back.span(project, name)))
+            _print_point(found, revisions_shown.span_told(provenance.span(project, name)))
 
 
 @click.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db.cli.opening import opened, project_options, tell
-from playbook_db.cli.output import count_of, one_line, print_json, readable_size
+from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_file
 from playbook_db.cli.points import as_json
 from playbook_db.rules.sections import SLUG_SECTIONS
 
@@ -47,12 +47,8 @@ def stats(as_json: bool, svg: str | None) -> None:
 
 def _draw(found: "Statistics", path: str) -> None:
     from playbook_db.cli import charts
-    from playbook_db.services import whole_file
 
-    try:
-        whole_file.replace(path, charts.picture(found))
-    except OSError as error:
-        raise click.UsageError(f"{path} can't be written: {error.strerror}.") from error
+    write_file(charts.picture(found), path)
     tell([f"drew {one_line(path)}"])
 
 
@@ -91,7 +87,6 @@ def _record(found: "Statistics") -> dict[str, Any]:
         "votes": {**_cast(found.weeks), "unmatched": found.unmatched_votes},
         "learning": {
             **asdict(learning),
-            "tokens": learning.tokens,
             "cost_usd_a_helpful_point": learning.cost_usd_a_helpful_point,
         },
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in found.weeks],

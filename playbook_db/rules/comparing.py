@@ -1,12 +1,12 @@
 """What differs between two playbooks. Pure."""
 
 import json
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from playbook_db.rules.playbook import Header, KeyPoint, Playbook
+from playbook_db.rules.rising import rising
 
 _NOT_COMPARED = ("last_updated", "sections")  # a time of its own each file has; where the points stand is no content
 
@@ -114,26 +114,8 @@ def _moved(before: Playbook, after: Playbook) -> set[str]:
     was_at = {point.name: place for place, point in enumerate(before.points)}
     # Both playbooks are in the same order of sections, so that one run over all points does for each section.
     stayed = [point.name for point in both if point.name not in moved]
-    in_order = _longest_rise([was_at[name] for name in stayed])
+    in_order = set(rising([was_at[name] for name in stayed]))
     return moved | {name for at, name in enumerate(stayed) if at not in in_order}
-
-
-def _longest_rise(numbers: Sequence[int]) -> set[int]:
-    """Where the numbers of a longest rising subsequence of *numbers*, all different, stand."""
-    ends: list[int] = []  # the least number that a rise of each length ends with
-    places: list[int] = []
-    before: list[int | None] = []
-    for place, number in enumerate(numbers):
-        length = bisect_left(ends, number)
-        before.append(places[length - 1] if length else None)
-        ends[length : length + 1] = [number]
-        places[length : length + 1] = [place]
-    rise: set[int] = set()
-    at = places[-1] if places else None
-    while at is not None:
-        rise.add(at)
-        at = before[at]
-    return rise
 
 
 def _json(fields: dict[str, Any], key: str) -> str | None:

@@ -5,12 +5,12 @@ its rank. What the history then lacks is said by one closing revision. Pure.
 """
 
 import bisect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from playbook_db.rules import selection
+from playbook_db.rules.rising import rising
 
 LOST = "lost in the damage"
 _MICROSECOND = timedelta(microseconds=1)
@@ -112,24 +112,6 @@ def believable(times: Iterable[tuple[int, str]]) -> dict[int, str]:
     line is damaged."""
     rows = sorted((number, time) for number, time in times if number > 0 and _is_time(time))
     return {rows[place][0]: rows[place][1] for place in rising([time for _, time in rows])}
-
-
-def rising(keys: Sequence[Any]) -> list[int]:
-    """The places in *keys* of the longest run that goes up throughout, not of neighbours only."""
-    ends: list[Any] = []
-    places: list[int] = []
-    before: list[int] = []
-    for place, key in enumerate(keys):
-        length = bisect.bisect_left(ends, key)
-        before.append(places[length - 1] if length else -1)
-        ends[length : length + 1] = [key]
-        places[length : length + 1] = [place]
-    found = []
-    place = places[-1] if places else -1
-    while place >= 0:
-        found.append(place)
-        place = before[place]
-    return found[::-1]
 
 
 def fill_gaps(known: Mapping[int, str], last: int, *, now: str) -> dict[int, str]:

@@ -159,7 +159,7 @@ def _there(url: str) -> str:
 def _changed_at(path: str) -> datetime:
     """When the file or its log was last written; the log of nobody is empty."""
     times = [os.stat(path).st_mtime]
-    if sqlite.has_log(path):
+    if sqlite_copies.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
     return datetime.fromtimestamp(max(times), UTC)
 

@@ -18,6 +18,7 @@ from playbook_db.store import backups, scrubbing
 from playbook_db.store.engine import open_store
 from playbook_db.store.past import Past
 from playbook_db.store.read import SCHEMA
+from playbook_db.store.sqlite_copies import BESIDE
 from playbook_db.store.written import all_playbooks
 
 
@@ -165,7 +166,7 @@ def _in_copy(held: dict[int, str], lost: Iterable[Lost]) -> Iterator[tuple[str, 
 
 def _strangers(database: str, known: Iterable[str]) -> Iterator[str]:
     """Files beside the database that may be copies of it, and aren't among the backups *known*."""
-    ours = {f"{path}{end}" for path in (database, *known) for end in ("", "-wal", "-shm", "-journal")}
+    ours = {f"{path}{end}" for path in (database, *known) for end in ("", *BESIDE)}
     escaped = glob.escape(database)
     around = (*glob.glob(f"{escaped}*"), *glob.glob(os.path.join(glob.escape(backups.folder_of(database)), "*")))
     around = (*around, *backups.partials(database))

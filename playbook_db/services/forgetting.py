@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from playbook_db import projects
 from playbook_db.errors import DatabaseBusyError, DatabaseError, PointRuleError
 from playbook_db.rules import near_duplicates
 from playbook_db.rules.erasing import Eraser
@@ -165,7 +166,7 @@ def _eraser(request: Request, lost: Iterable[Lost]) -> Eraser:
 
 
 def _copies(project: Project, request: Request, lost: list[Lost], *, dry_run: bool) -> Copies:
-    folders = [os.path.dirname(os.path.dirname(path)) for path in _mirrors(project, lost)]
+    folders = [projects.folder_of_mirror(path) for path in _mirrors(project, lost)]
     copies = erased_copies.in_files(folders, _eraser(request, lost), dry_run=dry_run)
     path = connecting.sqlite_path(project.store.url)
     return copies if path is None else copies + erased_copies.in_backups(path, lost, dry_run=dry_run)

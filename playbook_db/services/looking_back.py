@@ -7,22 +7,21 @@ from datetime import UTC, datetime, timedelta
 
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.rules import moments, selection, taken_back
-from playbook_db.rules.playbook import Playbook, Vote
+from playbook_db.rules.playbook import MAX_COUNTER, Playbook, Vote
 from playbook_db.rules.taken_back import Undo
 from playbook_db.services import editing, templates
 from playbook_db.services.editing import Found
 from playbook_db.services.local_time import LOCAL
 from playbook_db.services.project import Project
 from playbook_db.services.revising import timestamp
-from playbook_db.store import revision_details, revision_log
+from playbook_db.store import playbooks, revision_details, revision_log
 from playbook_db.store.past import Past
-from playbook_db.store.revision_details import KeptOperation, KeptReflection, Span
+from playbook_db.store.revision_details import KeptOperation, KeptReflection
 from playbook_db.store.revision_log import EVERY_CHANGE, LoggedRevision, Wanted
 from playbook_db.store.undos import undos_after
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
 _NUMBER = re.compile(r"r?(\d{1,100})", re.ASCII)
-_LAST_REVISION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +125,6 @@ def look_up(project: Project, text: str) -> Found | FullRevision:
     return editing.find(project, text)
 
 
-def span(project: Project, name: str) -> Span:
-    """When the point *name* came, and when it last changed. Raises PointNotFoundError."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        found = revision_details.read_span(connection, past.playbook_id, name) if past.playbook_id else None
-    if found is None:
-        editing.find(project, name)  # says what is there instead
-        raise AssertionError(f"{name} was found, but not when it came")
-    return found
-
-
 def local(time: str) -> str:
     """A time of the history as people here write it, to the second; `at` takes it again."""
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
@@ -187,21 +175,21 @@ def _session(past: Past, beginning: str) -> str:
 
 
 def _point_id(past: Past, name: str) -> int | None:
-    return revision_log.point_id(past.connection, past.playbook_id or 0, name)
+    return playbooks.point_id(past.connection, past.playbook_id or 0, name)
 
 
 def _read(
     project: Project, playbook_id: int, wanted: Wanted, limit: int | None, most_changes: int
 ) -> Iterator[LoggedRevision]:
-    left = _LAST_REVISION if limit is None else limit
+    left = MAX_COUNTER if limit is None else limit
     last = wanted.last
     few, many = _BATCHES
     batch = few if wanted.point_id is None else many
     undos: list[Undo] = []
-    unseen = _LAST_REVISION
+    unseen = MAX_COUNTER
     while left > 0:
         count = min(left, batch)
-        asked = Wanted(wanted.first, last, wanted.session_id, wanted.source, wanted.point_id)
+        asked = replace(wanted, last=last)
         with project.store.snapshot() as connection:
             found = revision_log.read_log(connection, playbook_id, asked, limit=count, most_changes=most_changes)
             if found:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from playbook_db import projects
 from playbook_db.errors import MirrorError, PlaybookFileError
 from playbook_db.rules import document, merging
 from playbook_db.rules.draft import Draft
@@ -63,7 +64,7 @@ def sync_changed(store: Store) -> Iterator[Synced]:
     for path, last, known in kept:
         is_untouched = mirror_file.status(path) == (known.size_bytes, known.mtime_ns)
         if not is_untouched or (known.revision or 0) != last:
-            folder = os.path.dirname(os.path.dirname(path))
+            folder = projects.folder_of_mirror(path)
             if os.path.isdir(folder):
                 yield sync(Project(store, folder))
 
@@ -79,7 +80,7 @@ def follow(store: Store, held: Mapping[str, str]) -> Iterator[Synced]:
     """Write the mirrors that hold nothing of their own (`in_step`) from a database that was put in the place of
     theirs."""
     for path, sha256 in held.items():
-        project = Project(store, os.path.dirname(os.path.dirname(path)))
+        project = Project(store, projects.folder_of_mirror(path))
         if state(project) in ("on", "found"):
             with _writing(project) as past:
                 past.note_mirror(path, Mirror(None, sha256))
@@ -138,7 +139,7 @@ def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:
 
 def _digest_at(path: str) -> str | None:
     try:
-        found = mirror_file.read(path, os.path.dirname(os.path.dirname(path)))
+        found = mirror_file.read(path, projects.folder_of_mirror(path))
     except MirrorError:
         return None
     return None if found is None else mirror_file.digest(found)

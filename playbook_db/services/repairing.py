@@ -27,7 +27,7 @@ from playbook_db.rules import document
 from playbook_db.services import checking, interchange, mirror, mirror_file
 from playbook_db.services.project import Project
 from playbook_db.services.revising import timestamp
-from playbook_db.store import backups, connecting, restoring, setting_aside, sqlite, upgrade
+from playbook_db.store import backups, connecting, restoring, setting_aside, sqlite, sqlite_copies, upgrade
 from playbook_db.store.backups import Backup
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.past import Past
@@ -76,7 +76,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     where = connecting.described(url)
     if not path:
         raise RepairError(f"{where} is no SQLite file; repair it with its own tools.")
-    if not os.path.isfile(path) and not sqlite.has_log(path):
+    if not os.path.isfile(path) and not sqlite_copies.has_log(path):
         raise RepairError(f"There is no database file at {path}. Run: playbook init")
     moment = now or datetime.now(UTC)
     with sqlite.disk_refusals(functools.partial(_refused, path)), _alone(path), _workshop(path) as workshop:
@@ -108,10 +108,10 @@ def _build(path: str, workshop: str, folder: str, now: datetime) -> _Built | Non
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file)
     copied = setting_aside.copy_to(path, copy)
-    seems_sound = _is_sound(copy, workshop)
-    salvaged, log_is_damaged = salvage.salvage_file(copy, salvaged_rows)
-    if seems_sound and not log_is_damaged:
+    opened = salvage.open_file(copy)
+    if not opened.passed_over and _is_sound(copy, workshop):
         return None
+    salvaged = salvage.salvage_file(copy, opened, salvaged_rows)
     if salvaged.foreign:
         raise RepairError(f"{path} is the database of another program. Name another file with --db.")
     if salvaged.newer is not None:

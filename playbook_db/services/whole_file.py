@@ -4,6 +4,8 @@ import contextlib
 import os
 import stat
 
+from playbook_db.store.sqlite_copies import to_disk
+
 
 def replace(path: str, data: bytes) -> None:
     """Put *data* in the place of the file at *path*: whole or not at all, and on the disk when this returns.
@@ -30,20 +32,12 @@ def replace(path: str, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _fsync_folder(folder)
+    to_disk(folder)
 
 
 def temporary_path(path: str) -> str:
     """Where the file at *path* is written before it takes its place; one name, so that a kill leaves one at most."""
     return f"{os.path.realpath(path)}.tmp"
-
-
-def _fsync_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _umask() -> int:

@@ -158,7 +158,7 @@ def copied(path: str, folder: str, *, in_use: bool = True) -> Iterator[str]:
         _copy(path, partial, in_use=in_use)
         yield partial
     finally:
-        for suffix in ("", "-journal", "-wal", "-shm"):
+        for suffix in ("", *sqlite_copies.BESIDE):
             _remove(partial + suffix)
 
 

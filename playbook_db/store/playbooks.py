@@ -150,6 +150,13 @@ def last_erased_in(connection: Connection, playbook_id: int) -> int:
     return connection.scalar(last, {"of_playbook": playbook_id}) or 0
 
 
+def point_id(connection: Connection, playbook_id: int, name: str) -> int | None:
+    """The number of the point *name*, live or retired; None where there never was one."""
+    return connection.scalar(
+        select(key_points.c.id).where(key_points.c.playbook_id == playbook_id, key_points.c.name == name)
+    )
+
+
 def mirror_state(connection: Connection, playbook_id: int) -> str:
     """Whether the playbook is mirrored: `undecided` (nobody was asked), `on` (the file is made where it isn't),
     `found` (kept while it exists), `off`."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
-_POINT = sql("SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name")
+from playbook_db.store import playbooks
+
 _CHANGES = sql("""
 SELECT r.number, r.time, r.source, r.session_id, r.message, c.kind, coalesce(c.text, c.reason) AS told, t.name
 FROM changes AS c
@@ -65,7 +66,7 @@ class Life:
 
 def life(connection: Connection, playbook_id: int, name: str) -> Life | None:
     """The life of the point *name*, live or retired; None where there never was one."""
-    point_id = connection.execute(_POINT, {"playbook_id": playbook_id, "name": name}).scalar()
+    point_id = playbooks.point_id(connection, playbook_id, name)
     if point_id is None:
         return None
     of_point = {"playbook_id": playbook_id, "point_id": point_id}

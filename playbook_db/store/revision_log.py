@@ -60,7 +60,6 @@ _SESSIONS = sql("""
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
 """)
-_POINT_ID = sql("SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +125,6 @@ def read_log(
 def sessions_beginning(connection: Connection, playbook_id: int, beginning: str) -> list[str]:
     """The sessions that revisions came from and whose id begins so."""
     return list(connection.scalars(_SESSIONS, {"playbook_id": playbook_id, "beginning": beginning}))
-
-
-def point_id(connection: Connection, playbook_id: int, name: str) -> int | None:
-    """The number of the point *name*, live or retired; None where there never was one."""
-    found: int | None = connection.scalar(_POINT_ID, {"playbook_id": playbook_id, "name": name})
-    return found
 
 
 def _revisions(connection: Connection, wanted: Wanted) -> TextClause:

@@ -19,10 +19,10 @@ from playbook_db import settings
 from playbook_db.errors import DatabaseError
 from playbook_db.rules.erasing import SHORTEST_PASSAGE
 from playbook_db.store import sqlite, sqlite_copies
+from playbook_db.store.sqlite_copies import BESIDE
 
 _RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader keeps the log
 _PARTIAL = ".erasing"  # the end of the name of a backup that is being rewritten
-_BESIDE = ("", "-wal", "-shm", "-journal")
 _SIGN_BYTES = 64  # of a text, which a page holds in one piece
 
 
@@ -46,7 +46,7 @@ def holds(path: str, texts: Collection[str]) -> bool:
     """Whether the bytes of the file at *path*, or of those that SQLite makes beside it, hold any of *texts*; those that
     stand anywhere by chance don't count."""
     signs = [text.encode("utf-8", "replace")[:_SIGN_BYTES] for text in texts if len(text) >= SHORTEST_PASSAGE]
-    for file in (f"{path}{end}" for end in _BESIDE):
+    for file in (f"{path}{end}" for end in ("", *BESIDE)):
         with contextlib.suppress(OSError), open(file, "rb") as opened:
             data = opened.read()
             if any(sign in data for sign in signs):
@@ -94,7 +94,7 @@ def rewrite(path: str, change: Callable[[str], object], *, drop_triggers: bool) 
         os.utime(partial, ns=(status.st_atime_ns, status.st_mtime_ns))
         sqlite_copies.to_disk(partial)
         # Frames of an old log must never meet the new file.
-        for end in _BESIDE[1:]:
+        for end in BESIDE:
             _remove(f"{path}{end}")
         os.replace(partial, path)
         sqlite_copies.to_disk(os.path.dirname(path))
@@ -106,7 +106,7 @@ def rewrite(path: str, change: Callable[[str], object], *, drop_triggers: bool) 
 
 def remove_leftover(path: str) -> None:
     """Remove what a killed rewriting left beside the backup at *path*."""
-    for end in (*_BESIDE, ".checkpoint.lock"):
+    for end in ("", *BESIDE, ".checkpoint.lock"):
         _remove(f"{path}{_PARTIAL}{end}")
 
 

@@ -19,9 +19,9 @@ from typing import BinaryIO
 from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.store import sqlite_copies
+from playbook_db.store.sqlite_copies import BESIDE
 
-_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite has beside a file
-_KEPT = ("", "-wal", "-journal")  # of these, what holds rows
+_KEPT = ("", "-wal", "-journal")  # of a database and what SQLite has beside it, what holds rows
 # SQLite's locks on a database file: whoever has it open holds one of the shared bytes, and asks the pending byte first.
 _PENDING_BYTE, _SHARED_FIRST, _SHARED_SIZE = 0x40000000, 0x40000002, 510
 _RETRY_AFTER_S = (0.01, 0.05)
@@ -33,12 +33,12 @@ State = tuple[tuple[int, int, int] | None, ...]
 def take_back(path: str) -> None:
     """Undo a swap that was killed before the new file had the name: give the damaged one its log back."""
     for aside in glob.glob(f"{glob.escape(path)}.damaged-*"):
-        if aside.endswith(_BESIDE) or not (os.path.exists(path) and os.path.samefile(path, aside)):
+        if aside.endswith(BESIDE) or not (os.path.exists(path) and os.path.samefile(path, aside)):
             continue
-        for suffix in _BESIDE:
+        for suffix in BESIDE:
             if os.path.exists(aside + suffix) and not os.path.exists(path + suffix):
                 os.rename(aside + suffix, path + suffix)
-        if not any(os.path.exists(aside + suffix) for suffix in _BESIDE):
+        if not any(os.path.exists(aside + suffix) for suffix in BESIDE):
             os.unlink(aside)
 
 
@@ -102,11 +102,11 @@ def move_leftovers(path: str, *, now: datetime) -> tuple[str, ...]:
 
 def with_log(aside: str) -> tuple[str, ...]:
     """The files that there are of the database that was moved *aside*."""
-    return tuple(aside + suffix for suffix in ("", *_BESIDE) if os.path.lexists(aside + suffix))
+    return tuple(aside + suffix for suffix in ("", *BESIDE) if os.path.lexists(aside + suffix))
 
 
 def _move_log(path: str, aside: str) -> None:
-    for suffix in _BESIDE:
+    for suffix in BESIDE:
         if os.path.lexists(path + suffix):
             os.rename(path + suffix, aside + suffix)
 
@@ -151,7 +151,7 @@ def _free_name(path: str, now: datetime) -> str:
     """A name beside *path* for it and its log that nothing has yet."""
     wanted = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     number, name = 1, wanted
-    while any(os.path.lexists(name + suffix) for suffix in ("", *_BESIDE)):
+    while any(os.path.lexists(name + suffix) for suffix in ("", *BESIDE)):
         number += 1
         name = f"{wanted}-{number}"
     return name

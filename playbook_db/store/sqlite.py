@@ -103,16 +103,11 @@ def schema_version(path: str) -> int | None:
     Raises DatabaseError where the file is no SQLite database, or one of another program.
     """
     if not os.path.exists(path) or not os.path.getsize(path):
-        if has_log(path):  # which SQLite removes where it opens an empty file
+        if sqlite_copies.has_log(path):  # which SQLite removes where it opens an empty file
             raise DamagedError(path, "it is missing or empty, and its log is not")
         return 0 if os.path.exists(path) else None
     with closing(sqlite_copies.open_to_read(path)) as connection, explained(path):
         return version_of(connection, path)
-
-
-def has_log(path: str) -> bool:
-    """Whether there is something in the write-ahead log of the database file *path*."""
-    return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
 
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite has beside a database file
 # Where SQLite's message quotes a name that is damaged, the driver fails to make it a text.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _NOT_A_DATABASE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -35,8 +36,7 @@ def open_to_read(path: str) -> sqlite3.Connection:
 
 def open_untouched(path: str) -> sqlite3.Connection:
     """A connection to a file that nobody has open: nothing is made beside it. Raises DamagedError, DatabaseError."""
-    wal = f"{path}-wal"
-    if os.path.exists(wal) and os.path.getsize(wal):
+    if has_log(path):
         return open_to_read(path)
     try:
         return _opened(path, "immutable=1")
@@ -56,6 +56,11 @@ def open_to_check(path: str) -> sqlite3.Connection:
         return open_to_read(path)
     connection.execute("PRAGMA query_only = ON")
     return connection
+
+
+def has_log(path: str) -> bool:
+    """Whether there is something in the write-ahead log of the database file *path*."""
+    return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
 def schema_of(path: str) -> int:

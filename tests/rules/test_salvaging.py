@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.rules import salvaging, selection
+from playbook_db.rules.rising import rising
 from playbook_db.rules.salvaging import SalvagedPoint
 
 _NOW = "2026-11-21T10:15:00.000000+00:00"
@@ -120,7 +121,7 @@ def test_two_points_never_stand_at_the_same_place() -> None:
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_rise_goes_up_and_no_other_is_longer(keys: list[int]) -> None:
     """What is out of line is as little as can be."""
-    places = salvaging.rising(keys)
+    places = rising(keys)
     longest: list[int] = []
     for place, key in enumerate(keys):
         longest.append(1 + max((longest[n] for n in range(place) if keys[n] < key), default=0))

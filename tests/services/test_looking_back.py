@@ -18,7 +18,7 @@ from playbook_db.rules import document, operations, voting
 from playbook_db.rules.draft import Draft
 from playbook_db.rules.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.rules.taken_back import Span
-from playbook_db.services import differing, editing, interchange, looking_back, revising, telling
+from playbook_db.services import differing, editing, interchange, looking_back, provenance, revising, telling
 from playbook_db.services.looking_back import Asked, find_revision
 from playbook_db.services.project import Project
 from playbook_db.services.revising import Proposal, Revised
@@ -476,13 +476,13 @@ def test_a_point_has_a_span(days: Project) -> None:
     """When it came, and when it last changed."""
     learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
 
-    span = looking_back.span(days, "oth-001")
+    span = provenance.span(days, "oth-001")
 
     assert (span.created_in, span.created_at[:10], span.changed_in, span.changed_at[:10]) == (
         1, "2026-03-01", 4, "2026-03-10",
     )  # fmt: skip
     with pytest.raises(PointNotFoundError):
-        looking_back.span(days, "nobody")
+        provenance.span(days, "nobody")
 
 
 def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project) -> None:

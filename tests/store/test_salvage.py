@@ -31,8 +31,8 @@ def _salvaged(folder: Path, data: bytes, log: bytes = b"") -> tuple[Path, salvag
     if log:
         Path(f"{copy}-wal").write_bytes(log)
     staged.unlink(missing_ok=True)
-    found, log_is_damaged = salvage.salvage_file(str(copy), str(staged))
-    return staged, found, log_is_damaged
+    opened = salvage.open_file(str(copy))
+    return staged, salvage.salvage_file(str(copy), opened, str(staged)), opened.passed_over
 
 
 def _over(data: bytes, place: int, new: bytes) -> bytes:

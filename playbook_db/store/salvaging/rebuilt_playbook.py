@@ -73,7 +73,7 @@ class RebuiltPlaybook(Gathering):
         if patched:
             self.account.patched.append(self.key)
             time = salvaging.time_after(times.get(last), self.now)
-            header = json.dumps({**json.loads(header[0]), "last_updated": time}, ensure_ascii=False), header[1]
+            header = written(header, last_updated=time)
         self._write_playbook(header)
         self._write_revisions(times, known, is_sure=not patched)
         if closing_number is not None:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from sqlalchemy import Table
 
 from playbook_db.rules import salvaging
+from playbook_db.rules.rising import rising
 from playbook_db.store import sqlite, upgrade
 from playbook_db.store.read import SCHEMA
-from playbook_db.store.salvaging.sqlite_log import open_pages
+from playbook_db.store.salvaging.sqlite_log import Opened, open_pages
 from playbook_db.store.salvaging.sqlite_pages import LEAF_TABLE, MAGIC, Pages, Record
 from playbook_db.store.salvaging.staging import (
     TABLES,
@@ -83,15 +84,19 @@ def salvage(image: str, pages: Pages, staging_path: str) -> Salvaged:
     return found
 
 
-def salvage_file(copy: str, staging_path: str) -> tuple[Salvaged, bool]:
-    """Fill a new staging from *copy*, a copy of a damaged file with its log; also whether that log holds commits which
-    SQLite doesn't get to see. The copy is changed: its log is worked in."""
-    with open(copy, "rb") as file:
+def open_file(path: str) -> Opened:
+    """The pages of the database file *path* with its log, read without SQLite."""
+    with open(path, "rb") as file:
         data = file.read()
     log = b""
-    with suppress(FileNotFoundError), open(f"{copy}-wal", "rb") as file:
+    with suppress(FileNotFoundError), open(f"{path}-wal", "rb") as file:
         log = file.read()
-    opened = open_pages(data, log)
+    return open_pages(data, log)
+
+
+def salvage_file(copy: str, opened: Opened, staging_path: str) -> Salvaged:
+    """Fill a new staging from *copy*, a copy of a damaged file with its log, of which *opened* are the pages. The copy
+    is changed: its log is worked in."""
     for suffix in ("-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.unlink(copy + suffix)
@@ -103,7 +108,7 @@ def salvage_file(copy: str, staging_path: str) -> tuple[Salvaged, bool]:
             file.seek(_JOURNAL_BYTES)
             file.write(b"\1\1")  # there is no log any more
     make_staging(staging_path)
-    return salvage(copy, opened.pages, staging_path), opened.passed_over
+    return salvage(copy, opened.pages, staging_path)
 
 
 def can_be_migrated(path: str) -> bool:
@@ -169,7 +174,7 @@ def _in_line(table: Table, rows: list[Row]) -> list[Row]:
     if has_rowid(table) or not rows:
         return rows
     key = len(table.primary_key.columns)
-    return [rows[place] for place in salvaging.rising([row[:key] for row in rows])]
+    return [rows[place] for place in rising([row[:key] for row in rows])]
 
 
 def _shaper(table: Table, kind: int) -> Callable[[Record], Row | None]:
