@@ -87,6 +87,7 @@ def _record(found: "Statistics") -> dict[str, Any]:
         "votes": {**_cast(found.weeks), "unmatched": found.unmatched_votes},
         "learning": {
             **asdict(learning),
+            "tokens": learning.tokens,
             "cost_usd_a_helpful_point": learning.cost_usd_a_helpful_point,
         },
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in found.weeks],

@@ -81,10 +81,14 @@ class Learning:
     input_tokens: int
     output_tokens: int
     cached_tokens: int
-    tokens: int
     cost_usd: float
     unpriced: int
     helpful_points: int
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, sent, received and read from a cache."""
+        return self.input_tokens + self.output_tokens + self.cached_tokens
 
     @property
     def cost_usd_a_helpful_point(self) -> float | None:
@@ -146,8 +150,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         votes, calls = statistics.votes_by_day(connection, number), statistics.calls_by_day(connection, number)
         points = statistics.live_points(connection, number)
         shown, cited = statistics.shown(connection, number), statistics.cited(connection, number)
-        most = _most_used(points, shown, cited)
-        least = _least_used(points, shown, cited, besides=most)
+        most, least = _most_used(points, shown, cited), _least_used(points, shown, cited)
         texts = statistics.texts(connection, number, [point.id for point in (*most, *least)])
         return Statistics(
             project.key,
@@ -173,11 +176,10 @@ def _most_used(points: Sequence[CountedPoint], shown: Sightings, cited: Sighting
     return met[:LISTED_POINTS]
 
 
-def _least_used(
-    points: Sequence[CountedPoint], shown: Sightings, cited: Sightings, *, besides: Sequence[CountedPoint]
-) -> list[CountedPoint]:
-    """The points least cited for how often they were shown, *besides* the most used; those that help least first."""
-    met = [point for point in points if shown.by_point[point.id] and point not in besides]
+def _least_used(points: Sequence[CountedPoint], shown: Sightings, cited: Sightings) -> list[CountedPoint]:
+    """The points least cited for how often they were shown, those that help least first; none of the most used."""
+    first = {point.id for point in _most_used(points, shown, cited)}
+    met = [point for point in points if shown.by_point[point.id] and point.id not in first]
     rate = {point.id: cited.by_point[point.id] / shown.by_point[point.id] for point in met}
     met.sort(key=lambda p: (rate[p.id], -shown.by_point[p.id], p.helpful - p.harmful, p.name))
     return met[:LISTED_POINTS]
@@ -211,7 +213,7 @@ def _use(
 def _learning(learnt_from: tuple[int, int], calls: Sequence[DayCalls], points: Iterable[CountedPoint]) -> Learning:
     return Learning(
         *learnt_from,
-        **_totals(calls, "calls", "input_tokens", "output_tokens", "cached_tokens", "tokens", "cost_usd", "unpriced"),
+        **_totals(calls, "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "unpriced"),
         helpful_points=sum(point.helpful > point.harmful for point in points),
     )
 
