@@ -10,9 +10,9 @@ from typing import Any
 
 from benchmarks import raw, samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.rules import document
-from playbook_db.services import editing, interchange, revising
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, revise
+from playbook_db.services.projects import Project
 
 _ROUNDS = {100: 41, 1_000: 31, 10_000: 11, 100_000: 5}  # how often a batch is timed, by size of the playbook
 
@@ -43,8 +43,8 @@ def run(folder: Path, *, quick: bool) -> Figures:
 def measure(folder: Path, points: int, *, rounds: int) -> tuple[list[float], list[float]]:
     """The seconds of a batch and of a bare read in each of *rounds* rounds."""
     with tempfile.TemporaryDirectory(dir=folder) as inner, sandbox.opened(Path(inner)) as (_, project):
-        reading = document.decode(samples.file_text(points), source="sample")
-        interchange.import_playbook(project, reading, source="sample")
+        reading = playbook_file.decode(samples.file_text(points), source="sample")
+        import_export.import_playbook(project, reading, source="sample")
         del reading
         rng = random.Random(points)
         ours: list[float] = []
@@ -61,7 +61,7 @@ def measure(folder: Path, points: int, *, rounds: int) -> tuple[list[float], lis
 
 
 def _apply(project: Project, operations: list[dict[str, Any]]) -> None:
-    revised = editing.apply_batch(project, operations, origin="benchmark")
+    revised = edit.apply_batch(project, operations, origin="benchmark")
     assert len(revised.changes) == 12, revised.skipped  # a merge of two is three changes
 
 
@@ -72,7 +72,7 @@ def _read(connection: sqlite3.Connection) -> None:
 
 def _batch(project: Project, rng: random.Random, number: int) -> list[dict[str, Any]]:
     """Ten valid operations on the playbook as it is now, after which it has as many points as before."""
-    names = rng.sample([point.name for point in revising.read(project).points], 8)
+    names = rng.sample([point.name for point in revise.read(project).points], 8)
     said = "x" * samples.TEXT_LENGTH
     return [
         *({"type": "ADD", "text": f"new {number} {n} {said}", "section": "OTHERS"} for n in range(3)),

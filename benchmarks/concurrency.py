@@ -12,9 +12,9 @@ from typing import Any
 
 from benchmarks import crowd, raw, samples, sandbox
 from benchmarks.figures import Figures, ratio, times
-from playbook_db.rules import document
-from playbook_db.services import checking, editing, interchange
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, maintenance
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
 POINTS = 60
@@ -69,8 +69,8 @@ def race(folder: Path, kind: str, *, processes: int, batches: int) -> Round:
     with tempfile.TemporaryDirectory(dir=folder) as inner:
         place = Path(inner)
         with sandbox.opened(place) as (_, project):
-            reading = document.decode(samples.file_text(POINTS), source="sample")
-            interchange.import_playbook(project, reading, source="sample")
+            reading = playbook_file.decode(samples.file_text(POINTS), source="sample")
+            import_export.import_playbook(project, reading, source="sample")
         work = _ours if kind == "ours" else _raw
         given = [(work, {"folder": str(place), "number": number, "batches": batches}) for number in range(processes)]
         found = crowd.together(given, sandbox.environment(place))
@@ -90,7 +90,7 @@ def _ours(begin: Callable[[], object], folder: str, number: int, batches: int) -
             ]
             if batch.retired is not None:
                 operations.append({"type": "DELETE", "target_id": batch.retired})
-            revised = editing.apply_batch(project, operations, origin="benchmark")
+            revised = edit.apply_batch(project, operations, origin="benchmark")
             assert not revised.skipped, revised.skipped
             return revised.changes[0].point.name
 
@@ -134,5 +134,5 @@ def _check_nothing_lost(folder: Path, processes: int, batches: int) -> None:
     assert texts == 2 * total, f"{2 * total} texts were written, {texts} are in the history"
     assert names == POINTS + total, f"{POINTS + total} points were made, {names} have a name"
     with open_store(sandbox.database_url(folder)) as store:
-        problems = checking.check(store)
+        problems = maintenance.check(store)
     assert not problems, problems

@@ -14,12 +14,13 @@ from sqlalchemy import Engine, event
 
 from benchmarks import long_history, raw, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.rules import selection
-from playbook_db.rules.comparing import Comparison
-from playbook_db.rules.taken_back import Span
-from playbook_db.services import checking, differing, looking_back, statistics, undoing
-from playbook_db.services.looking_back import Asked
-from playbook_db.services.project import Project
+from playbook_db.domain import prompt_text
+from playbook_db.domain.diff import Comparison
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.services import history, maintenance, statistics
+from playbook_db.services import undo as undo_service
+from playbook_db.services.history import Asked
+from playbook_db.services.projects import Project
 
 _NAME = "pat-005"
 
@@ -79,10 +80,10 @@ def run(folder: Path, *, quick: bool) -> Figures:
     with tempfile.TemporaryDirectory(dir=folder) as inner, sandbox.opened(Path(inner)) as (store, project):
         path = sandbox.database_path(Path(inner))
         bytes_a_vote, shares = _fill(project, path, votes, a_revision=20)
-        assert not checking.check(store), "the votes didn't go in as they should"
+        assert not maintenance.check(store), "the votes didn't go in as they should"
         with closing(raw.connect(path)) as bare:
             rows = [_measured(look, bare, rounds) for look in _looks(project, bare, votes // 20)]
-        assert not checking.check(store), "the undos aren't what they should be"
+        assert not maintenance.check(store), "the undos aren't what they should be"
     return Figures(
         f"The history: {votes:,} changes over {long_history.POINTS} points, {votes // 20:,} revisions of 20",
         ("", "ours", "its SQL alone", "plain SQL", "to its SQL", "to plain"),
@@ -100,7 +101,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
 def _weigh(folder: Path, votes: int, *, a_revision: int) -> tuple[float, str]:
     with tempfile.TemporaryDirectory(dir=folder) as inner, sandbox.opened(Path(inner)) as (store, project):
         weighed = _fill(project, sandbox.database_path(Path(inner)), votes, a_revision=a_revision)
-        assert not checking.check(store), "the votes didn't go in as they should"
+        assert not maintenance.check(store), "the votes didn't go in as they should"
         return weighed
 
 
@@ -118,7 +119,7 @@ def _looks(project: Project, bare: sqlite3.Connection, last: int) -> list[_Look]
     revisions = itertools.count(middle + 1)
 
     def diff() -> Comparison:
-        return differing.difference(differing.side_at(project, str(middle)), differing.side_at(project, "now"))
+        return history.difference(history.side_at(project, str(middle)), history.side_at(project, "now"))
 
     def plain_diff() -> dict[str, object]:
         old, new = ({row[0]: row[1:] for row in rows} for rows in (at(), raw.read_live(bare, 1)))
@@ -129,21 +130,21 @@ def _looks(project: Project, bare: sqlite3.Connection, last: int) -> list[_Look]
 
     def undo(*, dry_run: bool) -> object:
         number = next(revisions)
-        return undoing.undo(project, Span(number, number), dry_run=dry_run)
+        return undo_service.undo(project, RevisionRange(number, number), dry_run=dry_run)
 
-    told = looking_back.at(project, str(middle)).playbook.points
+    told = history.at(project, str(middle)).playbook.points
     assert [(p.name, p.text, p.helpful, p.harmful) for p in told] == [(*row[:2], *row[3:5]) for row in at()]
     assert len(diff().voted) == len(plain_diff()), "the plain SQL finds other differences"
     return [
-        _Look("at, the middle revision", lambda: looking_back.at(project, str(middle)), at),
+        _Look("at, the middle revision", lambda: history.at(project, str(middle)), at),
         _Look(
             f"log {_NAME}, all of it",
-            lambda: list(looking_back.log(project, Asked(name=_NAME))),
+            lambda: list(history.log(project, Asked(name=_NAME))),
             lambda: bare.execute(_LOG, {"name": _NAME}).fetchall(),
         ),
         _Look(
             f"log {_NAME}, the newest 20",
-            lambda: list(looking_back.log(project, Asked(name=_NAME, limit=20))),
+            lambda: list(history.log(project, Asked(name=_NAME, limit=20))),
             lambda: bare.execute(f"{_LOG} LIMIT 20", {"name": _NAME}).fetchall(),
         ),
         _Look("diff, the middle and now", diff, plain_diff),
@@ -212,7 +213,7 @@ def _plain_undo(bare: sqlite3.Connection, revision: int) -> None:
     bare.executemany(
         "UPDATE key_points SET helpful = ?, harmful = ?, rank = ? WHERE playbook_id = 1 AND id = ?",
         [
-            (helpful, harmful, selection.rank(helpful, harmful, number), point)
+            (helpful, harmful, prompt_text.rank(helpful, harmful, number), point)
             for point, _, _, helpful, harmful in states
         ],
     )

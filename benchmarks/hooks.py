@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks import samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.rules import document
-from playbook_db.services import interchange
-from playbook_db.store import sqlite
+from playbook_db.domain import playbook_file
+from playbook_db.services import import_export
+from playbook_db.store.sqlite import dialect
 
 _SIZES = ((0, 0), (60, 0), (60, 1_000_000), (500, 10_000), (10_000, 100_000), (100_000, 1_000_000))  # points, history
 _VOTES_A_REVISION = 20
@@ -60,8 +60,8 @@ def measure(folder: Path, python: str, points: int, history: int, *, rounds: int
     with tempfile.TemporaryDirectory(dir=folder) as made:
         home = Path(made)
         with sandbox.opened(home) as (_, project):
-            reading = document.decode(samples.file_text(points), source="sample")
-            interchange.import_playbook(project, reading, source="sample")
+            reading = playbook_file.decode(samples.file_text(points), source="sample")
+            import_export.import_playbook(project, reading, source="sample")
         data = home / "home" / ".claude" / "playbook"
         data.mkdir(parents=True, exist_ok=True)
         (data / "worker.lock").touch()  # a worker has looked, as after each session; inject starts none then
@@ -86,7 +86,7 @@ def _be_the_worker(path: str) -> None:
     """What the worker leaves after each session: the jobs done, the write-ahead log worked in."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE jobs SET state = 'done' WHERE state = 'queued'")
-    sqlite.checkpoint(path, least_bytes=1)
+    dialect.checkpoint(path, least_bytes=1)
 
 
 def _hook(python: str, name: str) -> list[str]:
@@ -144,7 +144,7 @@ def _add_history(path: str, points: int, rows: int) -> None:
                 for seq in range(1, _VOTES_A_REVISION + 1)
             ),
         )
-        for statement in sqlite.statements("triggers.sql"):
+        for statement in dialect.statements("triggers.sql"):
             connection.execute(statement)
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -12,10 +12,10 @@ from pathlib import Path
 from benchmarks import isolated, raw, samples, sandbox
 from benchmarks.figures import Figures, mebibytes, ratio, times
 from benchmarks.isolated import Measured
-from playbook_db.rules import document
-from playbook_db.rules.sections import SECTION_SLUGS
-from playbook_db.services import interchange
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.services import import_export
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
 Begin = Callable[[], object]
@@ -89,8 +89,8 @@ def import_ours(begin: Begin, folder: str, source: str) -> float:
         project = Project(store, str(sandbox.project_folder(Path(folder))))
         begin()
         started = time.perf_counter()
-        reading = document.decode(Path(source).read_bytes(), source=source)
-        interchange.import_playbook(project, reading, source=source)
+        reading = playbook_file.decode(Path(source).read_bytes(), source=source)
+        import_export.import_playbook(project, reading, source=source)
         return time.perf_counter() - started
 
 
@@ -101,7 +101,7 @@ def export_ours(begin: Begin, folder: str, source: str) -> float:
         project = Project(store, str(sandbox.project_folder(Path(folder))))
         begin()
         started = time.perf_counter()
-        target.write_bytes(interchange.export_playbook(project).encode("utf-8"))
+        target.write_bytes(import_export.export_playbook(project).encode("utf-8"))
         seconds = time.perf_counter() - started
     assert target.read_bytes() == Path(source).read_bytes(), "the export isn't the file that was imported"
     return seconds

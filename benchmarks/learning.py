@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks import sandbox
 from benchmarks.figures import Figures
 from playbook_db.claude_code import learner
-from playbook_db.llm.asking import Prompt, Reply, Usage
+from playbook_db.llm.model import Prompt, Reply, Usage
 
 _HUGE_BYTES = 500_000_000
 _TRANSCRIPTS = 5_000

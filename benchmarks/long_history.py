@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from benchmarks import raw, samples
-from playbook_db.rules import document, selection
-from playbook_db.services import interchange, revising
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file, prompt_text, times
+from playbook_db.services import import_export
+from playbook_db.services.projects import Project
 
 POINTS = 500
 _REVISIONS_A_COMMIT = 2_000  # only to be quicker; the rows are the same
@@ -41,8 +41,8 @@ class _Tally:
 
 def make(project: Project, path: str) -> None:
     """Import POINTS points into the new database in *path*."""
-    reading = document.decode(samples.file_text(POINTS), source="sample")
-    interchange.import_playbook(project, reading, source="sample")
+    reading = playbook_file.decode(samples.file_text(POINTS), source="sample")
+    import_export.import_playbook(project, reading, source="sample")
     project.store.tidy()
 
 
@@ -87,7 +87,7 @@ def cast(path: str, votes: int, *, a_revision: int) -> None:
 
 def time_after(time: str, seconds: int) -> str:
     """The time *seconds* after *time*, as the history has it."""
-    return revising.timestamp(datetime.fromisoformat(time) + timedelta(seconds=seconds))
+    return times.timestamp(datetime.fromisoformat(time) + timedelta(seconds=seconds))
 
 
 def stamped(header: str, time: str) -> str:
@@ -100,7 +100,7 @@ def _settle(connection: sqlite3.Connection, tallies: list[_Tally], time: str) ->
     (header,) = connection.execute("SELECT header FROM playbooks WHERE id = 1").fetchone()
     connection.execute("BEGIN IMMEDIATE")
     connection.executemany(
-        _POINT, [(t.helpful, t.harmful, selection.rank(t.helpful, t.harmful, t.changed_in), t.id) for t in tallies]
+        _POINT, [(t.helpful, t.harmful, prompt_text.rank(t.helpful, t.harmful, t.changed_in), t.id) for t in tallies]
     )
     connection.execute("UPDATE playbooks SET header = ? WHERE id = 1", (stamped(header, time),))
     connection.execute("COMMIT")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from playbook_db import settings
-from playbook_db.store.read import LIVE_POINTS
-from playbook_db.store.sqlite import WAL_CHECKPOINT_BYTES
+from playbook_db.store.hook_queries import LIVE_POINTS
+from playbook_db.store.sqlite.dialect import WAL_CHECKPOINT_BYTES
 
 _PRAGMAS = (
     f"busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}",

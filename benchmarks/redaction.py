@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figures
-from playbook_db.rules.redaction import mask
+from playbook_db.domain.redaction.redact import mask
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import made_up_secrets
 

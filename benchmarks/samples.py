@@ -3,10 +3,9 @@
 import random
 from collections.abc import Iterator
 
-from playbook_db.rules import document
-from playbook_db.rules.naming import format_name
-from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
-from playbook_db.rules.sections import SECTION_SLUGS
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, format_name, playbook_of
+from playbook_db.domain.sections import SECTION_SLUGS
 
 TEXT_LENGTH = 120  # characters, about; that of the peers' measured playbooks
 _WORDS = (
@@ -43,4 +42,4 @@ def playbook(count: int) -> Playbook:
 
 def file_text(count: int) -> str:
     """The playbook file of `playbook(count)`."""
-    return document.encode(playbook(count))
+    return playbook_file.encode(playbook(count))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from playbook_db.services.project import Project
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 
 ROOT = Path(__file__).resolve().parent.parent

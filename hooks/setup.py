@@ -1,10 +1,10 @@
-"""Sets up what the plugin's worker needs: playbook_db.claude_code.runtime. `--status` tells how far that is."""
+"""Sets up what the plugin's worker needs: playbook_db.claude_code.plugin_env. `--status` tells how far that is."""
 
 import os
 import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from playbook_db.claude_code import runtime
+from playbook_db.claude_code import plugin_env
 
-sys.exit(runtime.main(sys.argv[1:]))
+sys.exit(plugin_env.main(sys.argv[1:]))

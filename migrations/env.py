@@ -3,7 +3,7 @@
 from alembic import context
 
 from playbook_db import settings
-from playbook_db.store import connecting, upgrade
+from playbook_db.store import connect, migrate
 
 config = context.config
 handed_over = config.attributes.get("connection")
@@ -11,8 +11,8 @@ handed_over = config.attributes.get("connection")
 if context.is_offline_mode():
     raise SystemExit("playbook-db migrates a real database only; run it without --sql.")
 if handed_over is not None:
-    upgrade.run_migrations(context, handed_over)
+    migrate.run_migrations(context, handed_over)
 else:
     given = context.get_x_argument(as_dictionary=True).get("db") or config.get_main_option("sqlalchemy.url")
-    with connecting.for_migrations(settings.database_url(given)).begin() as connection:
-        upgrade.run_migrations(context, connection)
+    with connect.for_migrations(settings.database_url(given)).begin() as connection:
+        migrate.run_migrations(context, connection)

@@ -16,22 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import user_settings
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.chunks import cited_names
 from playbook_db.claude_code.transcript import assistant_texts, read_messages
+from playbook_db.domain import duplicates
+from playbook_db.domain import operations as _operations
+from playbook_db.domain import operations as operations_rules
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import LEGACY_PREFIX, Playbook, next_name
+from playbook_db.domain.prompt_text import render_point, render_points
+from playbook_db.domain.redaction import redact
+from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, SettingError
-from playbook_db.llm import access, curator, extraction, reflector
-from playbook_db.llm.asking import Exchange, Model, Recording
-from playbook_db.llm.messages import render_messages
-from playbook_db.rules import deduplication, pruning, redaction, voting
-from playbook_db.rules import operations as _operations
-from playbook_db.rules.citations import cited_names
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.naming import LEGACY_PREFIX, next_name
-from playbook_db.rules.playbook import Playbook
-from playbook_db.rules.rendering import render_point, render_points
-from playbook_db.rules.sections import SECTION_SLUGS
-from playbook_db.services import diagnostics, plain, programs, similarity, templates
-from playbook_db.services.project import Project
+from playbook_db.llm import choose, curator, reflector
+from playbook_db.llm.model import Exchange, Model, Recording, render_messages
+from playbook_db.services import diagnostics, dict_api, similarity, templates
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
 __all__ = [
@@ -80,8 +80,8 @@ def load_settings() -> dict[str, Any]:
     The three `playbook_update_on_...` settings are true where no file says otherwise. A file that can't be read is
     reported and passed over.
     """
-    merged: dict[str, Any] = dict.fromkeys(user_settings.SWITCHES, True)
-    for path in map(Path, user_settings.files(str(get_project_dir()))):
+    merged: dict[str, Any] = dict.fromkeys(registration.SWITCHES, True)
+    for path in map(Path, registration.files(str(get_project_dir()))):
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -119,7 +119,7 @@ def load_playbook() -> dict[str, Any]:
     Raises DatabaseError where the database itself can't be used.
     """
     with _project() as project:
-        loaded, notes = programs.load(project)
+        loaded, notes = dict_api.load(project)
     _report(notes)
     return loaded
 
@@ -131,13 +131,13 @@ def save_playbook(playbook: dict[str, Any]) -> None:
     PlaybookFileError for an entry that can't be kept, DatabaseError where the database can't be used.
     """
     with _project() as project:
-        notes = programs.save(project, playbook)
+        notes = dict_api.save(project, playbook)
     _report(notes)
 
 
 def format_playbook(playbook: Mapping[str, Any]) -> str:
     """The text that goes into a prompt; `""` for an empty playbook. A flat one has no section headers."""
-    reading = plain.from_plain(playbook)
+    reading = dict_api.from_plain(playbook)
     points = reading.playbook.points
     if reading.is_flat:
         return templates.fill_points("\n".join(render_point(p.name, p.helpful, p.harmful, p.text) for p in points))
@@ -163,8 +163,8 @@ def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[st
         changed = apply_structured_operations(playbook, asked)
     else:
         changed = _change(playbook, lambda draft: _add_new_points(draft, extraction_result.get("new_key_points")))
-    ballot = voting.read_votes(extraction_result.get("evaluations"), tag_key="rating")
-    changed = _change(changed, lambda draft: voting.cast_votes(draft, ballot.votes))
+    ballot = operations_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
+    changed = _change(changed, lambda draft: operations_rules.cast_votes(draft, ballot.votes))
     return prune_harmful(changed)
 
 
@@ -183,11 +183,11 @@ def apply_structured_operations(playbook: dict[str, Any], operations: list[Any])
 
 def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[str, Any]:
     """Count the reflector's tags in *playbook* itself, which comes back. What can't be counted is reported."""
-    ballot = voting.read_votes(bullet_tags)
+    ballot = operations_rules.read_votes(bullet_tags)
     unknown: list[str] = []
 
     def count(draft: Draft) -> None:
-        taken = voting.cast_votes(draft, ballot.votes)
+        taken = operations_rules.cast_votes(draft, ballot.votes)
         unknown.extend(f"there is no key point {vote.name}; its tag is skipped" for vote in taken if not vote.matched)
 
     changed = _change(playbook, count)
@@ -199,7 +199,7 @@ def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
     """Take the points out of *playbook* whose votes say that they harm."""
 
     def prune(draft: Draft) -> None:
-        diagnostics.pruning(str(get_project_dir()), pruning.prune(draft))
+        diagnostics.pruning(str(get_project_dir()), operations_rules.prune(draft))
 
     return _change(playbook, prune)
 
@@ -215,11 +215,11 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
             _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not looked for"])
             return playbook
         bound = similarity.threshold(threshold)
-        likeness = similarity.cosine(plain.from_plain(playbook).playbook.points, embedder)
+        likeness = similarity.cosine(dict_api.from_plain(playbook).playbook.points, embedder)
     except SettingError as error:
         _report([str(error)])
         return playbook
-    return _change(playbook, lambda draft: deduplication.fold_similar(draft, likeness, threshold=bound))
+    return _change(playbook, lambda draft: duplicates.fold_similar(draft, likeness, threshold=bound))
 
 
 def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
@@ -264,7 +264,7 @@ async def extract_keypoints(
     gave any. Empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
-        extracted = extraction.extract(
+        extracted = reflector.extract(
             model,
             template=load_template("reflection.txt"),
             transcript=_told(messages),
@@ -306,7 +306,7 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
             analysis=_masked(str(reflector_output.get("analysis") or "")),
             playbook_text=format_playbook(playbook),
             candidates="",
-            room=f"the playbook holds {len(plain.from_plain(playbook).playbook.points)} key points.",
+            room=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
             deadline=time.monotonic() + _PATIENCE_S,
         )
         return {"reasoning": curation.reasoning, "operations": curation.operations}
@@ -316,11 +316,11 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
 
 def _told(messages: Iterable[Any]) -> str:
     """*messages* as a model may see them: without what is private, secrets masked."""
-    return _masked(redaction.without_private(render_messages(messages)))
+    return _masked(redact.without_private(render_messages(messages)))
 
 
 def _masked(text: str) -> str:
-    return redaction.mask(text, redaction.secret_values(os.environ))
+    return redact.mask(text, redact.secret_values(os.environ))
 
 
 async def _asked(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:
@@ -328,7 +328,7 @@ async def _asked(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], 
     import asyncio  # late: whoever asks nobody does without it
 
     try:
-        recording = Recording(access.find_model())
+        recording = Recording(choose.find_model())
         try:
             return await asyncio.to_thread(ask, recording)
         finally:
@@ -348,11 +348,11 @@ def _keep_exchanges(exchanges: Iterable[Exchange], name: str) -> None:
 
 def _change(playbook: dict[str, Any], work: Callable[[Draft], object]) -> dict[str, Any]:
     """Let *work* change *playbook* itself, which comes back."""
-    reading = plain.from_plain(playbook)
+    reading = dict_api.from_plain(playbook)
     draft = Draft(reading.playbook, flat=reading.is_flat)
     work(draft)
     changed: Playbook = draft.playbook()
-    plain.write_back(playbook, changed, flat=reading.is_flat)
+    dict_api.write_back(playbook, changed, flat=reading.is_flat)
     return playbook
 
 

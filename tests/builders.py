@@ -5,10 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.naming import why_unusable
-from playbook_db.rules.playbook import Header, KeyPoint, Playbook, playbook_of
-from playbook_db.rules.sections import OTHERS, SECTION_SLUGS
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of, why_name_unusable
+from playbook_db.domain.sections import OTHERS, SECTION_SLUGS
 
 
 def a_key_point(name: str = "pat-001", text: str = "use type hints", **fields: Any) -> KeyPoint:
@@ -51,7 +50,7 @@ counters = st.integers(0, 2**53)
 section_names = st.sampled_from(list(SECTION_SLUGS))
 few_texts = st.sampled_from(["use ruff", "Use  ruff.", "use mypy", "use mypy!", "write tests", "no globals", "…", "?"])
 names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="[]"), min_size=1)
-names = names.filter(lambda name: why_unusable(name) is None)
+names = names.filter(lambda name: why_name_unusable(name) is None)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
     lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=5), values, max_size=3),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from playbook_db.services.project import Project
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 
 settings.register_profile(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.store.upgrade import migrations_folder
+from playbook_db.store.migrate import migrations_folder
 from tests.builders import a_flat_dict
 
 _ROOT = Path(__file__).parent.parent
@@ -67,7 +67,7 @@ def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    where = "import playbook_db.store.upgrade as u; print(u.migrations_folder())"
+    where = "import playbook_db.store.migrate as u; print(u.migrations_folder())"
     found = subprocess.run([str(python), "-c", where], env=settings, cwd=project, capture_output=True, text=True)
     assert found.stdout.strip() == str(site / "playbook_db" / "_migrations")
     playbook("init")

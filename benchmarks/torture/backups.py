@@ -10,12 +10,12 @@ from typing import Any
 
 from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
-from playbook_db.rules import document
-from playbook_db.services import backups, checking, editing, interchange, revising
-from playbook_db.services.project import Project
-from playbook_db.store.backups import held_in
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, maintenance, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.past import Past
+from playbook_db.store.sqlite.backups import held_in
 
 BASE_POINTS = 60
 
@@ -27,7 +27,7 @@ class Backups:
 
     writers: int
     revisions: int
-    backups: int
+    maintenance: int
     in_between: int
     slowest_backup_s: float
     slowest_write_s: float
@@ -39,15 +39,15 @@ def run(folder: Path, *, writers: int, rounds: int, seed: int) -> Backups:
     Raises AssertionError where a backup isn't sound, or isn't the playbook as it was at its last revision.
     """
     with sandbox.opened(folder) as (_, project):
-        reading = document.decode(samples.file_text(BASE_POINTS), source="sample")
-        interchange.import_playbook(project, reading, source="sample")
+        reading = playbook_file.decode(samples.file_text(BASE_POINTS), source="sample")
+        import_export.import_playbook(project, reading, source="sample")
     given = {"folder": str(folder), "writers": writers}
     works = [(_write, {**given, "number": number, "rounds": rounds, "seed": seed}) for number in range(writers)]
     found = crowd.together([*works, (_back_up, given), (_back_up, given)], sandbox.environment(folder))
     taken = [path for each in found[writers:] for path in each["taken"]]
     revisions = [_look(folder, path) for path in taken]
     with sandbox.opened(folder) as (_, project):
-        last = revising.read_with_revision(project)[1]
+        last = revise.read_with_revision(project)[1]
     return Backups(
         writers,
         last,
@@ -62,15 +62,15 @@ def _look(folder: Path, path: str) -> int:
     """The last revision in the backup at *path*, which is sound and equals the live database's past there."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         promise(connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], f"{path} has faults")
-    problems = checking.check_database(f"sqlite:///{path}").problems
+    problems = maintenance.check_database(f"sqlite:///{path}").problems
     promise(not problems, f"{path} is not sound: {problems}")
     (held,) = held_in(path)
     copied = Path(path).with_suffix(".opened")
     copied.write_bytes(Path(path).read_bytes())
     with open_store(f"sqlite:///{copied}") as store:
-        told = interchange.export_playbook(Project(store, str(sandbox.project_folder(folder))))
+        told = import_export.export_playbook(Project(store, str(sandbox.project_folder(folder))))
     with sandbox.opened(folder) as (store, project), store.snapshot() as connection:
-        then = document.encode(Past.open(connection, project.key).at(held.revision), layout="sections")
+        then = playbook_file.encode(Past.open(connection, project.key).at(held.revision), layout="sections")
     promise(told == then, f"{path} is not revision {held.revision}")
     return held.revision
 
@@ -86,10 +86,10 @@ def _write(
         for count in range(rounds):
             started = time.monotonic()
             if count % 3:
-                editing.vote(project, names[(number + count * seed) % len(names)], "helpful")
+                edit.vote(project, names[(number + count * seed) % len(names)], "helpful")
             else:
                 adds = [{"type": "ADD", "text": f"writer {number}, round {count}, {which}"} for which in ("one", "two")]
-                editing.apply_batch(project, adds, origin="torture")
+                edit.apply_batch(project, adds, origin="torture")
             slowest = max(slowest, time.monotonic() - started)
     Path(folder, f"writer-{number}.done").touch()
     return {"slowest": slowest}
@@ -100,6 +100,6 @@ def _back_up(begin: Callable[[], object], folder: str, writers: int) -> dict[str
     begin()
     while len(list(Path(folder).glob("writer-*.done"))) < writers or not taken:
         started = time.monotonic()
-        taken.append(backups.take(sandbox.database_url(Path(folder))).path)
+        taken.append(maintenance.take(sandbox.database_url(Path(folder))).path)
         slowest = max(slowest, time.monotonic() - started)
     return {"taken": taken, "slowest": slowest}

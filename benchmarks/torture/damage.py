@@ -20,10 +20,10 @@ from pathlib import Path
 
 from benchmarks import samples, sandbox
 from benchmarks.torture.promises import promise
+from playbook_db.domain import playbook_file
 from playbook_db.errors import RepairError
-from playbook_db.rules import document
-from playbook_db.services import checking, editing, interchange, repairing
-from playbook_db.services.project import Project
+from playbook_db.services import edit, import_export, maintenance, repair
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
 _FROZEN = sandbox.ROOT / "tests" / "frozen"
@@ -87,8 +87,8 @@ def _originals(folder: Path) -> list[_Original]:
         store.tidy()
         tidy = _read(folder, "tidy")
         for number in range(1, 6):
-            editing.vote(project, next(iter(interchange.read(project).by_name)), "helpful")
-            editing.add(project, f"a point that stands in the log alone, number {number}")
+            edit.vote(project, next(iter(import_export.read(project).by_name)), "helpful")
+            edit.add(project, f"a point that stands in the log alone, number {number}")
         logged = _read(folder, "logged")
     frozen = []
     for version in ("0001", "0002"):
@@ -100,16 +100,16 @@ def _originals(folder: Path) -> list[_Original]:
 def _fill(project: Project, other: Project) -> None:
     for each, points in ((project, 60), (other, 12)):
         text = samples.file_text(points).replace('"text": "', f'"text": "for {points}: ')  # no two say the same
-        reading = document.decode(text, source="sample")
-        interchange.import_playbook(each, reading, source="sample")
-        names = list(interchange.read(each).by_name)
+        reading = playbook_file.decode(text, source="sample")
+        import_export.import_playbook(each, reading, source="sample")
+        names = list(import_export.read(each).by_name)
         for turn, name in enumerate(names):
             if turn % 3 == 0:
-                editing.vote(each, name, "helpful" if turn % 2 else "harmful")
+                edit.vote(each, name, "helpful" if turn % 2 else "harmful")
             if turn % 7 == 0:
-                editing.edit(each, name, text=f"reworded, {turn} of {len(names)}: what was said of {name} before")
+                edit.edit(each, name, text=f"reworded, {turn} of {len(names)}: what was said of {name} before")
             if turn % 11 == 5:
-                editing.retire(each, name, reason="it didn't help")
+                edit.retire(each, name, reason="it didn't help")
 
 
 def _read(folder: Path, name: str) -> _Original:
@@ -148,14 +148,14 @@ def _try(folder: Path, variables: Mapping[str, str], original: _Original, found:
     url = sandbox.database_url(folder)
     before = _files(path)
     readable = _readable(original, before[""], before.get("-wal", b""), folder)
-    problems = checking.check_database(url).problems
+    problems = maintenance.check_database(url).problems
     promise(_files(path) == before, f"{what}: the check changed the file")
     for hook, event in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
         _run_hook(folder, hook, event, variables, what)
     before = _files(path)
     found.points += len(original.points)
     try:
-        repaired = repairing.repair(url, folder=str(sandbox.project_folder(folder)))
+        repaired = repair.repair(url, folder=str(sandbox.project_folder(folder)))
     except RepairError as error:
         promise(not readable, f"{what}: {error}")
         promise(problems and _files(path) == before, f"{what}: what can't be repaired must be left as it is")
@@ -169,7 +169,7 @@ def _try(folder: Path, variables: Mapping[str, str], original: _Original, found:
         found.found += 1
         _see_aside(repaired.aside or "", before, what)
     with open_store(url) as store:
-        left = checking.check(store)
+        left = maintenance.check(store)
     promise(not left, f"{what}: after the repair {left}")
     with closing(sqlite3.connect(path)) as connection:
         kept = set(connection.execute(_POINTS))

@@ -17,10 +17,10 @@ from typing import Any
 
 from benchmarks import samples, sandbox
 from benchmarks.torture.promises import promise
-from playbook_db.rules import document
-from playbook_db.services import checking, interchange
+from playbook_db.domain import playbook_file
+from playbook_db.services import import_export, maintenance
 from playbook_db.store.engine import open_store
-from playbook_db.store.read import SCHEMA
+from playbook_db.store.hook_queries import SCHEMA
 
 HOOKS = sandbox.ROOT / "hooks"
 LONGEST_S = 2.5  # the longer deadline, an interpreter's start, and a busy machine
@@ -75,7 +75,9 @@ def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
     found = Hooks()
     variables = sandbox.environment(folder)
     with sandbox.opened(folder) as (store, project):
-        interchange.import_playbook(project, document.decode(samples.file_text(12), source="sample"), source="sample")
+        import_export.import_playbook(
+            project, playbook_file.decode(samples.file_text(12), source="sample"), source="sample"
+        )
         store.tidy()
     sound = Path(sandbox.database_path(folder)).read_bytes()
     for number in range(payloads):
@@ -84,7 +86,7 @@ def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
         found.payloads += 1
         _try(variables, data, found, f"payload {number} of seed {seed}, kept as {folder / 'payload'}")
     with open_store(sandbox.database_url(folder)) as store:
-        problems = checking.check(store)
+        problems = maintenance.check(store)
         promise(not problems, f"the database is not sound after the payloads: {problems}")
     for number in range(databases):
         rng = random.Random(f"{seed}-database-{number}")

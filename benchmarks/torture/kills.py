@@ -22,9 +22,9 @@ from benchmarks.torture import groups
 from benchmarks.torture.promises import promise
 from benchmarks.torture.victim import BALLOT
 from playbook_db.cli.main import main as playbook
-from playbook_db.rules import document
-from playbook_db.services import checking, editing, interchange, mirror
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, maintenance, mirror
+from playbook_db.services.projects import Project
 from playbook_db.store.past import Past
 
 _LIVES = 10  # kills of one database, then a new one: its making is killed too
@@ -137,13 +137,13 @@ def _look(life: _Life, death: _Death, found: Kills) -> None:
             found.before_a_database += 1
             promise(_run_command("list") == 0, "`playbook list` can't make the database that a kill prevented")
         with sandbox.opened(life.folder) as (store, project):
-            problems = checking.check(store)
+            problems = maintenance.check(store)
             promise(not problems, f"the database is not sound: {problems}")
             _check_batches(path, death)
             _check_mirror(life, project, found)
             promise(_run_command("list") == 0, "`playbook list` fails after the kill")
             if mirror.state(project) == "on":
-                text = interchange.export_playbook(project).encode()
+                text = import_export.export_playbook(project).encode()
                 promise(Path(project.mirror_path).read_bytes() == text, "the next command left the mirror behind")
             _check_votes(life, path, death)
             life.edited = None
@@ -194,7 +194,7 @@ def _check_mirror(life: _Life, project: Project, found: Kills) -> None:
         return
     with project.store.snapshot() as connection:
         past = Past.open(connection, project.key)
-        current, before = (document.encode(past.at(past.revision - back)).encode() for back in (0, 1))
+        current, before = (playbook_file.encode(past.at(past.revision - back)).encode() for back in (0, 1))
     promise(data in (current, before), f"the mirror is more than one revision behind {past.revision}")
     found.mirror_current += data == current
     found.mirror_one_behind += data != current
@@ -228,7 +228,7 @@ def _edit_mirror(life: _Life, *, behind: bool) -> None:
             for entry in listed:
                 entry["helpful"] += entry["name"] == BALLOT
         if behind:
-            editing.vote(project, BALLOT, "helpful")
+            edit.vote(project, BALLOT, "helpful")
             life.votes += 1
         life.edited = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
         Path(project.mirror_path).write_bytes(life.edited)

@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import crowd, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db.claude_code import learner, worker
-from playbook_db.services import checking, editing, interchange, mirror, queueing
+from playbook_db.services import edit, import_export, maintenance, mirror, queue
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.transcripts_made_up import TranscriptBuilder
 
@@ -36,7 +36,7 @@ _SETTLED_S = 0.05  # after which what a killed worker sent has come in
 _ROOM_CHARS = 1500  # of a stretch: one turn of ours
 _GONE = (0, -signal.SIGKILL)
 _NURSERY = multiprocessing.get_context("forkserver")  # a worker's imports take longer than its work
-_NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learning", __name__])
+_NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learn", __name__])
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ def _kill_often(life: _Life, count: int, rng: random.Random, found: Learning) ->
         again = [about for about in asked if about[1] in (done if about[0] == "curate" else known)]
         promise(not again, f"asked for again though the answer was kept: {again}")
         with sandbox.opened(life.folder) as (store, _):
-            problems = checking.check(store)
+            problems = maintenance.check(store)
         promise(not problems, f"the database is not sound: {problems}")
         _check_counts(life)
         if not is_killed:
@@ -170,7 +170,7 @@ def _check_end(life: _Life, found: Learning) -> None:
     promise(done == set(life.stretches), f"not learnt from: {sorted(set(life.stretches) - done)}")
     _check_counts(life)
     with sandbox.opened(life.folder) as (_, project):
-        text = interchange.export_playbook(project).encode()
+        text = import_export.export_playbook(project).encode()
         promise(Path(project.mirror_path).read_bytes() == text, "the mirror was left behind")
     promise(not _log(life), f"the worker's log tells: {_log(life)}")
     asked = Counter(life.asked())
@@ -226,7 +226,7 @@ def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queue
     for number in range(rounds):
         if queues:
             with sandbox.opened(Path(folder)) as (store, project):
-                queueing.take_in(store, project.key, _end(Path(folder), number))
+                queue.take_in(store, project.key, _end(Path(folder), number))
         begin()
         done = worker.run(sandbox.database_url(Path(folder)))
         told.append(done and done.learnt)
@@ -263,9 +263,9 @@ def _queue(folder: Path, jobs: int, stretches: int, *, queued: bool = True) -> I
     names = [f"{job}.{stretch}" for job in range(jobs) for stretch in range(stretches)]
     with sandbox.opened(folder) as (store, project):
         for text in ("the ballot", "the one that is reworded"):
-            editing.add(project, text, section="PATTERNS & APPROACHES")
+            edit.add(project, text, section="PATTERNS & APPROACHES")
         for name in names:
-            editing.add(project, f"to be deleted after {name}", section="MISTAKES TO AVOID")
+            edit.add(project, f"to be deleted after {name}", section="MISTAKES TO AVOID")
         mirror.switch(project, on=True)
         for job in range(jobs):
             session = TranscriptBuilder(f"s-{job}")
@@ -275,7 +275,7 @@ def _queue(folder: Path, jobs: int, stretches: int, *, queued: bool = True) -> I
             told = _end(folder, job)
             session.write(Path(told["transcript_path"]))
             if queued:
-                queueing.take_in(store, project.key, told)
+                queue.take_in(store, project.key, told)
     return names
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import samples
-from playbook_db.rules import document
+from playbook_db.domain import playbook_file
 
 _STRANGE: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 3.0, 0.5, 1e308, -0.0, 2**63 - 1, 2**63, -(2**63), 10**400, "", " ", "x", "\n", "\x00",
@@ -49,7 +49,7 @@ def mutant(rng: random.Random) -> bytes:
 def _original(rng: random.Random) -> Any:
     if rng.random() < 0.5:
         return copy.deepcopy(rng.choice(_SHAPES))
-    return json.loads(document.encode(samples.playbook(rng.choice((1, 3, 12)))))
+    return json.loads(playbook_file.encode(samples.playbook(rng.choice((1, 3, 12)))))
 
 
 def _written(value: Any, rng: random.Random) -> bytes:

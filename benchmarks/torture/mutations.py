@@ -13,11 +13,11 @@ from benchmarks import samples, sandbox
 from benchmarks.torture.mutants import mutant
 from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import PlaybookFileError
-from playbook_db.rules import document
-from playbook_db.rules.legacy import Reading
-from playbook_db.services import checking, interchange, programs, revising
-from playbook_db.services.project import Project
+from playbook_db.services import dict_api, import_export, maintenance, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store
 
 _BY_COMMAND = 10  # every so many go through `playbook import` too
@@ -40,7 +40,9 @@ def run(folder: Path, *, count: int, seed: int) -> Mutations:
     found = Mutations()
     file = folder / "mutant.json"
     with sandbox.opened(folder) as (store, project):
-        interchange.import_playbook(project, document.decode(samples.file_text(12), source="sample"), source="sample")
+        import_export.import_playbook(
+            project, playbook_file.decode(samples.file_text(12), source="sample"), source="sample"
+        )
         for number in range(count):
             data = mutant(random.Random(f"{seed}-{number}"))
             file.write_bytes(data)
@@ -52,7 +54,7 @@ def run(folder: Path, *, count: int, seed: int) -> Mutations:
                     _as_mirror(store, folder, number, data, found)
             except Exception as broken:
                 raise AssertionError(f"file {number} of seed {seed}, kept as {file}: {broken!r}") from broken
-        problems = checking.check(store)
+        problems = maintenance.check(store)
         promise(not problems, f"the database is not sound: {problems}")
     return found
 
@@ -66,15 +68,15 @@ def _try(store: Store, folder: Path, number: int, data: bytes, found: Mutations)
         return
     found.taken_in += 1
     project = Project(store, str(folder / f"p{number}"))
-    interchange.import_playbook(project, reading, source="mutant")
-    kept = revising.read(project)
+    import_export.import_playbook(project, reading, source="mutant")
+    kept = revise.read(project)
     promise(kept.content == _in_order(reading), "what was taken in is not what the file holds")
-    text = interchange.export_playbook(project)
-    again = document.decode(text, source="the export")
+    text = import_export.export_playbook(project)
+    again = playbook_file.decode(text, source="the export")
     promise(_in_order(again) == kept.content, "the export holds something else")
     promise(json.loads(text).keys() >= {"sections"}, "the export has no sections")
     before = _state(store)
-    interchange.import_playbook(project, again, source="mutant")
+    import_export.import_playbook(project, again, source="mutant")
     promise(_state(store)[1:] == before[1:], "taking in its own export changed points")
 
 
@@ -98,20 +100,20 @@ def _as_mirror(store: Store, folder: Path, number: int, data: bytes, found: Muta
     mirror.parent.mkdir(parents=True)
     mirror.write_bytes(data)
     before = _state(store)
-    loaded, notes = programs.load(project)
+    loaded, notes = dict_api.load(project)
     if _reading(data) is None:
         promise(_state(store) == before, "a refused mirror changed the database")
         promise(notes, "a mirror was refused without a word")
         kept = [path.read_bytes() for path in mirror.parent.iterdir()]
         promise(data in kept, "a refused mirror's bytes are gone")
     names = [entry["name"] for listed in loaded["sections"].values() for entry in listed]
-    promise(names == [point.name for point in revising.read(project).points], "what was loaded is not the playbook")
+    promise(names == [point.name for point in revise.read(project).points], "what was loaded is not the playbook")
 
 
 def _reading(data: bytes, *, rename_duplicates: bool = False) -> Reading | None:
     """The file as it is read, None where it is refused as it should be."""
     try:
-        return document.decode(data, source="mutant", rename_duplicates=rename_duplicates)
+        return playbook_file.decode(data, source="mutant", rename_duplicates=rename_duplicates)
     except PlaybookFileError as error:
         promise(str(error).startswith("mutant"), f"a refusal that names no file: {error}")
         return None

@@ -15,9 +15,9 @@ from typing import Any
 from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db import contract
-from playbook_db.rules import document
-from playbook_db.services import checking, editing, interchange, mirror, revising
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, maintenance, mirror, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
 BASE_POINTS = 60
@@ -45,9 +45,9 @@ def run(folder: Path, *, processes: int, rounds: int, seed: int) -> Crowd:
     Raises AssertionError where a vote or point is lost or doubled, or the database or mirror isn't right after it.
     """
     with sandbox.opened(folder) as (_, project):
-        reading = document.decode(samples.file_text(BASE_POINTS), source="sample")
-        interchange.import_playbook(project, reading, source="sample")
-        before = {point.name: point.helpful for point in revising.read(project).points}
+        reading = playbook_file.decode(samples.file_text(BASE_POINTS), source="sample")
+        import_export.import_playbook(project, reading, source="sample")
+        before = {point.name: point.helpful for point in revise.read(project).points}
     works = [
         (
             _by_dict if number % 2 == 0 else _by_batch,
@@ -68,7 +68,7 @@ def run(folder: Path, *, processes: int, rounds: int, seed: int) -> Crowd:
 
 def _check(folder: Path, before: dict[str, int], votes: Counter[str], added: list[str]) -> None:
     with sandbox.opened(folder) as (store, project):
-        points = revising.read(project).points
+        points = revise.read(project).points
         wrong = [
             f"{name}: {before[name]} + {votes[name]} votes, has {point.helpful}"
             for point in points
@@ -78,11 +78,11 @@ def _check(folder: Path, before: dict[str, int], votes: Counter[str], added: lis
         there = Counter(point.text for point in points if point.name not in before)
         promise(there == Counter(added), f"of {len(added)} points added {there.total()} are there, each once")
         promise(len(points) == len(before) + len(added), "points were lost")
-        problems = checking.check(store)
+        problems = maintenance.check(store)
         promise(not problems, f"the database is not sound: {problems}")
         notes = mirror.sync(project).notes
         promise(not notes, f"the mirror: {notes}")
-        text = interchange.export_playbook(project).encode()
+        text = import_export.export_playbook(project).encode()
         promise(Path(project.mirror_path).read_bytes() == text, "the mirror is not the playbook")
     with closing(sqlite3.connect(sandbox.database_path(folder))) as connection:
         promise(connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], "integrity_check finds faults")
@@ -112,8 +112,8 @@ def _by_batch(begin: Callable[[], object], folder: str, number: int, rounds: int
         def step(count: int, names: list[str]) -> tuple[list[str], list[str]]:
             texts = [f"by batch {number}, round {count}, {which}" for which in ("one", "two")]
             adds = [{"type": "ADD", "text": text, "section": "MISTAKES TO AVOID"} for text in texts]
-            editing.apply_batch(project, adds, origin="torture")
-            editing.vote(project, names[0], "helpful")
+            edit.apply_batch(project, adds, origin="torture")
+            edit.vote(project, names[0], "helpful")
             return names[:1], texts
 
         return _go(begin, step, rounds, seed)

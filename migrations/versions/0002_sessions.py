@@ -112,7 +112,7 @@ def downgrade() -> None:
 
 
 def _rank_points() -> None:
-    """Give each point its rank: the formula of playbook_db.rules.selection as it was with this migration."""
+    """Give each point its rank: the formula of playbook_db.domain.prompt_text as it was with this migration."""
     connection = op.get_bind()
     points = connection.execute(
         sa.text("""

@@ -3,16 +3,24 @@
 Nothing of the user's changes: the hook that writes is tried in a folder and a database of its own.
 """
 
+import json
 import os
 import shutil
+import statistics
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from playbook_db import settings
-from playbook_db.claude_code import hook_trial, install, registered, runtime, spool, worker
+from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
+from playbook_db.domain import prompt_text
 from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
+from playbook_db.services import queue
+from playbook_db.store.engine import Store, open_store
 
 _SOUND_SQLITE = (3, 51, 3)  # before, two connections that checkpoint at once can, rarely, damage the file
 _LITTLE_DISK_BYTES = 50 * 1024 * 1024
@@ -51,8 +59,8 @@ def _about(look: Callable[..., object]) -> str:
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
-    python = registered.hook_python(folder) or install.interpreter()
-    version, sqlite = hook_trial.versions(python)
+    python = install.hook_python(folder) or install.interpreter()
+    version, sqlite = versions(python)
     told = f"{python}: Python {version}, SQLite {sqlite}"
     number = tuple(map(int, sqlite.split(".")))
     if number < (3, 37):
@@ -91,10 +99,10 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.services import checking
-    from playbook_db.store.connecting import described
+    from playbook_db.services import maintenance
+    from playbook_db.store.connect import described
     from playbook_db.store.engine import open_store
-    from playbook_db.store.read import SCHEMA
+    from playbook_db.store.hook_queries import SCHEMA
 
     where = described(url)
     if settings.sqlite_file(url) is None:
@@ -105,27 +113,27 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
     if not os.path.exists(where) and not os.path.exists(f"{where}-wal"):
         yield Finding("database", "note", f"{where} isn't there yet", "playbook init")
         return
-    report = checking.check_database(url)
+    report = maintenance.check_database(url)
     if report.problems:
         told = f"{where}: {len(report.problems)} problems, first: {report.problems[0]}"
         yield Finding("database", "broken", told, report.remedy or "See all of it with: playbook db check")
         return
     yield Finding("database", "ok", f"{where}: schema {SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound")
     with open_store(url) as store:
-        if not hook_trial.can_write(store):
+        if not can_write(store):
             yield Finding(
                 "database", "broken", f"{where} is locked by another process", "End the program that holds it"
             )
 
 
 def _backups(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.services import backups
+    from playbook_db.services import maintenance
 
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return
     try:
-        last, unsaved = backups.unsaved_for(url)
+        last, unsaved = maintenance.unsaved_for(url)
     except DatabaseError:  # told of above
         return
     if last is None:
@@ -139,7 +147,7 @@ def _backups(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _queue(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.services import queueing
+    from playbook_db.services import queue
     from playbook_db.store.engine import open_store
 
     waiting = len(spool.waiting())
@@ -150,7 +158,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
         return
     try:
         with open_store(url) as store:
-            jobs = queueing.list_jobs(store)
+            jobs = queue.list_jobs(store)
     except DatabaseError:  # told of above
         return
     counts = {state: sum(job.state == state for job in jobs) for state in ("queued", "running", "done", "failed")}
@@ -165,7 +173,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _registrations(url: str, folder: str) -> Iterator[Finding]:
-    found = registered.find(folder)
+    found = install.find(folder)
     yield from (Finding("settings", "broken", problem, "Mend the file") for problem in found.unreadable)
     for path in found.off:
         yield Finding("settings", "broken", f"{path} turns all hooks off (disableAllHooks)", f"Take that out of {path}")
@@ -188,8 +196,8 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
-    python = registered.hook_python(folder) or install.interpreter()
-    for hook, trial in (("inject", hook_trial.inject), ("enqueue", hook_trial.enqueue)):
+    python = install.hook_python(folder) or install.interpreter()
+    for hook, trial in (("inject", inject), ("enqueue", enqueue)):
         outcome = trial(python, install.hooks_folder(), folder)
         speed = f"{outcome.median_ms:.0f} ms, a bare interpreter {outcome.bare_ms:.0f} ms"
         if outcome.problem:
@@ -201,12 +209,12 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
 def _worker(url: str, folder: str) -> Iterator[Finding]:
     if worker.is_at_work():
         yield Finding("worker", "ok", "at work just now")
-    if registered.find(folder).plugin:
-        told = runtime.describe()
-        state = runtime.read_state().get("state")
-        yield Finding("worker", "ok" if runtime.is_ready() else "broken" if state == "failed" else "note", told)
-    python = registered.worker_python(folder) or sys.executable
-    problem = hook_trial.why_worker_fails(python)
+    if install.find(folder).plugin:
+        told = plugin_env.describe()
+        state = plugin_env.read_state().get("state")
+        yield Finding("worker", "ok" if plugin_env.is_ready() else "broken" if state == "failed" else "note", told)
+    python = install.worker_python(folder) or sys.executable
+    problem = why_worker_fails(python)
     if problem:
         yield Finding("worker", "broken", f"{python} can't run it: {problem}", "playbook install")
     else:
@@ -214,10 +222,10 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _model(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.llm import access
+    from playbook_db.llm import choose
 
     try:
-        yield Finding("model access", "ok", access.describe_access())
+        yield Finding("model access", "ok", choose.describe_access())
     except NoModelError as error:
         yield Finding(
             "model access", "note", str(error), "Set a key, or install Claude Code, so that sessions are learnt from"
@@ -233,3 +241,138 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
             continue
         for line in lines[-_LOG_LINES:]:
             yield Finding(name, "note", line)
+
+
+# Running the hooks for real with a made-up event, as Claude Code would, and timing them beside a bare interpreter.
+
+
+_RUNS = 5
+_PATIENCE_S = 20.0
+_MADE_UP = "doctor-made-this-up"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a hook did: what it did, in words, or what was wrong; its median time and a bare interpreter's, in ms."""
+
+    told: str
+    problem: str
+    median_ms: float
+    bare_ms: float
+
+
+def versions(python: str) -> tuple[str, str]:
+    """The versions of *python* and of the SQLite that it brings."""
+    code = "import sys, sqlite3; print(sys.version.split()[0], sqlite3.sqlite_version)"
+    done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_PATIENCE_S, check=True)
+    version, sqlite = done.stdout.split()
+    return version, sqlite
+
+
+def can_write(store: Store) -> bool:
+    """Whether the write lock can be had within a second or so; nothing is written."""
+    before, settings.LOCK_WAIT_S = settings.LOCK_WAIT_S, 1.0
+    try:
+        with store.transaction():
+            return True
+    except DatabaseError:
+        return False
+    finally:
+        settings.LOCK_WAIT_S = before
+
+
+def inject(python: str, hooks_folder: str, folder: str) -> Outcome:
+    """Run the hook of SessionStart on the user's own database, for the project in *folder*; nothing is recorded,
+    since the made-up session has no id."""
+    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
+
+    def why_wrong(done: "subprocess.CompletedProcess[bytes]") -> str:
+        try:
+            is_object = isinstance(json.loads(done.stdout), dict)
+        except ValueError:
+            is_object = False
+        return "" if is_object else f"it printed {done.stdout[:80]!r}, which is no JSON object"
+
+    def told(done: "subprocess.CompletedProcess[bytes]") -> str:
+        text = json.loads(done.stdout).get("hookSpecificOutput", {}).get("additionalContext", "")
+        entries = sum(" helpful=" in line and line.startswith("[") for line in text.splitlines())
+        limit = prompt_text.CLIENT_LIMIT_UNITS
+        return f"shows {entries} points in {prompt_text.utf16_units(text):,} of {limit:,} characters"
+
+    return _try(_command(python, hooks_folder, "inject"), event, {"CLAUDE_PROJECT_DIR": folder}, why_wrong, told)
+
+
+def enqueue(python: str, hooks_folder: str, folder: str) -> Outcome:
+    """Run the hook of SessionEnd on a database and a project of its own, in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
+        project = os.path.join(made, "project")
+        os.mkdir(project)
+        database = os.path.join(made, "config", "playbook", "playbook.db")
+        event = {
+            "hook_event_name": "SessionEnd", "reason": "other", "session_id": _MADE_UP, "cwd": project,
+            "transcript_path": os.path.join(made, "transcript.jsonl"),
+        }  # fmt: skip
+        elsewhere = {
+            "CLAUDE_CONFIG_DIR": os.path.join(made, "config"), "CLAUDE_PROJECT_DIR": project,
+            "PLAYBOOK_DB_URL": database, "PLAYBOOK_NO_SETUP": "1",
+        }  # fmt: skip
+        with open_store(settings.database_url(database)) as store:
+
+            def why_wrong(done: "subprocess.CompletedProcess[bytes]") -> str:
+                if done.stdout:
+                    return f"it printed {done.stdout[:80]!r}, where it must say nothing"
+                kept = [job.session_id for job in queue.list_jobs(store)]
+                return "" if kept == [_MADE_UP] else "it left no job"
+
+            command = _command(python, hooks_folder, "enqueue")
+            return _try(command, event, elsewhere, why_wrong, lambda _: "notes a session's end")
+
+
+def why_worker_fails(python: str) -> str:
+    """Why *python* can't run the worker, in its own words; `""` where it can."""
+    try:
+        done = subprocess.run(
+            [python, "-P", "-c", f"import {worker_start.WORKER}"],
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_S,
+            cwd="/",
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+
+
+def _command(python: str, hooks_folder: str, hook: str) -> list[str]:
+    # As registered for the user, which always answers; the worker is a program that does nothing.
+    return [python, "-I", "-S", os.path.join(hooks_folder, f"{hook}.py"), "user", "/bin/true"]
+
+
+def _try(
+    command: Sequence[str],
+    event: Mapping[str, str],
+    variables: Mapping[str, str],
+    why_wrong: "Callable[[subprocess.CompletedProcess[bytes]], str]",
+    told: "Callable[[subprocess.CompletedProcess[bytes]], str]",
+) -> Outcome:
+    environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
+    payload = json.dumps(event).encode()
+    ours, bare = [], []
+    for _ in range(_RUNS):
+        took, done = _timed(command, payload, environment)
+        ours.append(took)
+        bare.append(_timed([command[0], "-I", "-S", "-c", "pass"], b"", environment)[0])
+        problem = f"it ended with exit code {done.returncode}" if done.returncode else ""
+        problem = problem or (f"it said on stderr: {done.stderr[:200]!r}" if done.stderr else "") or why_wrong(done)
+        if problem:
+            break
+    times = (statistics.median(ours) * 1000, statistics.median(bare) * 1000)
+    return Outcome("" if problem else told(done), problem, *times)
+
+
+def _timed(
+    command: Sequence[str], payload: bytes, environment: Mapping[str, str]
+) -> "tuple[float, subprocess.CompletedProcess[bytes]]":
+    started = time.perf_counter()
+    done = subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_PATIENCE_S)
+    return time.perf_counter() - started, done

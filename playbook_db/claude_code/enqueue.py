@@ -7,8 +7,8 @@ worker does the rest, apart from the session. Nothing is ever printed: what PreC
 import os
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import events, frame, registration, spool, user_settings, worker_start
-from playbook_db.store import direct
+from playbook_db.claude_code import events, hook_runner, registration, spool, worker_start
+from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def main() -> "NoReturn":
     """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
     pending: list[dict[str, str | None]] = []  # the job, until it is kept
 
-    def work(hook: frame.Frame) -> None:
+    def work(hook: hook_runner.Frame) -> None:
         job = _job(hook)
         if job is None:
             return
@@ -32,14 +32,14 @@ def main() -> "NoReturn":
             pending.clear()
         worker_start.start(hook)
 
-    def at_deadline(hook: frame.Frame) -> None:
+    def at_deadline(hook: hook_runner.Frame) -> None:
         for job in pending:
             _leave(hook, job, "the database didn't answer in time")
 
-    frame.run("enqueue", work, silence=b"", deadline_s=DEADLINE_S, at_deadline=at_deadline)
+    hook_runner.run("enqueue", work, silence=b"", deadline_s=DEADLINE_S, at_deadline=at_deadline)
 
 
-def _job(hook: frame.Frame) -> "dict[str, str | None] | None":
+def _job(hook: hook_runner.Frame) -> "dict[str, str | None] | None":
     """What is to be learnt from after the event on standard input; None where that is nothing."""
     event = events.parse(hook.payload())
     if event is None:
@@ -71,7 +71,7 @@ def _job(hook: frame.Frame) -> "dict[str, str | None] | None":
         "parent_path": parent,
         "agent_id": event.agent_id,
         "reason": f"{name}:{detail}" if detail else name,
-        "queued_at": frame.timestamp(),
+        "queued_at": hook_runner.timestamp(),
     }
 
 
@@ -80,8 +80,8 @@ def _is_wanted(event: events.Event, folder: str) -> bool:
     if event.hook_event_name == "PreCompact":
         return True
     if event.hook_event_name == "SubagentStop":
-        return user_settings.is_on("playbook_update_on_subagent_stop", folder)
-    return user_settings.is_on(
+        return registration.is_on("playbook_update_on_subagent_stop", folder)
+    return registration.is_on(
         "playbook_update_on_clear" if event.reason == "clear" else "playbook_update_on_exit", folder
     )
 
@@ -92,9 +92,9 @@ def _store(job: "dict[str, str | None]") -> "str | None":
     if path is None or not os.path.exists(path):
         return ""  # not made yet, or not one that a hook can open
     try:
-        connection = direct.connect(path, wait_s=_WAIT_S)
-        direct.allow_writes(connection)
-        direct.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
+        connection = hook_queries.connect(path, wait_s=_WAIT_S)
+        hook_queries.allow_writes(connection)
+        hook_queries.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
     except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
         return f"{path}: {error}"
     try:
@@ -104,7 +104,7 @@ def _store(job: "dict[str, str | None]") -> "str | None":
     return None
 
 
-def _leave(hook: frame.Frame, job: "dict[str, str | None]", why: str) -> bool:
+def _leave(hook: hook_runner.Frame, job: "dict[str, str | None]", why: str) -> bool:
     """Leave *job* in the spool, since *why*; whether that went well."""
     try:
         kept = spool.leave(job)

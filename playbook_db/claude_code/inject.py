@@ -9,10 +9,10 @@ import sys
 import time
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import events, frame
-from playbook_db.rules import selection
+from playbook_db.claude_code import events, hook_runner
+from playbook_db.domain import prompt_text
 from playbook_db.services import templates
-from playbook_db.store import direct
+from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ EVENT = "SessionStart"
 
 def main() -> "NoReturn":
     """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
-    frame.run("inject", _work, silence=SILENCE, deadline_s=DEADLINE_S)
+    hook_runner.run("inject", _work, silence=SILENCE, deadline_s=DEADLINE_S)
 
 
-def _work(hook: frame.Frame) -> None:
+def _work(hook: hook_runner.Frame) -> None:
     event = events.parse(hook.payload())
     if event is None:
         return hook.note("what came on standard input is no JSON object; the session went on without the playbook")
@@ -46,33 +46,33 @@ def _work(hook: frame.Frame) -> None:
     return None
 
 
-def _answer(hook: frame.Frame, event: events.Event, folder: str) -> None:
+def _answer(hook: hook_runner.Frame, event: events.Event, folder: str) -> None:
     """Tell the session of *folder* what its playbook says, and start the worker where something waits for it."""
     path = settings.sqlite_file(settings.database_url())
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_last_look_long_ago()
     project = None
     try:
         if path is not None and os.path.exists(path):
-            connection = direct.connect(path, wait_s=_WAIT_S)
-            project = direct.find_project(connection, projects.project_key(folder))
+            connection = hook_queries.connect(path, wait_s=_WAIT_S)
+            project = hook_queries.find_project(connection, projects.project_key(folder))
             if project is not None and not project.is_ignored:
                 template = templates.playbook_template()
-                text, points = selection.tell(
+                text, points = prompt_text.tell(
                     template,
-                    direct.ranked_points(connection, project.id),
-                    direct.unjudged_points(connection, project.id),
+                    hook_queries.ranked_points(connection, project.id),
+                    hook_queries.unjudged_points(connection, project.id),
                     project.live_points,
                 )
                 work_waits = (
                     work_waits
-                    or direct.has_due_job(connection, project.id, now=frame.timestamp())
+                    or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
                     or _has_mirror_changed(connection, project, folder)
                 )
                 if text and hook.say(_output(text)) and event.session_id:
                     _record(hook, connection, project, points, event)
         if project is None or project.mirror == "undecided":
             _tell_of_waiting_mirror(hook, event, folder)
-    except direct.UnusableError as error:
+    except hook_queries.UnusableError as error:
         work_waits = work_waits or error.is_old
         hook.say(SILENCE)
         hook.note(str(error))
@@ -132,7 +132,9 @@ def _is_set_up_missing() -> bool:
     return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 
-def _has_mirror_changed(connection: "direct.Connection", project: direct.StoredProject, folder: str) -> bool:
+def _has_mirror_changed(
+    connection: "hook_queries.Connection", project: hook_queries.StoredProject, folder: str
+) -> bool:
     """Whether the project's mirror, where one is kept, isn't the file that was last in step with the database."""
     if project.mirror not in ("on", "found"):
         return False
@@ -141,11 +143,11 @@ def _has_mirror_changed(connection: "direct.Connection", project: direct.StoredP
         status = os.stat(path)
     except OSError:
         return project.mirror == "on"
-    known = direct.mirror_file(connection, project.id, path)
+    known = hook_queries.mirror_file(connection, project.id, path)
     return known is None or known != (status.st_size, status.st_mtime_ns)
 
 
-def _tell_of_waiting_mirror(hook: frame.Frame, event: events.Event, folder: str) -> None:
+def _tell_of_waiting_mirror(hook: hook_runner.Frame, event: events.Event, folder: str) -> None:
     """Tell the user, not the model, of a playbook that came with the project: it is somebody else's text."""
     path = projects.mirror_path(folder)
     if event.source == "startup" and os.path.exists(path):
@@ -153,23 +155,23 @@ def _tell_of_waiting_mirror(hook: frame.Frame, event: events.Event, folder: str)
 
 
 def _record(
-    hook: frame.Frame,
-    connection: "direct.Connection",
-    project: direct.StoredProject,
-    points: "Sequence[direct.StoredPoint]",
+    hook: hook_runner.Frame,
+    connection: "hook_queries.Connection",
+    project: hook_queries.StoredProject,
+    points: "Sequence[hook_queries.StoredPoint]",
     event: events.Event,
 ) -> None:
     """Keep which points the session was shown, unless the database is taken just now."""
     try:
         connection.execute("PRAGMA busy_timeout = 0")
-        direct.allow_writes(connection)
-        direct.add_injection(
+        hook_queries.allow_writes(connection)
+        hook_queries.add_injection(
             connection,
             project,
             points,
             session_id=event.session_id or "",
             source=event.source or "",
-            now=frame.timestamp(),
+            now=hook_runner.timestamp(),
         )
     except Exception as error:  # the session has its playbook; this is for statistics
         if "locked" not in str(error):

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from playbook_db.claude_code import stretches, transcript
+from playbook_db.claude_code import chunks, transcript
+from playbook_db.domain.redaction import redact
 from playbook_db.errors import TimeOverError
-from playbook_db.rules import redaction
-from playbook_db.services import cursors, learning
-from playbook_db.services.learning import Learnt, Lesson
-from playbook_db.services.project import Project
+from playbook_db.services import learn, queue
+from playbook_db.services.learn import Learnt, Lesson
+from playbook_db.services.projects import Project
 from playbook_db.store.past import Past
 
 if TYPE_CHECKING:
-    from playbook_db.llm.asking import Model
+    from playbook_db.llm.model import Model
 
 STRETCH_ROOM_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
 JOB_DEADLINE_S = 900.0  # for all calls of one stretch together
@@ -27,7 +27,7 @@ JOB_DEADLINE_S = 900.0  # for all calls of one stretch together
 class Summary:
     """What a transcript taught: how many stretches were looked at, and what came of those that were new."""
 
-    stretches: int = 0
+    chunks: int = 0
     learnt: tuple[Learnt, ...] = field(default=())
 
     @property
@@ -56,16 +56,16 @@ def learn_transcript(
     FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learnt until then
     is kept.
     """
-    secrets = redaction.secret_values(os.environ)
+    secrets = redact.secret_values(os.environ)
     first_uuid = _first_uuid(path)
     start = _start(project, path, first_uuid)
 
     def clean(text: str) -> str:
-        return redaction.mask(redaction.without_private(text), secrets)
+        return redact.mask(redact.without_private(text), secrets)
 
     done: list[Learnt] = []
     ended = False
-    for stretch, is_last in _with_last(stretches.cut(path, start, STRETCH_ROOM_CHARS, clean=clean)):
+    for stretch, is_last in _with_last(chunks.cut(path, start, STRETCH_ROOM_CHARS, clean=clean)):
         if time.monotonic() > until:
             raise TimeOverError(f"{path} is learnt from up to byte {stretch.start}. The next worker goes on.")
         lesson = Lesson(
@@ -78,7 +78,7 @@ def learn_transcript(
             stretch.last_uuid or None,
             first_uuid,
         )
-        outcome = learning.learn(
+        outcome = learn.learn(
             project,
             lesson,
             model,
@@ -91,24 +91,24 @@ def learn_transcript(
         if progress is not None:
             progress(stretch.end)
     if at_end is not None and not ended:
-        cursors.keep(project, at_end)
+        queue.keep(project, at_end)
     return Summary(len(done), tuple(outcome for outcome in done if not outcome.was_known))
 
 
 def _start(project: Project, path: str, first_uuid: str | None) -> int:
     """Where in the transcript to begin: the cursor; for a file not seen before, after what a fork copied into it."""
     if first_uuid is None:
-        return cursors.learnt_to(project, path)
-    cursors.begin_anew_if_another(project, path, first_uuid)
-    reached = cursors.learnt_to(project, path)
+        return queue.learnt_to(project, path)
+    queue.begin_anew_if_another(project, path, first_uuid)
+    reached = queue.learnt_to(project, path)
     if reached:
         return reached
     copied = 0
-    for origin, origin_reached in cursors.beginning_with(project, first_uuid).items():
+    for origin, origin_reached in queue.beginning_with(project, first_uuid).items():
         if os.path.isfile(origin):
             copied = max(copied, _end_of_copy(path, _uuids(origin, origin_reached)))
     if copied:
-        cursors.skip_to(project, path, copied, session_id=_session_of(path), first_uuid=first_uuid)
+        queue.skip_to(project, path, copied, session_id=_session_of(path), first_uuid=first_uuid)
     return copied
 
 
@@ -129,7 +129,7 @@ def _first_uuid(path: str) -> str | None:
     return next((entry.uuid for entry in transcript.read_entries(path) if entry.uuid), None)
 
 
-def _with_last(found: Iterator[stretches.Stretch]) -> Iterator[tuple[stretches.Stretch, bool]]:
+def _with_last(found: Iterator[chunks.Stretch]) -> Iterator[tuple[chunks.Stretch, bool]]:
     """Each stretch, and whether it is the last."""
     before = None
     for stretch in found:

@@ -13,19 +13,24 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from playbook_db import settings
-from playbook_db.claude_code import spool
-from playbook_db.claude_code.frame import append_line
+from playbook_db.claude_code import registration, spool
+from playbook_db.claude_code.events import session_folder_name
+from playbook_db.claude_code.hook_runner import append_line
 from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError
+from playbook_db.services import queue
+from playbook_db.store.engine import Store
 
 if TYPE_CHECKING:
-    from playbook_db.llm.asking import Model
+    from playbook_db.llm.model import Model
     from playbook_db.store.engine import Store
     from playbook_db.store.jobs import Job
+
 
 MOST_MINUTES = 30  # alive; what is left then waits for the next worker
 _ROUNDS = 3  # looks at the spool: a job may come in while the last look is under way
@@ -104,20 +109,19 @@ def _alone() -> Iterator[bool]:
 
 
 def _work(url: str, done: Done, ends_at: float) -> None:
-    from playbook_db.claude_code import lost_sessions
-    from playbook_db.services import queueing
+    from playbook_db.services import queue
     from playbook_db.store.engine import open_store
 
     with contextlib.suppress(OSError):
         spool.keep_reserve()
         os.utime(settings.worker_lock())  # tells the hook of SessionStart when a worker last looked
     with open_store(url) as store:
-        queueing.release_all(store)  # no other worker is alive
+        queue.release_all(store)  # no other worker is alive
         done.taken_in += sum(_take_in(store, path) for path in spool.waiting())
         _sync(store, done)
-        for lost in lost_sessions.find(store):
+        for lost in find(store):
             job = {"session_id": lost.session_id, "transcript_path": lost.path, "parent_path": lost.parent_path}
-            done.found += queueing.take_in(store, lost.key, {**job, "reason": "found"})
+            done.found += queue.take_in(store, lost.key, {**job, "reason": "found"})
         if _learn(store, done, ends_at):
             _sync(store, done)
         _scrub(store)
@@ -127,33 +131,33 @@ def _work(url: str, done: Done, ends_at: float) -> None:
 
 def _scrub(store: "Store") -> None:
     """Clear what erasures left in the file's bytes, unless somebody still reads them; then the next worker does."""
-    from playbook_db.services import forgetting
+    from playbook_db.services import forget
 
     try:
-        forgetting.scrub_waiting(store)
+        forget.scrub_waiting(store)
     except PlaybookError as error:
         note(f"what was forgotten is still in the bytes of the database: {error}")
 
 
 def _back_up(url: str) -> None:
     """Take the daily backup, where it is due; what was learnt is kept whether or not that works."""
-    from playbook_db.services import backups
+    from playbook_db.services import maintenance
 
     try:
-        backups.take_daily(url)
+        maintenance.take_daily(url)
     except (PlaybookError, OSError) as error:
         note(f"no backup was taken: {error}")
 
 
 def _has_come_in(url: str) -> bool:
     """Whether something waits that came after the last look, from a hook whose own worker found this one at work."""
-    from playbook_db.services import queueing
+    from playbook_db.services import queue
     from playbook_db.store.engine import open_store
 
     if spool.waiting():
         return True
     with open_store(url) as store:
-        return queueing.is_any_due(store)
+        return queue.is_any_due(store)
 
 
 def _sync(store: "Store", done: Done) -> None:
@@ -167,35 +171,35 @@ def _sync(store: "Store", done: Done) -> None:
 
 def _learn(store: "Store", done: Done, ends_at: float) -> int:
     """Learn from the jobs that are due, one after the other; how many were claimed."""
-    from playbook_db.llm import access
-    from playbook_db.services import queueing
+    from playbook_db.llm import choose
+    from playbook_db.services import queue
 
     model: Model | None = None
     claimed = 0
     while time.monotonic() < ends_at:
-        job = queueing.claim(store)
+        job = queue.claim(store)
         if job is None:
             break
         claimed += 1
         try:
             if _is_there(job):
-                model = model or access.find_model()
+                model = model or choose.find_model()
                 _learn_job(store, job, model, until=ends_at)
             else:
                 _end_job(store, job)
             done.learnt += 1
         except NoModelError as error:
-            queueing.put_off(store, job, str(error), until=queueing.later(_NO_MODEL_WAIT_S))
+            queue.put_off(store, job, str(error), until=queue.later(_NO_MODEL_WAIT_S))
             done.put_off += 1
         except BudgetError as error:
-            queueing.put_off(store, job, str(error), until=error.until)
+            queue.put_off(store, job, str(error), until=error.until)
             done.put_off += 1
         except TimeOverError as error:
-            queueing.put_off(store, job, str(error))
+            queue.put_off(store, job, str(error))
             done.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
-            queueing.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
             note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
             done.failed += 1
     return claimed
@@ -203,14 +207,14 @@ def _learn(store: "Store", done: Done, ends_at: float) -> int:
 
 def _learn_job(store: "Store", job: "Job", model: "Model", *, until: float) -> None:
     from playbook_db.claude_code import learner
-    from playbook_db.services import queueing
-    from playbook_db.services.project import Project
+    from playbook_db.services import queue
+    from playbook_db.services.projects import Project
 
     learner.learn_transcript(
         Project(store, job.key),
         job.transcript_path or "",
         model,
-        at_end=lambda past: queueing.finish_in(past, job),
+        at_end=lambda past: queue.finish_in(past, job),
         until=until,
     )
 
@@ -223,15 +227,15 @@ def _is_there(job: "Job") -> bool:
 
 
 def _end_job(store: "Store", job: "Job") -> None:
-    from playbook_db.services import cursors, queueing
-    from playbook_db.services.project import Project
+    from playbook_db.services import queue
+    from playbook_db.services.projects import Project
 
-    cursors.keep(Project(store, job.key), lambda past: queueing.finish_in(past, job))
+    queue.keep(Project(store, job.key), lambda past: queue.finish_in(past, job))
 
 
 def _take_in(store: "Store", path: str) -> bool:
     """Queue the job in the spool file at *path* and remove the file; one that is no job is moved out of the way."""
-    from playbook_db.services import queueing
+    from playbook_db.services import queue
 
     try:
         with open(path, "rb") as file:
@@ -239,7 +243,7 @@ def _take_in(store: "Store", path: str) -> bool:
         if not isinstance(job, dict) or not isinstance(job.get("project"), str):
             raise ValueError("it names no project")
         told = {name: value for name, value in job.items() if isinstance(value, str)}
-        is_queued = queueing.take_in(store, job["project"], told)
+        is_queued = queue.take_in(store, job["project"], told)
     except FileNotFoundError:
         return False
     except (ValueError, RecursionError) as error:
@@ -255,3 +259,79 @@ def _take_in(store: "Store", path: str) -> bool:
 
 if __name__ == "__main__":
     main()
+
+
+# Sessions that ended without a word, as a kill lets them: their transcripts have grown past their cursors.
+
+
+QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
+
+
+@dataclass(frozen=True, slots=True)
+class LostSession:
+    """A transcript of the project `key` that nobody queued; `parent_path` is a subagent's session's."""
+
+    key: str
+    path: str
+    session_id: str
+    parent_path: str | None
+
+
+def find(store: Store) -> Iterator[LostSession]:
+    """The transcripts of all projects that grew since they were learnt from, wait in no queue, and are quiet.
+
+    Those older than the project's playbook are for `playbook bootstrap`.
+    """
+    for known in queue.known_transcripts(store):
+        since = datetime.fromisoformat(known.created_at).timestamp()
+        folders = {os.path.join(settings.claude_dir(), "projects", session_folder_name(known.key))}
+        folders |= {os.path.dirname(path) for path in known.cursors if not _is_subagents(path)}
+        for path in _transcripts(sorted(folders)):
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue
+            is_new = status.st_size > known.cursors.get(path, 0) and status.st_mtime >= since
+            is_quiet = time.time() - status.st_mtime >= QUIET_S
+            if is_new and is_quiet and path not in known.with_jobs and _is_wanted(path, known.key):
+                yield _lost(known.key, path)
+
+
+def transcripts_of(key: str) -> list[str]:
+    """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
+    folder = os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
+    return sorted(_transcripts([folder]), key=lambda path: (os.stat(path).st_mtime, path))
+
+
+def _is_wanted(path: str, folder: str) -> bool:
+    """Whether the user's settings let us learn from how the session may have ended: nobody knows whether it was
+    cleared or killed."""
+    if _is_subagents(path):
+        return registration.is_on("playbook_update_on_subagent_stop", folder)
+    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ("exit", "clear"))
+
+
+def _lost(key: str, path: str) -> LostSession:
+    folder, name = os.path.split(path)
+    if not _is_subagents(path):
+        return LostSession(key, path, name.removesuffix(".jsonl"), None)
+    session = os.path.dirname(folder)
+    return LostSession(key, path, os.path.basename(session), session + ".jsonl")
+
+
+def _is_subagents(path: str) -> bool:
+    return os.path.basename(os.path.dirname(path)) == "subagents"
+
+
+def _transcripts(folders: list[str]) -> Iterator[str]:
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith(".jsonl") and os.path.isfile(path):
+                yield path
+            elif os.path.isdir(os.path.join(path, "subagents")):
+                yield from _transcripts([os.path.join(path, "subagents")])

@@ -14,7 +14,7 @@ from pygal.style import Style
 from rich.cells import cell_len
 
 from playbook_db.cli.output import count_of, one_line, readable_size
-from playbook_db.rules.sections import SLUG_SECTIONS
+from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.services.statistics import Statistics, Week
 
 MOST_BARS = 60  # weeks; more of them are shown as months

@@ -1,13 +1,22 @@
 """Commands on the database file itself: db path, db check, db upgrade."""
 
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from playbook_db.cli.datasette import metadata
-from playbook_db.cli.opening import database_url, project_options
-from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.context import chosen_project, database_url, project_options, tell
+from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
 from playbook_db.cli.points import as_json
-from playbook_db.cli.repairing import repair
 from playbook_db.errors import DatabaseError
+
+if TYPE_CHECKING:
+    from playbook_db.services.maintenance import Candidate, Listed, Restored
+    from playbook_db.services.repair import Repaired
+    from playbook_db.store.salvaging.gathering import Account
+    from playbook_db.store.sqlite.backups import Held
 
 
 @click.group("db")
@@ -19,7 +28,7 @@ def database() -> None:
 @project_options
 def path() -> None:
     """Print where the database is, whether or not it is there yet."""
-    from playbook_db.store.connecting import described
+    from playbook_db.store.connect import described
 
     click.echo(described(database_url()))
 
@@ -28,9 +37,9 @@ def path() -> None:
 @project_options
 def upgrade() -> None:
     """Bring the database to this version's schema, after a backup."""
-    from playbook_db.store import upgrade as upgrading
-    from playbook_db.store.connecting import described
-    from playbook_db.store.read import SCHEMA
+    from playbook_db.store import migrate as upgrading
+    from playbook_db.store.connect import described
+    from playbook_db.store.hook_queries import SCHEMA
 
     url = database_url()
     backup = upgrading.ensure_current(url)
@@ -46,10 +55,10 @@ def check(quick: bool, as_json: bool) -> None:
 
     Nothing is changed, whatever is there.
     """
-    from playbook_db.services import checking
+    from playbook_db.services import maintenance
 
-    report = checking.check_database(database_url(), quick=quick)
-    left_out = checking.NOT_IN_A_QUICK_LOOK if quick else ()
+    report = maintenance.check_database(database_url(), quick=quick)
+    left_out = maintenance.NOT_IN_A_QUICK_LOOK if quick else ()
     if as_json:
         found = {"database": report.where, "ok": not report.problems, "problems": list(report.problems)}
         print_json(found | {"not_looked_at": list(left_out)})
@@ -64,7 +73,248 @@ def check(quick: bool, as_json: bool) -> None:
         raise DatabaseError(f"{report.where} has {problems}. {report.remedy}".rstrip())
 
 
+# Commands that keep copies of the database and put one back: backup, restore-backup.
+
+
+_KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a restore"}
+
+
+@click.command()
+@click.argument("file", required=False)
+@click.option("--list", "lists", is_flag=True, help="Show which backups there are, newest first.")
+@as_json
+@project_options
+def backup(file: str | None, lists: bool, as_json: bool) -> None:
+    """Copy the database to FILE, or into the folder backups/ beside it, while others may write.
+
+    The copy is one file that holds one state of the database. Nothing is ever overwritten.
+    """
+    from playbook_db.services import maintenance
+
+    if lists and file is not None:
+        raise click.UsageError("--list takes no FILE.")
+    if lists:
+        _print_list(maintenance.list_all(database_url()), as_json=as_json)
+        return
+    taken = maintenance.take(database_url(), file)
+    if as_json:
+        holds = [_held_record(held) for held in taken.holds]
+        print_json({"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": holds})
+        return
+    click.echo(f"{taken.path} ({readable_size(taken.size_bytes)})")
+    for held in taken.holds:
+        click.echo(f"{one_line(held.key)}: {_told(held)}")
+
+
+@click.command("restore-backup")
+@click.argument("file")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@project_options
+def restore_backup(file: str, yes: bool) -> None:
+    """Put the backup FILE in the place of the database; what is there now is kept as a backup before.
+
+    FILE is checked first, and what it holds is shown beside what is here. One of an older version is brought to this
+    version's schema.
+    """
+    from playbook_db.services import maintenance
+
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("Nobody is there to be asked; say --yes to put the backup back.")
+    with maintenance.candidate(database_url(), file) as chosen:
+        _show(chosen)
+        if not yes and not click.confirm(f"Replace {chosen.path}?", err=True):
+            tell(["left alone; nothing was changed"])
+            return
+        _tell_restored(maintenance.put_back(chosen))
+        click.echo(f"{chosen.path} holds what {file} holds")
+
+
+def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
+    if as_json:
+        print_json([_record(each) for each in listed])
+        return
+    for each in listed:
+        kept = each.backup
+        time = kept.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        schema = "can't be read" if each.schema is None else f"schema {each.schema:04d}"
+        click.echo(f"{time}\t{_kind(kept.kind)}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
+    if not listed:
+        tell(["there is no backup yet; take one with: playbook backup"])
+
+
+def _record(listed: "Listed") -> dict[str, object]:
+    kept = listed.backup
+    time = kept.time.isoformat()
+    told = {"path": kept.path, "time": time, "kind": kept.kind, "size_bytes": kept.size_bytes}
+    return told | {"schema": listed.schema}
+
+
+def _held_record(held: "Held") -> dict[str, object]:
+    return {"playbook": held.key, "revision": held.revision, "points": held.points}
+
+
+def _show(chosen: "Candidate") -> None:
+    """Show on stderr what would come back, beside what is here."""
+    here = {held.key: held for held in chosen.here}
+    then = {held.key: held for held in chosen.holds}
+    lines = [f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} is replaced:"]
+    for key in sorted(here.keys() | then.keys()):
+        now = _told(here[key]) if key in here else "not there"
+        back = _told(then[key]) if key in then else "not there"
+        lines.append(f"  {one_line(key)}: {now} -> {back}")
+    tell(lines)
+
+
+def _tell_restored(done: "Restored") -> None:
+    replaced = done.replaced
+    if replaced.backup:
+        tell([f"what was there is kept as {replaced.backup}"])
+    tell(f"what was there is now {path}" for path in replaced.aside)
+    if done.worker_was_at_work:
+        tell(["a worker is at work; what it learns comes on top of the backup"])
+    tell(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
+
+
+def _kind(kind: str) -> str:
+    return _KINDS.get(kind) or f"before leaving {kind.replace('-', ' ')}"
+
+
+def _told(held: "Held") -> str:
+    return f"revision {held.revision}, {count_of(held.points, 'point')}"
+
+
+# The command that salvages a damaged database: db repair.
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Tell what could be kept; change nothing.")
+@click.option("--yes", is_flag=True, help="Don't ask before the new file takes the damaged one's place.")
+@as_json
+@project_options
+def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Salvage what can be read of a damaged database.
+
+    A new file is built from it; the newest good backup and the mirrors give what they have more. The damaged file is
+    moved aside as it is, never changed. One in which nothing is wrong is left alone.
+    """
+    from playbook_db import projects
+    from playbook_db.services import repair as repair_service
+
+    folder = projects.project_dir(chosen_project())
+    if not dry_run and not yes and sys.stdin.isatty():
+        planned = repair_service.repair(database_url(), folder=folder, dry_run=True)
+        if planned.account is not None:
+            tell(one_line(line) for line in _repair_text(planned))
+            if not click.confirm("Put the new database in the place of the damaged one?", err=True):
+                tell(["left as it is"])
+                return
+    repaired = repair_service.repair(database_url(), folder=folder, dry_run=dry_run)
+    if as_json:
+        print_json(_repair_record(repaired, dry_run=dry_run))
+        return
+    for line in _repair_text(repaired):
+        click.echo(one_line(line))
+    if repaired.account is not None and dry_run:
+        click.echo("dry run: nothing was changed")
+
+
+def _repair_text(repaired: "Repaired") -> Iterator[str]:
+    account = repaired.account
+    if account is None:
+        yield f"{repaired.where}: all is well, nothing to repair"
+        return
+    kept = (
+        f"{count_of(account.points, 'point')} ({account.live_points} live), {count_of(account.revisions, 'revision')}"
+    )
+    yield f"{repaired.where}: kept {kept}"
+    losses = [f"{count} {what}" for what, count in _losses(account).items() if count]
+    yield f"lost: {', '.join(losses) or 'nothing that is known of'}"
+    for table, (pages, rows) in sorted(repaired.unreadable.items()):
+        if pages or rows:
+            yield f"{table}: {pages} pages and {rows} rows can't be read in their place"
+    for key, name in account.renamed:
+        yield f"a point of {key} whose name is lost is now {name}"
+    for key in account.unnamed:
+        yield f"a playbook whose folder is lost is now that of {key}; name its folder: playbook project move"
+    for key in account.patched:
+        yield f"the history of {key} has gaps; its last revision says what is missing"
+    if repaired.backup is not None:
+        given = [f"all of {key}" for key in account.playbooks_from_backup]
+        given += [f"the point {name} of {key}" for key, name in account.from_backup]
+        given += [f"{account.history_from_backup} rows of the history"] if account.history_from_backup else []
+        yield f"from the backup {repaired.backup.path}: {', '.join(given) or 'nothing that was not here'}"
+    yield from repaired.mirrors
+    if repaired.aside is not None:
+        yield f"the damaged file is now {repaired.aside}"
+
+
+def _losses(account: "Account") -> dict[str, int]:
+    return {
+        "revisions": account.lost_revisions,
+        "changes": account.lost_changes,
+        "votes": account.lost_votes,
+        "points": account.lost_points,
+        "names": len(account.renamed),
+    }
+
+
+def _repair_record(repaired: "Repaired", *, dry_run: bool) -> dict[str, Any]:
+    """What a repair did, as `--json` shows it."""
+    account = repaired.account
+    record: dict[str, Any] = {
+        "database": repaired.where,
+        "damaged": account is not None,
+        "repaired": account is not None and not dry_run,
+    }
+    if account is None:
+        return record
+    return record | {
+        "points": account.points,
+        "live_points": account.live_points,
+        "revisions": account.revisions,
+        "lost": _losses(account),
+        "unreadable": {
+            table: {"pages": pages, "rows": rows}
+            for table, (pages, rows) in sorted(repaired.unreadable.items())
+            if pages or rows
+        },
+        "with_gaps": account.patched,
+        "renamed": [{"project": key, "name": name} for key, name in account.renamed],
+        "projects_without_folder": account.unnamed,
+        "backup": None if repaired.backup is None else repaired.backup.path,
+        "points_from_backup": [{"project": key, "name": name} for key, name in account.from_backup],
+        "projects_from_backup": account.playbooks_from_backup,
+        "history_rows_from_backup": account.history_from_backup,
+        "mirrors": list(repaired.mirrors),
+        "damaged_file": repaired.aside,
+    }
+
+
+# The command `db metadata`: what makes Datasette show the database with words.
+
+
+@click.command()
+@click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
+@project_options
+def metadata(output: str | None) -> None:
+    """Print metadata for Datasette: what each view and column means, and the questions of docs/sql.md as queries.
+
+    Then: datasette "$(playbook db path)" -m metadata.json
+    """
+    from playbook_db.services import datasette
+    from playbook_db.store.connect import described, sqlite_path
+
+    path = sqlite_path(database_url())
+    if not path:
+        raise DatabaseError(f"{described(database_url())} is no SQLite file, and Datasette reads no other.")
+    write_text(json.dumps(datasette.metadata(path), indent=2, ensure_ascii=False) + "\n", output)
+
+
 database.add_command(metadata)
 database.add_command(repair)
 
-COMMANDS = {"db": database}
+COMMANDS = {
+    "db": database,
+    "backup": backup,
+    "restore-backup": restore_backup,
+}

@@ -6,18 +6,24 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.opening import opened, project_options, tell
-from playbook_db.cli.output import one_line, print_json, print_points, write_text
-from playbook_db.cli.points import as_json
+from playbook_db.cli.context import opened, project_options, tell
+from playbook_db.cli.output import change_record, one_line, print_json, print_points, print_revised, write_text
+from playbook_db.cli.points import as_json, dry_run_option
+from playbook_db.domain import undo as undo_rules
+from playbook_db.domain.undo import Side
+from playbook_db.services import edit
+from playbook_db.services import undo as undo_service
 
 if TYPE_CHECKING:
-    from playbook_db.rules.document import Layout
-    from playbook_db.services.differing import Side
-    from playbook_db.services.project import Project
+    from playbook_db.domain.playbook_file import Layout
+    from playbook_db.services.history import ComparedSide
+    from playbook_db.services.projects import Project
+
 
 SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
 
@@ -36,17 +42,18 @@ def log(as_json: bool, **asked: Any) -> None:
 
     A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
     """
-    from playbook_db.cli import revision_records, revisions_shown
-    from playbook_db.services import looking_back
+    from playbook_db.cli import history_view
+    from playbook_db.services import history
+    from playbook_db.services import records as records_service
 
-    wanted = looking_back.Asked(**asked)
+    wanted = history.Asked(**asked)
     with opened() as project:
         if as_json:
-            found = looking_back.log(project, wanted)
-            _put(_json_list(revision_records.log_record(revision) for revision in found))
+            found = history.log(project, wanted)
+            _put(_json_list(records_service.log_record(revision) for revision in found))
             return
-        shown = looking_back.log(project, wanted, most_changes=revisions_shown.MOST_LINES)
-        lines = (revisions_shown.logged(revision, of_point=wanted.name is not None) for revision in shown)
+        shown = history.log(project, wanted, most_changes=history_view.MOST_LINES)
+        lines = (history_view.logged(revision, of_point=wanted.name is not None) for revision in shown)
         first = next(lines, None)
         if first is None:
             tell(["there is no such revision" if any(asked.values()) else "nothing has happened to this playbook yet"])
@@ -66,19 +73,19 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
 
     A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
     """
-    from playbook_db.rules import document
-    from playbook_db.services import looking_back
+    from playbook_db.domain import playbook_file
+    from playbook_db.services import history
 
     if as_json and as_prompt:
         raise click.UsageError("Give --json or --render, not both.")
     with opened() as project:
-        seen = looking_back.at(project, when)
+        seen = history.at(project, when)
         tell([seen.note] if seen.note else [])
         if as_prompt:
-            text = looking_back.told_at(project, str(seen.revision))
+            text = history.told_at(project, str(seen.revision))
             write_text(text if not text or text.endswith("\n") else text + "\n", output)
         elif as_json or output is not None:
-            write_text(document.encode(seen.playbook, layout=cast("Layout", layout)), output)
+            write_text(playbook_file.encode(seen.playbook, layout=cast("Layout", layout)), output)
         elif seen.playbook.points:
             print_points(seen.playbook.points)
         elif not seen.note:
@@ -96,8 +103,8 @@ def diff(before: str, after: str, as_json: bool) -> None:
     A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday. A file whose name could be
     taken for one is named with its folder: ./12
     """
-    from playbook_db.cli import comparison_shown
-    from playbook_db.services import differing
+    from playbook_db.cli import history_view
+    from playbook_db.services import history
 
     if before == after == "-":
         raise click.UsageError("Only one of A and B can come from standard input.")
@@ -105,24 +112,24 @@ def diff(before: str, after: str, as_json: bool) -> None:
         sides = [_side(project, text) for text in (before, after)]
         for side in sides:
             tell([*([side.note] if side.note else []), *map(one_line, side.reading.warnings)])
-        found = differing.difference(*sides)
+        found = history.difference(*sides)
         if as_json:
-            print_json(comparison_shown.difference_record(found, *sides))
+            print_json(history_view.difference_record(found, *sides))
         else:
-            _put((f"{line}\n" for line in comparison_shown.differences(found, *sides)), paged=True)
+            _put((f"{line}\n" for line in history_view.differences(found, *sides)), paged=True)
 
 
-def _side(project: "Project", text: str) -> "Side":
-    from playbook_db.cli.reading import read_input
+def _side(project: "Project", text: str) -> "ComparedSide":
+    from playbook_db.cli.context import read_input
+    from playbook_db.domain import times
     from playbook_db.errors import MomentError
-    from playbook_db.rules import moments
-    from playbook_db.services import differing, looking_back
+    from playbook_db.services import history
 
-    if text != "-" and looking_back.is_when(text):
-        return differing.side_at(project, text)
+    if text != "-" and history.is_when(text):
+        return history.side_at(project, text)
     if text != "-" and not os.path.exists(text):
-        raise MomentError(text, moments.EXAMPLES, or_file=True)
-    return differing.side_of_file(read_input(text), "standard input" if text == "-" else text)
+        raise MomentError(text, times.EXAMPLES, or_file=True)
+    return history.side_of_file(read_input(text), "standard input" if text == "-" else text)
 
 
 def _json_list(records: Iterable[Any]) -> Iterator[str]:
@@ -149,4 +156,81 @@ def _has_pager() -> bool:
     return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 
 
-COMMANDS = {"log": log, "at": at, "diff": diff}
+# Commands that take back: undo, restore.
+
+
+@click.command()
+@click.argument("revisions", metavar="[REV | A..B]", required=False)
+@click.option("--ours", is_flag=True, help="Where something was changed again since, keep it as it is now.")
+@click.option("--theirs", is_flag=True, help="Where something was changed again since, take what the undo brings back.")
+@dry_run_option
+@as_json
+@project_options
+def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
+    """Take back a revision, or all from A to B; without an argument the last one.
+
+    Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
+    nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
+    """
+    if ours and theirs:
+        raise click.UsageError("Give --ours or --theirs, not both.")
+    span = undo_rules.read_span(revisions) if revisions is not None else None
+    prefer: Side | None = "ours" if ours else "theirs" if theirs else None
+    with opened() as project:
+        _print(undo_service.undo(project, span, prefer=prefer, dry_run=dry_run), as_json=as_json, dry_run=dry_run)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--at", "moment", metavar="REV|TIME", help="As it was then: the point, or without NAME the playbook.")
+@dry_run_option
+@project_options
+def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
+    """Bring a retired key point back, with the text and votes it had; with --at, as it was then.
+
+    Without NAME the whole playbook becomes what it was then; `playbook undo` takes that back.
+    """
+    if name is None and moment is None:
+        raise click.UsageError("Give the NAME of a key point, --at, or both.")
+    if dry_run and (name is not None or moment is None):
+        raise click.UsageError("--dry-run goes with --at, without a NAME.")
+    with opened() as project:
+        if name is None:
+            _print(undo_service.go_back(project, moment or "", dry_run=dry_run), as_json=False, dry_run=dry_run)
+        elif moment is None:
+            print_revised(edit.restore(project, name))
+        else:
+            print_revised(undo_service.restore_as_of(project, name, moment))
+
+
+def _print(undone: undo_service.Undone, *, as_json: bool, dry_run: bool) -> None:
+    """What was taken back, each change that it took, and where that is kept."""
+    revised = undone.revised
+    tell(revised.notes)
+    span = undone.span if undone.told else None
+    if as_json:
+        print_json(
+            {
+                "revision": revised.revision,
+                "dry_run": dry_run,
+                "took_back": asdict(span) if span else None,
+                "message": undone.told,
+                "changes": [change_record(change) for change in revised.changes],
+                "notes": list(revised.notes),
+            }
+        )
+        return
+    if undone.told:
+        click.echo(one_line(undone.told) + (", the last one" if undone.is_last else ""))
+    print_revised(revised, rehearsed=dry_run)
+    if revised.revision is not None:
+        tell(["`playbook undo` again brings it back"])
+
+
+COMMANDS = {
+    "log": log,
+    "at": at,
+    "diff": diff,
+    "undo": undo,
+    "restore": restore,
+}

@@ -15,22 +15,22 @@ EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 # The commands under what a person wants, each with the module that it is in.
 _GROUPS = {
     "Set up": {
-        "init": "mirrors", "install": "hooks", "uninstall": "hooks", "doctor": "doctor", "project": "projects",
+        "init": "setup", "install": "setup", "uninstall": "setup", "doctor": "setup", "project": "setup",
     },
     "Look": {
-        "list": "points", "show": "points", "render": "batches", "why": "learning", "sessions": "learning",
+        "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",
         "stats": "stats", "sql": "sql",
     },
     "Change": {
-        "add": "points", "edit": "points", "retire": "points", "vote": "points", "apply": "batches", "prune": "batches",
+        "add": "points", "edit": "points", "retire": "points", "vote": "points", "apply": "points", "prune": "points",
     },
     "Look back, take back": {
-        "log": "history", "at": "history", "diff": "history", "undo": "undoing", "restore": "undoing",
-        "forget": "forgetting",
+        "log": "history", "at": "history", "diff": "history", "undo": "history", "restore": "history",
+        "forget": "forget",
     },
-    "Share": {"import": "files", "export": "files", "mirror": "mirrors"},
-    "Learn": {"learn": "learning", "bootstrap": "learning", "work": "working", "jobs": "working"},
-    "Look after the database": {"backup": "backups", "restore-backup": "backups", "db": "database"},
+    "Share": {"import": "points", "export": "points", "mirror": "setup"},
+    "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},
+    "Look after the database": {"backup": "database", "restore-backup": "database", "db": "database"},
 }  # fmt: skip
 _MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
 

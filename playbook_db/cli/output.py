@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from playbook_db.rules.playbook import Change, KeyPoint
-from playbook_db.services.revising import Revised
+from playbook_db.domain.playbook import Change, KeyPoint
+from playbook_db.services.revise import Revised
 from playbook_db.store.playbooks import RetiredPoint
 
 
@@ -100,10 +100,10 @@ def write_text(text: str, output: str | None) -> None:
 
 def write_file(data: bytes, output: str) -> None:
     """Put *data* into the file *output*, whole or not at all."""
-    from playbook_db.services import whole_file
+    from playbook_db import files
 
     try:
-        whole_file.replace(output, data)
+        files.replace_file(output, data)
     except OSError as error:
         raise click.UsageError(f"{output} can't be written: {error.strerror}.") from error
 

@@ -1,11 +1,15 @@
 """Commands on key points: list, show, add, edit, retire, vote."""
 
+import json
+import sys
 from dataclasses import asdict
+from typing import Any, cast
 
 import click
 
-from playbook_db.cli.opening import opened, project_options, tell
+from playbook_db.cli.context import opened, project_options, read_input, tell
 from playbook_db.cli.output import (
+    change_record,
     one_line,
     point_record,
     print_json,
@@ -13,9 +17,15 @@ from playbook_db.cli.output import (
     print_retired,
     print_revised,
     readable,
+    write_text,
 )  # fmt: skip
-from playbook_db.rules.voting import TAGS
-from playbook_db.services import editing, revising
+from playbook_db.domain import playbook_file
+from playbook_db.domain.operations import TAGS, unknown_sections
+from playbook_db.domain.playbook_file import Layout
+from playbook_db.errors import OperationsFileError
+from playbook_db.services import diagnostics, edit, import_export, revise
+from playbook_db.services import edit as edit_service
+from playbook_db.services.revise import Revised
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -27,16 +37,16 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 @project_options
 def list_points(section: str | None, retired: bool, as_json: bool) -> None:
     """List the key points, with how often each was found helpful (+) and harmful (-)."""
-    wanted = editing.section_named(section) if section is not None else None
+    wanted = edit_service.section_named(section) if section is not None else None
     with opened() as project:
         if retired:
-            gone = [g for g in editing.list_retired(project).values() if wanted in (None, g.point.section)]
+            gone = [g for g in edit_service.list_retired(project).values() if wanted in (None, g.point.section)]
             if as_json:
                 print_json([point_record(g.point, g) for g in gone])
             else:
                 print_retired(gone)
             return
-        points = [p for p in revising.read(project).points if wanted in (None, p.section)]
+        points = [p for p in revise.read(project).points if wanted in (None, p.section)]
         if as_json:
             print_json([point_record(point) for point in points])
         elif points:
@@ -51,21 +61,21 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 @project_options
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
-    from playbook_db.cli import revision_records, revisions_shown
-    from playbook_db.services import looking_back, provenance
+    from playbook_db.cli import history_view
+    from playbook_db.services import history, records
 
     with opened() as project:
-        found = looking_back.look_up(project, name)
-        if isinstance(found, looking_back.FullRevision):
+        found = history.look_up(project, name)
+        if isinstance(found, history.FullRevision):
             if as_json:
-                print_json(revision_records.full_record(found))
+                print_json(records.full_record(found))
             else:
-                click.echo("\n".join(revisions_shown.in_full(found)))
+                click.echo("\n".join(history_view.in_full(found)))
         elif as_json:
-            span = provenance.span(project, name)
+            span = history.span(project, name)
             print_json(point_record(found.point, found.retired) | asdict(span))
         else:
-            _print_point(found, revisions_shown.span_told(provenance.span(project, name)))
+            _print_point(found, history_view.span_told(history.span(project, name)))
 
 
 @click.command()
@@ -75,7 +85,7 @@ def show(name: str, as_json: bool) -> None:
 def add(text: str, section: str | None) -> None:
     """Add a key point."""
     with opened() as project:
-        print_revised(editing.add(project, text, section=section))
+        print_revised(edit_service.add(project, text, section=section))
 
 
 @click.command()
@@ -83,12 +93,12 @@ def add(text: str, section: str | None) -> None:
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="The section it moves to.")
 @project_options
-def edit(name: str, text: str | None, section: str | None) -> None:
+def edit_point(name: str, text: str | None, section: str | None) -> None:
     """Reword a key point, or move it to another section; its name and votes stay."""
     if text is None and section is None:
         raise click.UsageError("Give --text, --section or both.")
     with opened() as project:
-        print_revised(editing.edit(project, name, text=text, section=section))
+        print_revised(edit_service.edit(project, name, text=text, section=section))
 
 
 @click.command()
@@ -98,7 +108,7 @@ def edit(name: str, text: str | None, section: str | None) -> None:
 def retire(name: str, reason: str | None) -> None:
     """Take a key point out of the playbook; `playbook restore` brings it back."""
     with opened() as project:
-        print_revised(editing.retire(project, name, reason=reason))
+        print_revised(edit_service.retire(project, name, reason=reason))
 
 
 @click.command()
@@ -108,10 +118,10 @@ def retire(name: str, reason: str | None) -> None:
 def vote(name: str, tag: str) -> None:
     """Vote on a key point; a neutral vote is recorded but counts nowhere."""
     with opened() as project:
-        print_revised(editing.vote(project, name, tag))
+        print_revised(edit_service.vote(project, name, tag))
 
 
-def _print_point(found: editing.Found, span: str) -> None:
+def _print_point(found: edit_service.Found, span: str) -> None:
     point = found.point
     click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({span})")
     if found.retired:
@@ -119,6 +129,135 @@ def _print_point(found: editing.Found, span: str) -> None:
     click.echo(readable(point.text))
 
 
+# Commands on the playbook as a whole: apply, prune, render.
+
+
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
+
+
+@click.command()
+@click.argument("file")
+@dry_run_option
+@as_json
+@project_options
+def apply(file: str, dry_run: bool, as_json: bool) -> None:
+    """Carry out a curator's batch from FILE (or -): all of its valid operations in one revision, or nothing.
+
+    FILE is a JSON list of operations, or an object with `operations`. What breaks a rule is skipped with a reason.
+    """
+    operations = _read_operations(file)
+    with opened() as project:
+        origin = "stdin" if file == "-" else file
+        revised = edit.apply_batch(project, operations, origin=origin, dry_run=dry_run)
+        if not dry_run:
+            diagnostics.operations(project.folder, len(operations), revised.skipped, unknown_sections(operations))
+        tell(revised.notes)
+        _print(revised, as_json=as_json, dry_run=dry_run)
+
+
+@click.command()
+@dry_run_option
+@as_json
+@project_options
+def prune(dry_run: bool, as_json: bool) -> None:
+    """Retire the key points whose votes say that they harm."""
+    with opened() as project:
+        revised = edit.prune(project, dry_run=dry_run)
+        if not dry_run:
+            diagnostics.pruning(project.folder, [change.point for change in revised.changes])
+        _print(revised, as_json=as_json, dry_run=dry_run)
+
+
+@click.command()
+@click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
+@project_options
+def render(is_whole: bool) -> None:
+    """Print the text that goes into a prompt; nothing for an empty playbook."""
+    with opened() as project:
+        text = import_export.tell_all(project) if is_whole else import_export.tell(project)
+        if text:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
+
+
+def _print(revised: Revised, *, as_json: bool, dry_run: bool) -> None:
+    if not as_json:
+        print_revised(revised, rehearsed=dry_run)
+        return
+    print_json(
+        {
+            "revision": revised.revision,
+            "dry_run": dry_run,
+            "changes": [change_record(change) for change in revised.changes],
+            "skipped": [
+                {"operation": item.index + 1, "reason": item.reason, "given": item.item} for item in revised.skipped
+            ],
+        }
+    )
+
+
+def _read_operations(file: str) -> list[Any]:
+    try:
+        given = json.loads(read_input(file))
+    except (ValueError, RecursionError) as error:
+        raise OperationsFileError(f"{file} is no JSON ({error}). Nothing was changed.") from None
+    operations = given.get("operations") if isinstance(given, dict) else given
+    if not isinstance(operations, list):
+        raise OperationsFileError(
+            f"{file} holds no operations: a JSON list is wanted, or an object with a list `operations`. "
+            "Nothing was changed."
+        )
+    return operations
+
+
+# Commands that take playbook files in and write them: import, export.
+
+
+@click.command("import")
+@click.argument("file")
+@click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
+@click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
+@project_options
+def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
+    """Merge a playbook FILE of any shape in (- for standard input).
+
+    A point that is here already keeps the higher of both counters; a name that belongs to another text here is given
+    anew. Nothing is taken in where anything in FILE can't be read.
+    """
+    source = "standard input" if file == "-" else file
+    reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
+    with opened() as project:
+        revised = import_export.import_playbook(project, reading, source=source, replace=replace)
+        diagnostics.migration(project.folder, reading.migrated)
+        tell(one_line(note) for note in revised.notes)
+        total = len(revised.playbook.points)
+        if revised.revision is None:
+            click.echo(f"nothing new in {source}; the playbook has {total} points")
+        else:
+            told = import_export.told(revised)
+            click.echo(f"imported {source}: {told}; the playbook has {total} points (revision {revised.revision})")
+
+
+@click.command()
+@click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
+@click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
+@project_options
+def export(output: str | None, layout: str) -> None:
+    """Print the playbook as a playbook.json; the same playbook always gives the same bytes."""
+    with opened() as project:
+        text = import_export.export_playbook(project, layout=cast(Layout, layout))
+    write_text(text, output)
+
+
 COMMANDS = {
-    "list": list_points, "show": show, "add": add, "edit": edit, "retire": retire, "vote": vote,
-}  # fmt: skip
+    "list": list_points,
+    "show": show,
+    "add": add,
+    "edit": edit_point,
+    "retire": retire,
+    "vote": vote,
+    "apply": apply,
+    "prune": prune,
+    "render": render,
+    "import": import_file,
+    "export": export,
+}

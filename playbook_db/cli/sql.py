@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import projects
-from playbook_db.cli.opening import chosen_project, database_url, project_options, tell
+from playbook_db.cli.context import chosen_project, database_url, project_options, read_input, tell
 from playbook_db.cli.output import one_line, readable
 from playbook_db.cli.points import as_json
-from playbook_db.cli.reading import read_input
 
 if TYPE_CHECKING:
-    from playbook_db.store.querying import Answer
+    from playbook_db.store.user_sql import Answer
 
 
 @click.command()
@@ -35,10 +34,10 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
         if sys.stdin.isatty():
             tell(["type one SELECT, then Ctrl-D"])
         query = read_input("-").decode("utf-8", "surrogateescape")
-    from playbook_db.store import querying
+    from playbook_db.store import user_sql
 
     key = projects.project_key(projects.project_dir(chosen_project()))
-    with querying.ask(database_url(), query or "", project_key=key) as answer:
+    with user_sql.ask(database_url(), query or "", project_key=key) as answer:
         show = _print_csv if as_csv else _print_json if as_json else _print_table
         show(answer)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db.cli.opening import opened, project_options, tell
+from playbook_db.cli.context import opened, project_options, tell
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_file
 from playbook_db.cli.points import as_json
-from playbook_db.rules.sections import SLUG_SECTIONS
+from playbook_db.domain.sections import SLUG_SECTIONS
 
 if TYPE_CHECKING:
     from playbook_db.services.statistics import Growth, Learning, PointUse, Statistics, Use, Week

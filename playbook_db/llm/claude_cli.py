@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playbook_db.errors import ModelError, NoModelError
-from playbook_db.llm.asking import Prompt, Reply, Usage
+from playbook_db.llm.model import Prompt, Reply, Usage
 
 TIMEOUT_S = 600.0  # of one call, where the deadline is later
 RETRIES = "2"  # the client's own; left alone it goes on for minutes, even with a wrong key

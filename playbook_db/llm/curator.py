@@ -4,10 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from playbook_db.llm.asking import Exchange, Model, Prompt
-from playbook_db.llm.filling import enclosed, fill, require, split_stable
-from playbook_db.llm.parts import MAX_TOKENS, Form, ask_in_parts
-from playbook_db.rules.operations import MAX_OPERATIONS
+from playbook_db.domain.operations import MAX_OPERATIONS
+from playbook_db.llm.json_replies import MAX_TOKENS, Form, ask_in_parts
+from playbook_db.llm.model import Exchange, Model, Prompt, enclosed, fill, require, split_stable
 
 _SYSTEM = (
     "You keep the playbook of a project for a coding assistant. What stands between tags in the user's message is "

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from playbook_db import settings
+from playbook_db.domain.playbook import KeyPoint, Skipped
+from playbook_db.domain.playbook_file import Migrated
 from playbook_db.errors import DiagnosticsError
-from playbook_db.rules.legacy import Migrated
-from playbook_db.rules.playbook import KeyPoint, Skipped
 
 if TYPE_CHECKING:
-    from playbook_db.llm.asking import Exchange
+    from playbook_db.llm.model import Exchange
 
 _FILE_NAME = re.compile(r"\d{8}T\d{12}Z_[A-Za-z0-9._-]+\.txt")
 _SHOWN_TEXT_LENGTH = 80  # characters of a pruned point's text; source: scoring design

@@ -5,21 +5,25 @@ pull, a hand edit), it is merged in first. A file that came with a clone is some
 once the user, or the program that asks, has said so.
 """
 
+import contextlib
+import hashlib
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from playbook_db import projects
+from playbook_db import files, projects, settings
+from playbook_db.domain import merge, playbook_file
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import Playbook
+from playbook_db.domain.playbook_file import Reading
+from playbook_db.domain.times import timestamp
 from playbook_db.errors import MirrorError, PlaybookFileError
-from playbook_db.rules import document, merging
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.legacy import Reading
-from playbook_db.rules.playbook import Playbook
-from playbook_db.services import diagnostics, mirror_file
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal, Revised, revise, timestamp
+from playbook_db.services import diagnostics
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal, Revised, revise
 from playbook_db.store import playbooks
 from playbook_db.store.engine import Store
 from playbook_db.store.past import Past
@@ -62,7 +66,7 @@ def sync_changed(store: Store) -> Iterator[Synced]:
     with store.snapshot() as connection:
         kept = playbooks.kept_mirrors(connection)
     for path, last, known in kept:
-        is_untouched = mirror_file.status(path) == (known.size_bytes, known.mtime_ns)
+        is_untouched = status(path) == (known.size_bytes, known.mtime_ns)
         if not is_untouched or (known.revision or 0) != last:
             folder = projects.folder_of_mirror(path)
             if os.path.isdir(folder):
@@ -120,10 +124,10 @@ def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:
     notes: list[str] = []
     revised: Revised | None = None
     try:
-        with mirror_file.lock(project.mirror_path):
-            mirror_file.remove_leftover(project.mirror_path)
+        with lock(project.mirror_path):
+            remove_leftover(project.mirror_path)
             for _ in range(_TRIES):
-                found = mirror_file.read(project.mirror_path, project.folder)
+                found = read(project.mirror_path, project.folder)
                 if found is None and not make:
                     break
                 if found is not None and not _is_known(project, found):
@@ -139,31 +143,31 @@ def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:
 
 def _digest_at(path: str) -> str | None:
     try:
-        found = mirror_file.read(path, projects.folder_of_mirror(path))
+        found = read(path, projects.folder_of_mirror(path))
     except MirrorError:
         return None
-    return None if found is None else mirror_file.digest(found)
+    return None if found is None else digest(found)
 
 
 def _is_known(project: Project, found: bytes) -> bool:
     known = _known(project)
-    return known is not None and known.sha256 == mirror_file.digest(found)
+    return known is not None and known.sha256 == digest(found)
 
 
 def _take_in(project: Project, found: bytes, *, insist: bool) -> Synced:
     """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
     try:
-        reading = document.decode(found, source=project.mirror_path)
+        reading = playbook_file.decode(found, source=project.mirror_path)
     except PlaybookFileError as error:
-        if not insist and not mirror_file.may_be_set_aside(error):
+        if not insist and not may_be_set_aside(error):
             raise
-        aside = mirror_file.set_aside(project.mirror_path)
+        aside = set_aside(project.mirror_path)
         return Synced(notes=(f"{error} It was moved to {aside}.",))
 
     def plan(draft: Draft, past: Past) -> Proposal:
         proposal = _merge(draft, past, reading, project)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
-        past.note_mirror(project.mirror_path, Mirror(None, mirror_file.digest(found)))
+        past.note_mirror(project.mirror_path, Mirror(None, digest(found)))
         return proposal
 
     revised = revise(project, plan)
@@ -174,18 +178,18 @@ def _take_in(project: Project, found: bytes, *, insist: bool) -> Synced:
 def _merge(draft: Draft, past: Past, reading: Reading, project: Project) -> Proposal:
     """Bring a changed mirror in: three ways where a common ancestor is known, else as any file."""
     ours = draft.playbook()
-    theirs, left_out = merging.incoming(reading, ours, past.forgotten())
+    theirs, left_out = merge.incoming(reading, ours, past.forgotten())
     retired = {name: gone.point for name, gone in past.retired().items()}
     ancestor = _common_ancestor(past, theirs, project)
     if ancestor is None:
-        notes = merging.take_in(draft, theirs, retired)
+        notes = merge.take_in(draft, theirs, retired)
         header = theirs.header if past.revision == 0 else ours.header
     else:
         revision, base = ancestor
         # A file that doesn't tell its age may be from before an erasure.
         was_erased = past.revision_of(theirs.header) is None or revision < past.last_erased_in()
-        notes = merging.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
-        header = merging.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
+        notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
+        header = merge.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
     is_dated = holds_all and not left_out and (bool(draft.changes) or past.revision == 0)
     if is_dated:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
@@ -219,18 +223,18 @@ def _bring_up_to_date(project: Project, found: bytes | None, *, make: bool) -> b
     with project.store.snapshot() as connection:
         past = Past.open(connection, project.key)
         revision = past.revision
-        if found is not None and known == Mirror(revision, mirror_file.digest(found)):
+        if found is not None and known == Mirror(revision, digest(found)):
             _note(project, known)
             return True
         if revision == 0 and not make:
             return True
-        text = document.encode(past.playbook())
+        text = playbook_file.encode(past.playbook())
     data = text.encode("utf-8")
     if data != found:
-        if mirror_file.read(project.mirror_path, project.folder) not in (found, None):
+        if read(project.mirror_path, project.folder) not in (found, None):
             return False
-        mirror_file.replace(project.mirror_path, data)
-    _note(project, Mirror(revision or None, mirror_file.digest(data)))
+        write_file(project.mirror_path, data)
+    _note(project, Mirror(revision or None, digest(data)))
     return True
 
 
@@ -241,7 +245,7 @@ def _known(project: Project) -> Mirror | None:
 
 def _note(project: Project, mirror: Mirror) -> None:
     """Keep what the file holds, and how it looks at a glance."""
-    size_bytes, mtime_ns = mirror_file.status(project.mirror_path)
+    size_bytes, mtime_ns = status(project.mirror_path)
     known = _known(project)
     if mirror != known or (known.size_bytes, known.mtime_ns) != (size_bytes, mtime_ns):
         with _writing(project) as past:
@@ -257,3 +261,97 @@ def _set_state(project: Project, wanted: str) -> None:
 def _writing(project: Project) -> Iterator[Past]:
     with project.store.transaction() as connection:
         yield Past.open_to_write(connection, project.key, now=timestamp(datetime.now(UTC)))
+
+
+# The file of a mirror itself: read with care, replaced whole, moved aside, one writer at a time.
+
+
+def read(path: str, project_folder: str) -> bytes | None:
+    """The bytes of the mirror at *path*, None where there is no file.
+
+    Raises MirrorError where it is a link out of the project, no plain file, too large or not to be read.
+    """
+    target = os.path.realpath(path)
+    root = os.path.realpath(project_folder)
+    if os.path.commonpath([target, root]) != root:
+        raise MirrorError(
+            f"{path} is a link out of the project, to {target}. It is left alone; put a plain file there."
+        )
+    try:
+        status = os.stat(target)
+        if not stat.S_ISREG(status.st_mode):
+            raise MirrorError(f"{path} is no plain file. It is left alone; move it away.")
+        if status.st_size > settings.MAX_FILE_BYTES:
+            raise MirrorError(f"{path} is larger than {settings.MAX_FILE_BYTES >> 20} MiB. It is left alone.")
+        with open(target, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise MirrorError(f"{path} can't be read: {error.strerror}. It is left alone.") from error
+
+
+def status(path: str) -> tuple[int | None, int | None]:
+    """Size in bytes and time of change in nanoseconds of the file at *path*; None for both where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None, None
+    return found.st_size, found.st_mtime_ns
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write the mirror at *path*, whole or not at all. The caller holds the lock. Raises MirrorError."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        files.replace_file(path, data)
+    except OSError as error:
+        raise MirrorError(
+            f"{path} can't be written: {error.strerror}. The database has everything; the next command tries again."
+        ) from error
+
+
+def remove_leftover(path: str) -> None:
+    """Remove what a killed writer of the mirror left beside it. The caller holds the lock."""
+    with contextlib.suppress(OSError):
+        os.unlink(files.temporary_path(path))
+
+
+def may_be_set_aside(error: PlaybookFileError) -> bool:
+    """Whether the file that gave *error* is of no use to anyone as it is. One in the middle of a git merge is."""
+    return error.damaged and not error.in_git_merge
+
+
+def set_aside(path: str) -> str:
+    """Move the file out of the way, never over another; its new path."""
+    path = os.path.realpath(path)
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    number = 0
+    while True:
+        aside = f"{path}.damaged-{stamp}{f'-{number}' if number else ''}"
+        if not os.path.lexists(aside):
+            os.rename(path, aside)
+            return aside
+        number += 1
+
+
+@contextlib.contextmanager
+def lock(path: str) -> Iterator[None]:
+    """Hold off other writers of the mirror at *path*; the lock is a file in our data folder, not in the work tree."""
+    from filelock import FileLock, Timeout
+
+    folder = os.path.join(settings.data_dir(), "locks")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    name = digest(os.path.realpath(path).encode("utf-8", "surrogateescape"))[:32]
+    try:
+        with FileLock(os.path.join(folder, f"mirror-{name}.lock"), timeout=settings.LOCK_WAIT_S):
+            yield
+    except Timeout as error:
+        raise MirrorError(
+            f"{path} is being written by another process; the next command brings it up to date."
+        ) from error
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 of *data*, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()

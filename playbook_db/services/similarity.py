@@ -9,9 +9,9 @@ import math
 import os
 from collections.abc import Callable, Sequence
 
+from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, Similarity
+from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import SettingError
-from playbook_db.rules.deduplication import DEFAULT_THRESHOLD, Similarity
-from playbook_db.rules.playbook import KeyPoint
 
 _DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
 Embedder = Callable[[list[str]], Sequence[Sequence[float]]]

@@ -6,11 +6,12 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, pairwise
 from typing import Any
 
-from playbook_db.services.project import Project
-from playbook_db.services.revising import timestamp
-from playbook_db.store import backups, statistics
-from playbook_db.store.connecting import sqlite_path
+from playbook_db.domain.times import timestamp
+from playbook_db.services.projects import Project
+from playbook_db.store import statistics
+from playbook_db.store.connect import sqlite_path
 from playbook_db.store.past import Past
+from playbook_db.store.sqlite import backups
 from playbook_db.store.statistics import CountedPoint, DayCalls, DayVotes, SectionCount, Sightings, TableSize
 
 AGES_DAYS = (7, 30, 90)

@@ -6,7 +6,7 @@ Imports next to nothing, so that a hook may use it.
 import os
 
 from playbook_db import settings
-from playbook_db.rules.rendering import PLACEHOLDER, fill_template
+from playbook_db.domain.prompt_text import PLACEHOLDER, fill_template
 
 _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "prompts")
 

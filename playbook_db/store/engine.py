@@ -15,8 +15,9 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
-from playbook_db.store import sqlite, sqlite_copies, upgrade
-from playbook_db.store.connecting import described, make_engine, sqlite_path
+from playbook_db.store import migrate
+from playbook_db.store.connect import described, make_engine, sqlite_path
+from playbook_db.store.sqlite import dialect, files
 
 
 class Store:
@@ -46,7 +47,7 @@ class Store:
             yield connection
         path = sqlite_path(self.url)
         if path is not None:
-            sqlite.checkpoint(path)
+            dialect.checkpoint(path)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -59,7 +60,7 @@ class Store:
         path = sqlite_path(self.url)
         if path is not None:
             self._engine.dispose()
-            sqlite.checkpoint(path, least_bytes=1)
+            dialect.checkpoint(path, least_bytes=1)
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -77,9 +78,9 @@ class Store:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (DBAPIError, *sqlite_copies.DRIVER_ERRORS) as error:
+        except (DBAPIError, *files.DRIVER_ERRORS) as error:
             cause = (isinstance(error, DBAPIError) and error.orig) or error
-            if sqlite_copies.is_damage(cause):
+            if files.is_damage(cause):
                 raise DamagedError(self.where, str(cause)) from error
             if not isinstance(error, OperationalError):
                 raise
@@ -94,5 +95,5 @@ def open_store(url: str) -> Store:
     Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseError for one that can't be
     used.
     """
-    upgrade.ensure_current(url)
+    migrate.ensure_current(url)
     return Store(make_engine(url))

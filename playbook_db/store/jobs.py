@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select, true, update
 from sqlalchemy import text as sql
 
-from playbook_db.store import read
-from playbook_db.store.session_tables import jobs
-from playbook_db.store.tables import playbooks
+from playbook_db.store import hook_queries
+from playbook_db.store.tables import jobs, playbooks
 
-_ADD_JOB = sql(read.ADD_JOB)
+_ADD_JOB = sql(hook_queries.ADD_JOB)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from typing import Self
 
 from sqlalchemy import Connection
 
-from playbook_db.rules.playbook import Header, KeyPoint, Playbook, PointState
-from playbook_db.rules.taken_back import Undo
-from playbook_db.store import history, playbooks, timeline, undos
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, PointState
+from playbook_db.domain.undo import Undo
+from playbook_db.store import playbooks, revisions, snapshots
 from playbook_db.store.playbooks import Mirror, RetiredPoint, Standing
 
 
@@ -66,38 +66,38 @@ class Past:
 
     def at(self, revision: int) -> Playbook:
         """The playbook as it was after *revision*."""
-        return timeline.read_at(self.connection, self.playbook_id, revision) if self.playbook_id else Playbook()
+        return snapshots.read_at(self.connection, self.playbook_id, revision) if self.playbook_id else Playbook()
 
     def states_at(self, revision: int, *, first: int, last: int) -> dict[str, PointState]:
         """How the points that the revisions *first* to *last* changed were after *revision*, live or retired."""
         if not self.playbook_id:
             return {}
-        return timeline.states_at(self.connection, self.playbook_id, revision, first=first, last=last)
+        return snapshots.states_at(self.connection, self.playbook_id, revision, first=first, last=last)
 
     def header_at(self, revision: int) -> Header:
         """The header as it was after *revision*."""
-        return timeline.header_at(self.connection, self.playbook_id, revision) if self.playbook_id else Header()
+        return snapshots.header_at(self.connection, self.playbook_id, revision) if self.playbook_id else Header()
 
     def revision_at(self, time: str) -> int:
         """The last revision at *time* or before, 0 where there was none yet."""
-        return timeline.revision_at(self.connection, self.playbook_id, time) if self.playbook_id else 0
+        return snapshots.revision_at(self.connection, self.playbook_id, time) if self.playbook_id else 0
 
     def said_by(self, revision: int) -> tuple[str, str | None]:
         """The source and the message of *revision*, which is there."""
-        return undos.said_by(self.connection, self._id, revision)
+        return snapshots.said_by(self.connection, self._id, revision)
 
     def undos_after(self, revision: int) -> list[Undo]:
         """The undos that came after *revision*, newest first."""
-        return undos.undos_after(self.connection, self.playbook_id, revision) if self.playbook_id else []
+        return snapshots.undos_after(self.connection, self.playbook_id, revision) if self.playbook_id else []
 
     def time_of(self, revision: int) -> str | None:
         """When *revision* was made; None where there is no such revision."""
-        return timeline.time_of(self.connection, self.playbook_id, revision) if self.playbook_id else None
+        return snapshots.time_of(self.connection, self.playbook_id, revision) if self.playbook_id else None
 
     def candidates_at(self, revision: int) -> tuple[list[KeyPoint], list[KeyPoint], int]:
         """What `rules.selection` chose from after *revision*: the points, best first, the newest without votes, and how
         many there were."""
-        return timeline.candidates_at(self.connection, self.playbook_id, revision) if self.playbook_id else ([], [], 0)
+        return snapshots.candidates_at(self.connection, self.playbook_id, revision) if self.playbook_id else ([], [], 0)
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
@@ -115,12 +115,12 @@ class Past:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
         if self.playbook_id is None or header.last_updated is None:
             return None
-        return timeline.find_by_last_updated(self.connection, self.playbook_id, header.last_updated)
+        return snapshots.find_by_last_updated(self.connection, self.playbook_id, header.last_updated)
 
-    def append(self, new: history.NewRevision) -> int:
+    def append(self, new: revisions.NewRevision) -> int:
         """Keep *new* as the next revision; its number. The playbook was opened to write."""
         number = self.revision + 1
-        history.append(self.connection, self._id, number, new)
+        revisions.append(self.connection, self._id, number, new)
         return number
 
     def note_mirror(self, path: str, mirror: Mirror) -> None:

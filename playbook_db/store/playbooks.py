@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from sqlalchemy import BindParameter, Connection, TextClause, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
-from playbook_db.rules.playbook import Header, KeyPoint, Playbook
-from playbook_db.rules.sections import SLUG_SECTIONS
-from playbook_db.store import read as statements
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook
+from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.store import hook_queries as statements
 from playbook_db.store.tables import erasures, key_points, mirrors, playbooks, revisions
 
 # Statements are made once: putting one together costs more than running it.

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from playbook_db.store.session_tables import injections, jobs, transcripts
-from playbook_db.store.tables import mirrors, playbooks, revisions
+from playbook_db.store.tables import injections, jobs, mirrors, playbooks, revisions, transcripts
 
 
 @dataclass(frozen=True, slots=True)

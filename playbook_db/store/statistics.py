@@ -12,11 +12,9 @@ from itertools import groupby
 from sqlalchemy import Connection, func, select
 from sqlalchemy import text as sql
 
-from playbook_db.rules.sections import SECTION_SLUGS
-from playbook_db.store import sqlite
-from playbook_db.store.schema import metadata
-from playbook_db.store.session_tables import citations, injections, reflections
-from playbook_db.store.tables import key_points, revisions
+from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.store.sqlite import dialect
+from playbook_db.store.tables import citations, injections, key_points, metadata, reflections, revisions
 
 _SECTIONS = sql("""
 SELECT section, sum(CASE WHEN retired_in IS NULL THEN 1 ELSE 0 END), sum(CASE WHEN retired_in IS NULL THEN 0 ELSE 1 END)
@@ -210,12 +208,12 @@ def revisions_by_source(connection: Connection, playbook_id: int) -> dict[str, i
 
 def file_bytes(connection: Connection) -> int | None:
     """The size of the whole database; None where it isn't one file."""
-    return sqlite.size_bytes(connection) if connection.dialect.name == "sqlite" else None
+    return dialect.size_bytes(connection) if connection.dialect.name == "sqlite" else None
 
 
 def tables(connection: Connection) -> list[TableSize]:
     """The tables of the whole database, all projects together; the largest first, without those that are empty."""
-    taken = sqlite.table_bytes(connection) if connection.dialect.name == "sqlite" else {}
+    taken = dialect.table_bytes(connection) if connection.dialect.name == "sqlite" else {}
     found = []
     for name, table in metadata.tables.items():
         rows = connection.scalar(select(func.count()).select_from(table)) or 0

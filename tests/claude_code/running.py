@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from playbook_db.services import editing
-from playbook_db.services.project import Project
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
 ROOT = Path(__file__).parents[2]
@@ -203,7 +203,7 @@ class Client:
         """Add a point for each of *texts* to the project's playbook."""
         with open_store(f"sqlite:///{self.database}") as store:
             for text in texts:
-                editing.add(Project(store, str(self.folder)), text)
+                edit.add(Project(store, str(self.folder)), text)
 
     def rows(self, query: str) -> list[Any]:
         """What *query* finds in the database."""

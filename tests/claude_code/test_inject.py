@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from playbook_db.claude_code import inject, registration
-from playbook_db.rules import selection
-from playbook_db.services import editing
-from playbook_db.services.project import Project
+from playbook_db.domain import prompt_text
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.read import SCHEMA
+from playbook_db.store.hook_queries import SCHEMA
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SILENT, Client, Ended
 
@@ -534,7 +534,7 @@ def test_the_answer_never_passes_what_the_client_shows(client: Client) -> None:
 
     units = len(client.inject().context.encode("utf-16-le")) // 2
 
-    assert 7000 < units <= selection.LIMIT_UNITS < 10_000
+    assert 7000 < units <= prompt_text.LIMIT_UNITS < 10_000
 
 
 @pytest.mark.parametrize(("source", "is_told"), [("startup", True), ("resume", False), ("compact", False)])
@@ -600,8 +600,8 @@ def test_where_nothing_waits_no_worker_starts(client: Client) -> None:
 def test_a_retired_point_is_not_told(client: Client) -> None:
     """Nor one of another project."""
     with open_store(f"sqlite:///{client.database}") as store:
-        editing.retire(Project(store, str(client.folder)), "oth-001")
-        editing.add(Project(store, str(client.home)), "of another project")
+        edit.retire(Project(store, str(client.folder)), "oth-001")
+        edit.add(Project(store, str(client.home)), "of another project")
 
     told = client.inject().context
 

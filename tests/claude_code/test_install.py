@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code import install, registration
-from playbook_db.claude_code.settings_editing import settings_file
 from playbook_db.errors import InstallError
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -326,8 +325,8 @@ def test_a_file_that_someone_has_written_to_is_not_removed(settings: Path) -> No
     """It went from holding nothing but ours to holding something."""
     settings.write_text('{"a": 1}')
 
-    with pytest.raises(settings_file.ChangedMeanwhileError):
-        settings_file.remove(str(settings), expected=b"{}")
+    with pytest.raises(install.ChangedMeanwhileError):
+        install.remove(str(settings), expected=b"{}")
 
     assert settings.exists()
 
@@ -498,4 +497,4 @@ def test_the_copies_beside_a_file_are_ours_alone(folder: Path, settings: Path) -
     settings.write_text("{}")
     backup = install.install("user", str(folder), now=NOW).backup
 
-    assert settings_file.copies(str(settings)) == [backup]
+    assert install.copies(str(settings)) == [backup]

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.settings_editing import json_text, settings_text
-from playbook_db.claude_code.settings_editing.json_text import JsonTextError
-from playbook_db.claude_code.settings_editing.settings_text import with_hooks, without_hooks
+from playbook_db.claude_code import settings_json
+from playbook_db.claude_code.settings_json import JsonTextError, with_hooks, without_hooks
 
 STARTED = {"type": "command", "command": "exec inject # playbook-db", "timeout": 5}
 ENDED = {"type": "command", "command": "exec 'é' # playbook-db", "timeout": 10}
-WANTED: dict[str, settings_text.Entry] = {"SessionStart": {**STARTED}, "SessionEnd": {**ENDED}}
+WANTED: dict[str, settings_json.Entry] = {"SessionStart": {**STARTED}, "SessionEnd": {**ENDED}}
 
 _NUMBERS = ("1", "1.0", "1e5", "-0", "12345678901234567890123", "9" * 5000)
 _STRINGS = ('"a\\/b"', '"\\u00e9 é 🎉"', '"\\ud800"', '"# playbook-db"', '"NaN, /* no */ // comment, ]}"', '""')
@@ -113,7 +112,9 @@ def test_a_later_edit_of_the_settings_survives_the_uninstall(text: str) -> None:
     """The file is what it would be had the edit been made without us."""
 
     def edited(before: str) -> str:
-        return json_text.appended(before, json_text.container(before, json_text.root(before)), "x", key="later")
+        return settings_json.appended(
+            before, settings_json.container(before, settings_json.root(before)), "x", key="later"
+        )
 
     old = json.loads(edited(text), parse_int=str)
     new = json.loads(without_hooks(edited(with_hooks(text, WANTED)), origin=text), parse_int=str)
@@ -247,7 +248,7 @@ def test_what_cant_be_edited_safely_is_refused_with_its_place(text: str, at: tup
     with pytest.raises(JsonTextError, match=problem) as caught:
         with_hooks(text, {"Stop": {**STARTED}})
 
-    assert json_text.line_and_column(text, caught.value.position) == at
+    assert settings_json.line_and_column(text, caught.value.position) == at
 
 
 def test_a_comma_before_a_closing_bracket_is_refused() -> None:
@@ -255,7 +256,7 @@ def test_a_comma_before_a_closing_bracket_is_refused() -> None:
     with pytest.raises(JsonTextError, match="no comma before a closing bracket") as caught:
         with_hooks('{\n"a": 1,\n}', WANTED)
 
-    assert json_text.line_and_column('{\n"a": 1,\n}', caught.value.position)[0] in (2, 3)
+    assert settings_json.line_and_column('{\n"a": 1,\n}', caught.value.position)[0] in (2, 3)
 
 
 @pytest.mark.parametrize("text", ["[]", '{"hooks": 3}', '{"hooks": {"Stop": 1}}', '{"hooks": {}, "hooks": 1}'])
@@ -266,8 +267,8 @@ def test_an_uninstall_passes_over_odd_shapes(text: str) -> None:
 
 def test_an_edit_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake in the editing of the text never reaches a file: the result is parsed and compared."""
-    appended = json_text.appended
-    monkeypatch.setattr(json_text, "appended", lambda text, *a, **k: appended(text, *a, **k).replace("1.0", "1.00"))
+    appended = settings_json.appended
+    monkeypatch.setattr(settings_json, "appended", lambda text, *a, **k: appended(text, *a, **k).replace("1.0", "1.00"))
 
     with pytest.raises(JsonTextError, match="more than our hooks"):
         with_hooks('{"a": 1.0}', WANTED)
@@ -275,8 +276,10 @@ def test_an_edit_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_an_edit_that_loses_a_key_that_stands_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most readers see the last one only; the comparison sees both."""
-    appended = json_text.appended
-    monkeypatch.setattr(json_text, "appended", lambda text, *a, **k: appended(text, *a, **k).replace('"a": 1, ', ""))
+    appended = settings_json.appended
+    monkeypatch.setattr(
+        settings_json, "appended", lambda text, *a, **k: appended(text, *a, **k).replace('"a": 1, ', "")
+    )
 
     with pytest.raises(JsonTextError, match="more than our hooks"):
         with_hooks('{"a": 1, "a": 2}', WANTED)
@@ -285,8 +288,8 @@ def test_an_edit_that_loses_a_key_that_stands_twice_is_refused(monkeypatch: pyte
 def test_a_removal_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for an uninstall."""
     text = with_hooks('{"a": 1}', WANTED)
-    removed = json_text.removed
-    monkeypatch.setattr(json_text, "removed", lambda *a: removed(*a).replace('"a"', '"b"'))
+    removed = settings_json.removed
+    monkeypatch.setattr(settings_json, "removed", lambda *a: removed(*a).replace('"a"', '"b"'))
 
     with pytest.raises(JsonTextError, match="more than our hooks"):
         without_hooks(text)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.stretches import MIN_ROOM_CHARS, Stretch, cut
+from playbook_db.claude_code.chunks import MIN_ROOM_CHARS, Stretch, cut
 from tests.builders import json_values
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long
 
@@ -296,7 +296,7 @@ def test_whatever_stands_in_a_file_it_is_cut(tmp_path: Path, written: list[bytes
 
 MEASURED = """
 import resource, sys
-from playbook_db.claude_code.stretches import cut
+from playbook_db.claude_code.chunks import cut
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(1 for stretch in cut(sys.argv[1], 0, 100_000))
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)

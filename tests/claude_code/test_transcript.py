@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code import transcript_lines
+from playbook_db.claude_code import transcript
+from playbook_db.claude_code.chunks import Part
 from playbook_db.claude_code.transcript import Entry, read_entries, walk
-from playbook_db.rules.condensing import Part
 from tests.builders import json_values
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
 
@@ -277,9 +277,9 @@ def test_passages_tile_the_file(path: Path, version: str) -> None:
 @pytest.fixture
 def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
     """Lines longer than 4,000 bytes are overlong, 300 of each end of a string are kept, chunks are odd."""
-    monkeypatch.setattr(transcript_lines, "LINE_LIMIT", 4_000)
-    monkeypatch.setattr(transcript_lines, "_KEPT", 300)
-    monkeypatch.setattr(transcript_lines, "_CHUNK", 37)
+    monkeypatch.setattr(transcript, "LINE_LIMIT", 4_000)
+    monkeypatch.setattr(transcript, "_KEPT", 300)
+    monkeypatch.setattr(transcript, "_CHUNK", 37)
     return 4_000
 
 
@@ -290,7 +290,7 @@ def test_of_an_overlong_line_the_ends_of_its_strings_are_read(
     path: Path, small_limit: int, monkeypatch: pytest.MonkeyPatch, filling: str, ascii_only: bool, kept: int
 ) -> None:
     """Who said it is known from behind the string; what was left out is told in its place and counted."""
-    monkeypatch.setattr(transcript_lines, "_KEPT", kept)
+    monkeypatch.setattr(transcript, "_KEPT", kept)
     text = f"BEGIN {filling * small_limit} and this is THE END"
     built = TranscriptBuilder()
     built.user("before")
@@ -388,10 +388,10 @@ def test_overlong_lines_never_raise_and_stay_json(
     entry = {"type": "user", "message": {"content": content}, "long": "y" * 2_000}
     path.write_text(json.dumps(entry, ensure_ascii=ascii_only) + "\n", encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(transcript_lines, "LINE_LIMIT", 900)
-        patched.setattr(transcript_lines, "_KEPT", 20)
-        patched.setattr(transcript_lines, "_CHUNK", chunk)
-        (short,) = transcript_lines.read_lines(str(path))
+        patched.setattr(transcript, "LINE_LIMIT", 900)
+        patched.setattr(transcript, "_KEPT", 20)
+        patched.setattr(transcript, "_CHUNK", chunk)
+        (short,) = transcript.read_lines(str(path))
 
     assert short.end == path.stat().st_size
     assert short.content is not None

@@ -12,10 +12,10 @@ from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.worker import Done
 from playbook_db.errors import DatabaseBusyError
-from playbook_db.services import editing, mirror, queueing, revising
-from playbook_db.services.project import Project
-from playbook_db.store.backups import list_backups
+from playbook_db.services import edit, mirror, queue, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite.backups import list_backups
 from tests.claude_code import running
 from tests.claude_code.running import Client
 
@@ -91,7 +91,7 @@ def test_a_mirror_that_changed_is_taken_in(client: Client) -> None:
 
         assert worker.run(settings.database_url()) == Done(synced=1)
 
-        assert [point.text for point in revising.read(project).points] == ["from git"]
+        assert [point.text for point in revise.read(project).points] == ["from git"]
     assert worker.run(settings.database_url()) == Done()
 
 
@@ -185,10 +185,10 @@ def test_queueing_what_is_queued_changes_nothing(client: Client) -> None:
     """Taken in twice, it waits once; a project that is kept out takes nothing."""
     with open_store(settings.database_url()) as store:
         for _ in range(2):
-            assert queueing.take_in(store, str(client.folder), _job(client.folder))
-        editing.add(Project(store, str(client.folder)), "a point")
-        assert len(queueing.list_jobs(store, str(client.folder))) == 1
-        assert queueing.list_jobs(store, "/another") == []
+            assert queue.take_in(store, str(client.folder), _job(client.folder))
+        edit.add(Project(store, str(client.folder)), "a point")
+        assert len(queue.list_jobs(store, str(client.folder))) == 1
+        assert queue.list_jobs(store, "/another") == []
 
 
 def test_a_backup_is_taken_once_a_day_after_the_work(client: Client) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.store.read import SCHEMA
+from playbook_db.store.hook_queries import SCHEMA
 from tests.cli.conftest import Playbook
 
 _FROZEN = Path(__file__).parents[1] / "frozen"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.cli import main as door
-from playbook_db.services import editing
-from playbook_db.store.read import SCHEMA
+from playbook_db.services import edit
+from playbook_db.store.hook_queries import SCHEMA
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.cli.conftest import Playbook
 
@@ -91,7 +91,7 @@ def test_on_a_terminal_init_asks_and_no_leaves_all_as_it_was(
     file.write_text(json.dumps(a_flat_dict("ignore all instructions")))
     before = file.read_bytes()
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)
-    monkeypatch.setattr("playbook_db.cli.mirrors._on_a_terminal", lambda: True)
+    monkeypatch.setattr("playbook_db.cli.setup._on_a_terminal", lambda: True)
 
     result = playbook("init")
 
@@ -159,7 +159,7 @@ def test_a_bug_shows_its_traceback_and_a_known_error_does_not(
         def fail(*_: object, error: type[BaseException] = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr(editing, "add", fail)
+        monkeypatch.setattr(edit, "add", fail)
         result = playbook("add", "x")
         assert result.code == code
         assert told in result.err

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import CheckConstraint
 
 from playbook_db.cli.history import SOURCES
-from playbook_db.services.looking_back import local
+from playbook_db.services.history import local
 from playbook_db.store.tables import revisions
 from tests.cli.conftest import Playbook
 

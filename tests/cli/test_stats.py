@@ -11,8 +11,8 @@ import pytest
 from rich.cells import cell_len
 
 from playbook_db.cli import charts
-from playbook_db.services.project import Project
-from playbook_db.services.revising import timestamp
+from playbook_db.domain.times import timestamp
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.past import Past
 from tests.cli.conftest import Playbook

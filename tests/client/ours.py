@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from playbook_db.claude_code import registration
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.playbook import KeyPoint
-from playbook_db.rules.sections import OTHERS
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal, revise
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal, revise
 from playbook_db.store.engine import open_store
 from playbook_db.store.past import Past
 from tests.client.harness import World

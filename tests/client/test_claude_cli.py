@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.errors import ModelError
-from playbook_db.llm.asking import Prompt
 from playbook_db.llm.claude_cli import ClaudeCli
+from playbook_db.llm.model import Prompt
 from playbook_db.llm.reflector import SCHEMA, Reflection, reflect
 from playbook_db.services.templates import load_template
 from tests.client.harness import World

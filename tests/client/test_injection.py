@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from playbook_db.rules.selection import CLIENT_LIMIT_UNITS, utf16_units
+from playbook_db.domain.prompt_text import CLIENT_LIMIT_UNITS, utf16_units
 from tests.client.conftest import SUMMARY
 from tests.client.harness import World, finish, is_compaction, is_turn, run_print, start_print
 from tests.client.ours import TITLE, fill, foreign_hook, injected_sources, log, our_hooks, register, times_told

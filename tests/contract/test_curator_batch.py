@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from playbook_db import contract
 from playbook_db.contract import update_playbook_data
-from playbook_db.rules import operations as operation_rules
-from playbook_db.services.editing import apply_batch, list_retired, restore
-from playbook_db.services.project import Project
-from playbook_db.services.revising import read, read_with_revision
+from playbook_db.domain import operations as operation_rules
+from playbook_db.services.edit import apply_batch, list_retired, restore
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import read, read_with_revision
 from playbook_db.store.engine import Store
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, section_names
 from tests.contract.playbooks import (

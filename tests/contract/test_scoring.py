@@ -18,8 +18,8 @@ from playbook_db.contract import (
     save_playbook,
     update_playbook_data,
 )
-from playbook_db.services.editing import list_retired
-from playbook_db.services.project import Project
+from playbook_db.services.edit import list_retired
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.contract.playbooks import (

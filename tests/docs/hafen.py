@@ -9,14 +9,16 @@ from unittest.mock import patch
 
 from sqlalchemy import text as sql
 
-from playbook_db.rules import document, operations, voting
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.playbook import Vote
-from playbook_db.services import editing, forgetting, interchange, revising, undoing
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal, Revised, revise, timestamp
-from playbook_db.store import learnt, read
-from playbook_db.store.learnt import Call, StretchKey
+from playbook_db.domain import operations, playbook_file
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import Vote
+from playbook_db.domain.times import timestamp
+from playbook_db.services import edit, forget, import_export, undo
+from playbook_db.services import revise as revise_service
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal, Revised, revise
+from playbook_db.store import hook_queries, learning
+from playbook_db.store.learning import Call, StretchKey
 from playbook_db.store.past import Past
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -131,33 +133,33 @@ class _Clock(datetime):
 def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revised]:
     """What happens to a playbook: an import, sessions that teach or don't, votes, a batch, pruning, a change of mind
     and one taken back, something that should never have been written down. Each revision as it is made."""
-    realistic = document.decode((EXAMPLES / "realistic.json").read_bytes(), source="realistic.json")
+    realistic = playbook_file.decode((EXAMPLES / "realistic.json").read_bytes(), source="realistic.json")
     batch = json.loads((EXAMPLES / "operations.json").read_text(encoding="utf-8"))["operations"]
 
     def on(day: int) -> None:
         _Clock.moment = start + timedelta(days=day)
 
-    with patch.object(revising, "datetime", _Clock):
+    with patch.object(revise_service, "datetime", _Clock):
         on(0)
-        yield interchange.import_playbook(project, realistic, source="realistic.json")
+        yield import_export.import_playbook(project, realistic, source="realistic.json")
         yield learn(project, FIRST, start)
         on(1)
-        yield editing.vote(project, "pat-001", "helpful")
-        yield editing.apply_batch(project, batch, origin="operations.json")
+        yield edit.vote(project, "pat-001", "helpful")
+        yield edit.apply_batch(project, batch, origin="operations.json")
         yield learn(project, SECOND, start)
         on(3)
-        yield editing.prune(project)
-        yield editing.restore(project, "mis-008")
+        yield edit.prune(project)
+        yield edit.restore(project, "mis-008")
         for session in (THIRD, FOURTH, FIFTH):
             yield learn(project, session, start)
         on(8)
-        yield editing.edit(project, "ctx-007", text=TIDES_BY_HAND)
+        yield edit.edit(project, "ctx-007", text=TIDES_BY_HAND)
         on(9)
-        yield undoing.undo(project).revised
+        yield undo.undo(project).revised
         learn(project, SIXTH, start)
         on(12)
-        yield editing.add(project, "The harbour master's door code is 4711.", section="ctx")
-        forgetting.forget(project, forgetting.Request(name="ctx-016"))
+        yield edit.add(project, "The harbour master's door code is 4711.", section="ctx")
+        forget.forget(project, forget.Request(name="ctx-016"))
 
 
 def learn(project: Project, session: Session, start: datetime) -> Revised:
@@ -166,7 +168,7 @@ def learn(project: Project, session: Session, start: datetime) -> Revised:
     show(project, session, now - timedelta(hours=1))
 
     def plan(draft: Draft, _: Past) -> Proposal:
-        taken = voting.cast_votes(draft, session.votes)
+        taken = operations.cast_votes(draft, session.votes)
         skipped = operations.apply_operations(draft, session.batch)
         told = "learnt from a session"
         return Proposal("learn", told, votes=taken, skipped=skipped, session_id=session.id, then=keep)
@@ -182,9 +184,9 @@ def _keep_reflection(past: Past, session: Session, revision: int | None, now: st
     connection, playbook_id = past.connection, past.playbook_id or 0
     calls = [_call(kind, session.tokens // part) for kind, part in (("reflect", 1), ("curate", 2))]
     for call in calls:
-        learnt.add_call(connection, playbook_id, call, session_id=session.id, now=now)
+        learning.add_call(connection, playbook_id, call, session_id=session.id, now=now)
     stretch = StretchKey(f"/home/you/.claude/projects/-home-you-hafen/{session.id}.jsonl", 0, session.tokens * 4)
-    number = learnt.add_reflection(
+    number = learning.add_reflection(
         connection,
         playbook_id,
         stretch,
@@ -194,7 +196,7 @@ def _keep_reflection(past: Past, session: Session, revision: int | None, now: st
         calls=calls[:1],
         now=now,
     )
-    learnt.finish_reflection(
+    learning.finish_reflection(
         connection,
         playbook_id,
         number,
@@ -203,7 +205,9 @@ def _keep_reflection(past: Past, session: Session, revision: int | None, now: st
         calls=calls[1:],
         now=now,
     )
-    learnt.add_citations(connection, playbook_id, session.cited, session_id=session.id, revision=past.revision, now=now)
+    learning.add_citations(
+        connection, playbook_id, session.cited, session_id=session.id, revision=past.revision, now=now
+    )
 
 
 def _call(kind: str, tokens: int) -> Call:
@@ -223,4 +227,4 @@ def show(project: Project, session: Session, now: datetime) -> None:
         shown = {"playbook_id": past.playbook_id, "session_id": session.id, "revision": past.revision, "left_out": 0}
         for source in session.shown:
             told = {"source": source, "points": json.dumps(points), "now": timestamp(now)}
-            connection.execute(sql(read.ADD_INJECTION), shown | told)
+            connection.execute(sql(hook_queries.ADD_INJECTION), shown | told)

@@ -15,12 +15,11 @@ import pytest
 
 from playbook_db.cli.main import main
 from playbook_db.cli.sql import aligned
-from playbook_db.rules import document
-from playbook_db.rules.playbook import Playbook
-from playbook_db.services import interchange
-from playbook_db.services.project import Project
-from playbook_db.services.revising import read
-from playbook_db.store import describing
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import Playbook
+from playbook_db.services import datasette, import_export
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import read
 from playbook_db.store.engine import Store, open_store
 from tests.docs.hafen import TODAY, live_two_weeks
 
@@ -112,10 +111,10 @@ def test_docs_describe_every_column_there_is_and_none_that_is_not(
 
 
 @pytest.mark.parametrize(
-    ("chapter", "described"), [("Views", describing.views()), ("Tables", describing.tables())], ids=["views", "tables"]
+    ("chapter", "described"), [("Views", datasette.views()), ("Tables", datasette.tables())], ids=["views", "tables"]
 )
 def test_docs_and_the_package_describe_the_database_in_the_same_words(
-    chapter: str, described: dict[str, describing.Described]
+    chapter: str, described: dict[str, datasette.Described]
 ) -> None:
     """What Datasette is told, from descriptions.toml, is what docs/sql.md says, word for word."""
     assert told(chapter) == {name: (each.about, dict(each.columns)) for name, each in described.items()}
@@ -123,7 +122,7 @@ def test_docs_and_the_package_describe_the_database_in_the_same_words(
 
 def test_docs_and_the_package_ask_the_same_questions() -> None:
     """Every SQL block of docs/sql.md is a worked question of questions.sql: title, SQL, what to know of the answer."""
-    packaged = [Worked(q.title, q.sql, q.note) for q in describing.questions()]
+    packaged = [Worked(q.title, q.sql, q.note) for q in datasette.questions()]
 
     assert [replace(worked, answer="") for worked in QUERIES.values()] == packaged
     assert DOCS.count("```sql\n") == len(packaged) == 25
@@ -203,10 +202,10 @@ def test_realistic_example_comes_back_byte_for_byte(store: Store, folder: Path) 
     data = (EXAMPLES / "realistic.json").read_bytes()
     project = Project(store, str(folder))
 
-    revised = interchange.import_playbook(project, document.decode(data, source="F"), source="F")
+    revised = import_export.import_playbook(project, playbook_file.decode(data, source="F"), source="F")
 
     assert len(revised.playbook.points) == 60
-    assert interchange.export_playbook(project).encode() == data
+    assert import_export.export_playbook(project).encode() == data
     assert not data.isascii()
 
 
@@ -218,12 +217,12 @@ def test_every_example_file_loads(file: Path) -> None:
     if "operations" in content:
         assert isinstance(content["operations"], list)
     else:
-        assert document.decode(file.read_bytes(), source=file.name).playbook.points
+        assert playbook_file.decode(file.read_bytes(), source=file.name).playbook.points
 
 
 def test_older_example_mixes_all_four_shapes_of_entries() -> None:
     """A bare text, an object with a text alone, one with a score, a canonical one."""
-    reading = document.decode((EXAMPLES / "mixed_legacy.json").read_bytes(), source="F")
+    reading = playbook_file.decode((EXAMPLES / "mixed_legacy.json").read_bytes(), source="F")
 
     assert {entry.shape for entry in reading.migrated} == {"bare_string", "dict_no_score", "dict_with_score"}
     assert len(reading.playbook.points) > len(reading.migrated)

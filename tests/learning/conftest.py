@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from playbook_db.llm import access
-from playbook_db.llm.asking import Model
-from playbook_db.services import editing
-from playbook_db.services.project import Project
+from playbook_db.llm import choose
+from playbook_db.llm.model import Model
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.transcripts_made_up import TranscriptBuilder
@@ -61,7 +61,7 @@ def database(home: Path) -> Iterator[Store]:
 def learner_project(database: Store, folder: Path) -> Project:
     """The project in `folder`, with one point, pat-001."""
     project = Project(database, str(folder))
-    editing.add(project, "run the tests first", section="PATTERNS & APPROACHES")
+    edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
     return project
 
 
@@ -81,7 +81,7 @@ def model_at(api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> Model:
     """The model behind *api*, as the environment names it."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    return access.find_model()
+    return choose.find_model()
 
 
 __all__ = ["Answer", "MessagesApi", "Rule", "answers", "curation", "is_reflector", "model_at", "reflection"]

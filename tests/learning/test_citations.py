@@ -7,8 +7,8 @@ import pytest
 from playbook_db.claude_code import learner
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import ModelError
-from playbook_db.services import editing
-from playbook_db.services.project import Project
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder, a_call
 
@@ -50,14 +50,14 @@ def test_live_and_retired_points_count_and_names_of_no_point_do_not(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does the name of a point that came with this very lesson: it can't have been meant."""
-    editing.add(learner_project, "say what was run", section="pref")
-    editing.retire(learner_project, "pref-001")
+    edit.add(learner_project, "say what was run", section="pref")
+    edit.retire(learner_project, "pref-001")
     path = _transcript(tmp_path, "s-2", "By [pat-001, pref-001] and [mis-404] and [pat-002].")
     added = {"type": "ADD", "text": "commit often", "section": "PATTERNS & APPROACHES"}
     with MessagesApi(*answers(reflection(), curation(added))) as api:
         learn_transcript(learner_project, path, model_at(api, monkeypatch))
 
-    assert editing.find(learner_project, "pat-002").point.text == "commit often"
+    assert edit.find(learner_project, "pat-002").point.text == "commit often"
     assert _citations(learner_project) == {("s-2", "pat-001"): 1, ("s-2", "pref-001"): 1}
 
 

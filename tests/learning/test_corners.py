@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import lost_sessions, spool, worker
+from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.learner import learn_transcript
-from playbook_db.rules import document
-from playbook_db.rules.playbook import KeyPoint
-from playbook_db.services import checking, editing, interchange, mirror, project_list, queueing, revising
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.services import edit, import_export, maintenance, mirror, projects, queue, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store
 from tests.claude_code.running import Client
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -46,7 +46,7 @@ def sessions_folder(learner_project: Project) -> Path:
 
 
 def _points(project: Project) -> dict[str, KeyPoint]:
-    return revising.read(project).by_name
+    return revise.read(project).by_name
 
 
 def _session(path: Path, *said: str) -> str:
@@ -59,7 +59,7 @@ def _session(path: Path, *said: str) -> str:
 
 
 def _queue(project: Project, path: str) -> None:
-    queueing.take_in(project.store, project.key, {"transcript_path": path, "session_id": Path(path).stem})
+    queue.take_in(project.store, project.key, {"transcript_path": path, "session_id": Path(path).stem})
 
 
 def _work(project: Project) -> worker.Done:
@@ -69,14 +69,14 @@ def _work(project: Project) -> worker.Done:
 
 
 def _states(store: Store) -> list[str]:
-    return [job.state for job in queueing.list_jobs(store)]
+    return [job.state for job in queue.list_jobs(store)]
 
 
 def _fill(project: Project, count: int) -> list[str]:
     """Put *count* points into the playbook of *project*; their names."""
     entries = [{"name": f"oth-{number:03}", "text": f"point {number}"} for number in range(1, count + 1)]
     content = {"version": "1.0", "last_updated": None, "sections": {"OTHERS": entries}}
-    interchange.import_playbook(project, document.decode(json.dumps(content), source="test"), source="test")
+    import_export.import_playbook(project, playbook_file.decode(json.dumps(content), source="test"), source="test")
     return [str(entry["name"]) for entry in entries]
 
 
@@ -121,7 +121,7 @@ def test_odd_replies_are_skipped_with_a_reason_and_spoil_nothing(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same point twice in a merge, something else than an object, tags that are null: the rest counts."""
-    editing.vote(learner_project, "pat-001", "helpful")
+    edit.vote(learner_project, "pat-001", "helpful")
     tags = [None, {"name": "pat-001", "tag": None}, {"name": None, "tag": "helpful"}, 7]
     tags.append({"name": "pat-001", "tag": "helpful", "rationale": None})
     asked: list[Any] = [
@@ -143,7 +143,7 @@ def test_odd_replies_are_skipped_with_a_reason_and_spoil_nothing(
     points = _points(learner_project)
     assert sorted(points) == ["oth-001", "pat-001"]
     assert points["pat-001"].helpful == 2
-    assert checking.check(learner_project.store) == []
+    assert maintenance.check(learner_project.store) == []
 
 
 def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
@@ -196,7 +196,7 @@ def test_nasty_characters_do_no_harm(
     assert points["pat-001"].helpful == 2
     assert len(points) in (1, 2)  # a text may be refused, but for its own sake only
     assert _states(learner_project.store) == ["done", "done"]
-    assert checking.check(learner_project.store) == []
+    assert maintenance.check(learner_project.store) == []
     assert json.loads(Path(learner_project.mirror_path).read_bytes())
 
 
@@ -206,8 +206,8 @@ def test_a_late_vote_never_hits_another_point(
     """The point is deleted and the next one added while the model thinks; the vote counts nowhere."""
 
     def meanwhile(request: Request) -> str:
-        editing.retire(learner_project, "pat-001")
-        editing.add(learner_project, "another thing entirely", section="PATTERNS & APPROACHES")
+        edit.retire(learner_project, "pat-001")
+        edit.add(learner_project, "another thing entirely", section="PATTERNS & APPROACHES")
         return curation()
 
     with MessagesApi(*answers(reflection(("pat-001", "harmful")), meanwhile)) as api:
@@ -307,7 +307,7 @@ def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
         done = _work(learner_project)
 
     assert (done.learnt, done.failed) == (1, 1)
-    first, second = queueing.list_jobs(learner_project.store)
+    first, second = queue.list_jobs(learner_project.store)
     assert (first.state, second.state) == ("queued", "done")
     assert "bad.jsonl" in (first.error or "")
 
@@ -382,7 +382,7 @@ def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         assert _work(learner_project).found == 0
-        monkeypatch.setattr(lost_sessions, "QUIET_S", 0.05)
+        monkeypatch.setattr(worker, "QUIET_S", 0.05)
         time.sleep(0.1)
         done = _work(learner_project)
         assert (done.found, done.learnt) == (2, 2)
@@ -390,7 +390,7 @@ def test_sessions_that_were_killed_are_found_and_learnt_from_once(
         assert len(api.messages()) == 4
 
     assert _points(learner_project)["pat-001"].helpful == 2
-    jobs = queueing.list_jobs(learner_project.store)
+    jobs = queue.list_jobs(learner_project.store)
     assert {job.session_id for job in jobs} == {"s-6"}
     assert {job.parent_path for job in jobs} == {None, str(sessions_folder / "s-6.jsonl")}
 
@@ -399,17 +399,17 @@ def test_a_folder_that_is_called_like_a_transcript_is_no_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is queued for it."""
-    monkeypatch.setattr(lost_sessions, "QUIET_S", 0.0)
+    monkeypatch.setattr(worker, "QUIET_S", 0.0)
     (sessions_folder / "odd.jsonl").mkdir()
 
-    assert list(lost_sessions.find(learner_project.store)) == []
+    assert list(worker.find(learner_project.store)) == []
 
 
 def test_what_failed_for_good_is_not_found_as_a_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would fail again with every worker, and each time leave a job."""
-    monkeypatch.setattr(lost_sessions, "QUIET_S", 0.0)
+    monkeypatch.setattr(worker, "QUIET_S", 0.0)
     _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
     with MessagesApi(Answer("no", status=401)) as api:
         model_at(api, monkeypatch)
@@ -424,10 +424,10 @@ def test_what_was_dropped_is_not_found_as_a_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`playbook jobs drop` says that it is not learnt from unless it grows."""
-    monkeypatch.setattr(lost_sessions, "QUIET_S", 0.0)
+    monkeypatch.setattr(worker, "QUIET_S", 0.0)
     _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
-    (job,) = queueing.list_jobs(learner_project.store)
-    assert queueing.drop(learner_project.store, learner_project.key, job.id)
+    (job,) = queue.list_jobs(learner_project.store)
+    assert queue.drop(learner_project.store, learner_project.key, job.id)
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         _work(learner_project)
@@ -448,12 +448,12 @@ def test_the_daily_budget_puts_jobs_off_until_tomorrow(
         assert _work(learner_project).put_off == 0
         assert len(api.messages()) == 1
         midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-        for job in queueing.list_jobs(store):
+        for job in queue.list_jobs(store):
             assert (job.state, job.attempts) == ("queued", 0)
             assert job.not_before is not None
             assert datetime.fromisoformat(job.not_before) == midnight
             assert "PLAYBOOK_DAILY_TOKENS" in (job.error or "")
-            queueing.retry(store, learner_project.key, job.id)
+            queue.retry(store, learner_project.key, job.id)
         monkeypatch.delenv("PLAYBOOK_DAILY_TOKENS")
         assert _work(learner_project).learnt == 2
         assert [is_reflector(request) for request in api.messages()] == [True, False, True, False]
@@ -466,14 +466,14 @@ def test_a_project_that_is_kept_out_is_not_learnt_from(
 ) -> None:
     """A job from before waits until the project is taken in again; no new one is queued."""
     _queue(learner_project, transcript)
-    project_list.ignore(learner_project, is_ignored=True)
+    projects.ignore(learner_project, is_ignored=True)
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         assert _work(learner_project) == worker.Done()
-        assert not queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": "/t/other.jsonl"})
+        assert not queue.take_in(learner_project.store, learner_project.key, {"transcript_path": "/t/other.jsonl"})
         assert api.messages() == []
         assert _states(learner_project.store) == ["queued"]
-        project_list.ignore(learner_project, is_ignored=False)
+        projects.ignore(learner_project, is_ignored=False)
         assert _work(learner_project).learnt == 1
 
 

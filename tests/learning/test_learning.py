@@ -7,8 +7,8 @@ import pytest
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import cursors, queueing, revising
-from playbook_db.services.project import Project
+from playbook_db.services import queue, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.past import Past
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder, a_session
@@ -18,7 +18,7 @@ GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
 
 
 def _points(project: Project) -> dict[str, tuple[str, int, int]]:
-    return {point.name: (point.text, point.helpful, point.harmful) for point in revising.read(project).points}
+    return {point.name: (point.text, point.helpful, point.harmful) for point in revise.read(project).points}
 
 
 def test_votes_and_operations_become_one_revision(
@@ -178,16 +178,16 @@ def test_the_job_ends_in_the_commit_of_its_last_stretch(
 ) -> None:
     """The worker: claimed, learnt, done; the mirror follows."""
     job = {"session_id": "s-1", "transcript_path": transcript, "reason": "SessionEnd:other"}
-    queueing.take_in(learner_project.store, learner_project.key, job)
+    queue.take_in(learner_project.store, learner_project.key, job)
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         done = worker.run(str(learner_project.store.url))
 
     assert done is not None
     assert (done.learnt, done.failed, done.put_off) == (1, 0, 0)
-    (kept,) = queueing.list_jobs(learner_project.store)
+    (kept,) = queue.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts, kept.error) == ("done", 1, None)
-    assert cursors.learnt_to(learner_project, transcript) == Path(transcript).stat().st_size
+    assert queue.learnt_to(learner_project, transcript) == Path(transcript).stat().st_size
 
 
 def test_without_a_model_the_work_waits(
@@ -195,11 +195,11 @@ def test_without_a_model_the_work_waits(
 ) -> None:
     """Nothing is lost and nothing counts as a try; once there is a way, it is learnt from."""
     monkeypatch.setenv("PATH", "/nowhere")
-    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+    queue.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
 
     worker.run(str(learner_project.store.url))
 
-    (kept,) = queueing.list_jobs(learner_project.store)
+    (kept,) = queue.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts) == ("queued", 0)
     assert "There is no model" in (kept.error or "")
     assert kept.not_before is not None
@@ -211,16 +211,16 @@ def test_a_job_that_fails_is_kept_and_says_why(
 ) -> None:
     """For good where asking again can't help; else it waits, longer each time."""
     monkeypatch.setattr("time.sleep", lambda _: None)
-    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+    queue.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
     with MessagesApi(Answer("no", status=status)) as api:
         model_at(api, monkeypatch)
         worker.run(str(learner_project.store.url))
 
-    (kept,) = queueing.list_jobs(learner_project.store)
+    (kept,) = queue.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts) == (state, 1)
     assert kept.error
-    assert queueing.retry(learner_project.store, learner_project.key, kept.id)
-    (again,) = queueing.list_jobs(learner_project.store)
+    assert queue.retry(learner_project.store, learner_project.key, kept.id)
+    (again,) = queue.list_jobs(learner_project.store)
     assert (again.state, again.attempts, again.error) == ("queued", 0, None)
 
 
@@ -228,26 +228,26 @@ def test_what_a_killed_worker_left_running_is_done_by_the_next(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lock that it held is gone with it, and so is its claim."""
-    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
-    assert queueing.claim(learner_project.store) is not None
-    assert queueing.claim(learner_project.store) is None
+    queue.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+    assert queue.claim(learner_project.store) is not None
+    assert queue.claim(learner_project.store) is None
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         worker.run(str(learner_project.store.url))
 
-    assert [job.state for job in queueing.list_jobs(learner_project.store)] == ["done"]
+    assert [job.state for job in queue.list_jobs(learner_project.store)] == ["done"]
 
 
 def test_what_asking_took_is_kept_with_each_call(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tokens and duration, by call and by session."""
-    from playbook_db.services import provenance
+    from playbook_db.services import history
 
     with MessagesApi(*GOOD) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
-    (session,) = provenance.sessions(learner_project)
+    (session,) = history.sessions(learner_project)
     assert (session.session_id, session.revisions, session.calls) == ("s-1", 1, 2)
     assert session.tokens > 0
     with learner_project.store.snapshot() as connection:
@@ -264,7 +264,7 @@ def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
     """Between two stretches; what it learnt is kept, and the job waits without a try counted against it."""
     monkeypatch.setattr(learner, "STRETCH_ROOM_CHARS", 2000)
     path = a_session(12).write(tmp_path / "long.jsonl")
-    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": path, "session_id": "s"})
+    queue.take_in(learner_project.store, learner_project.key, {"transcript_path": path, "session_id": "s"})
     monkeypatch.setattr(worker, "MOST_MINUTES", 0.5 / 60)
     slow = Rule(lambda _: Answer(reflection(("pat-001", "helpful")), delay_s=0.6), when=is_reflector)
     with MessagesApi(slow, curation()) as api:
@@ -272,10 +272,10 @@ def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
         done = worker.run(str(learner_project.store.url))
         assert done is not None
         assert (done.put_off, done.failed) == (1, 0)
-        (job,) = queueing.list_jobs(learner_project.store)
+        (job,) = queue.list_jobs(learner_project.store)
         assert (job.state, job.attempts) == ("queued", 0)
         monkeypatch.setattr(worker, "MOST_MINUTES", 30)
         worker.run(str(learner_project.store.url))
 
-    assert [job.state for job in queueing.list_jobs(learner_project.store)] == ["done"]
+    assert [job.state for job in queue.list_jobs(learner_project.store)] == ["done"]
     assert _points(learner_project)["pat-001"][1] == sum(is_reflector(request) for request in api.messages())

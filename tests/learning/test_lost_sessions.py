@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import lost_sessions
+from playbook_db.claude_code import worker
 from playbook_db.claude_code.events import session_folder_name
-from playbook_db.services import queueing
-from playbook_db.services.project import Project
+from playbook_db.services import queue
+from playbook_db.services.projects import Project
 from tests.transcripts_made_up import a_session
 
 
@@ -30,11 +30,11 @@ def _transcript(path: Path) -> Path:
 @pytest.fixture
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transcript counts as quiet at once."""
-    monkeypatch.setattr(lost_sessions, "QUIET_S", 0.0)
+    monkeypatch.setattr(worker, "QUIET_S", 0.0)
 
 
 def _found(project: Project) -> list[str]:
-    return [os.path.basename(lost.path) for lost in lost_sessions.find(project.store)]
+    return [os.path.basename(lost.path) for lost in worker.find(project.store)]
 
 
 @pytest.mark.usefixtures("_quiet")
@@ -43,7 +43,7 @@ def test_a_transcript_that_nobody_queued_is_found_with_its_subagents(learner_pro
     main = _transcript(kept / "s-1.jsonl")
     agent = _transcript(kept / "s-1" / "subagents" / "agent-a1.jsonl")
 
-    found = list(lost_sessions.find(learner_project.store))
+    found = list(worker.find(learner_project.store))
 
     assert {(lost.path, lost.session_id, lost.parent_path) for lost in found} == {
         (str(main), "s-1", None),
@@ -62,7 +62,7 @@ def test_a_session_that_may_go_on_is_left_alone(learner_project: Project, kept: 
 def test_what_waits_already_is_not_found(learner_project: Project, kept: Path) -> None:
     """The queue has it."""
     path = _transcript(kept / "s-1.jsonl")
-    queueing.take_in(learner_project.store, learner_project.key, {"transcript_path": str(path)})
+    queue.take_in(learner_project.store, learner_project.key, {"transcript_path": str(path)})
 
     assert _found(learner_project) == []
 
@@ -74,7 +74,7 @@ def test_what_is_older_than_the_playbook_is_for_bootstrap(learner_project: Proje
     os.utime(path, (1_000_000_000, 1_000_000_000))
 
     assert _found(learner_project) == []
-    assert lost_sessions.transcripts_of(learner_project.key) == [str(path)]
+    assert worker.transcripts_of(learner_project.key) == [str(path)]
 
 
 @pytest.mark.usefixtures("_quiet")

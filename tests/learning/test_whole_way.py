@@ -13,8 +13,8 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code import learner, worker
-from playbook_db.services import checking, editing, mirror, queueing
-from playbook_db.services.project import Project
+from playbook_db.services import edit, maintenance, mirror, queue
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 from tests.claude_code import running
 from tests.claude_code.running import HOOKS, PYTHON, Client
@@ -35,7 +35,7 @@ def client(folder: Path, home: Path) -> Client:
     made.transcript.parent.mkdir(parents=True)
     with open_store(f"sqlite:///{made.database}") as store:
         project = Project(store, str(folder))
-        editing.add(project, "run the tests first", section="PATTERNS & APPROACHES")
+        edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
         mirror.switch(project, on=True)
     return made
 
@@ -157,7 +157,7 @@ def test_sessions_that_end_at_once_lose_no_vote_and_no_point(client: Client, mon
     assert sorted(added) == sorted((f"lesson {number}",) for number in range(SESSIONS))
     assert client.rows("SELECT DISTINCT state FROM jobs") == [("done",)]
     with open_store(f"sqlite:///{client.database}") as store:
-        assert checking.check(store) == []
+        assert maintenance.check(store) == []
     assert _worker_log(client) == ""
 
 
@@ -218,13 +218,13 @@ def test_an_endpoint_that_hangs_costs_one_deadline(
     transcript = _session(client.transcript, "s-1", "mend the bug")
     with MessagesApi(Answer(reflection(), delay_s=8.0)) as api, open_store(settings.database_url()) as store:
         model_at(api, monkeypatch)
-        queueing.take_in(store, str(client.folder), {"session_id": "s-1", "transcript_path": transcript})
+        queue.take_in(store, str(client.folder), {"session_id": "s-1", "transcript_path": transcript})
         import anthropic  # noqa: F401 - it costs most of a second, which is not the endpoint's
 
         began = time.monotonic()
         done = worker.run(settings.database_url())
         took_s = time.monotonic() - began
-        (job,) = queueing.list_jobs(store)
+        (job,) = queue.list_jobs(store)
 
     assert took_s < 2.5
     assert done is not None
@@ -244,7 +244,7 @@ def test_a_job_queued_while_the_worker_ends_is_learnt_from_too(client: Client, m
 
     def tidy(store: Store) -> None:
         for job in late:
-            queueing.take_in(store, str(client.folder), job)
+            queue.take_in(store, str(client.folder), job)
             assert worker.run(settings.database_url()) is None
         was(store)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.llm.anthropic_client import AnthropicModel
-from playbook_db.llm.asking import Prompt
+from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.model import Prompt
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 
 Scripted = Rule | Answer | str | Callable[[Request], Answer | str]

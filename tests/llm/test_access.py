@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.errors import NoModelError, SettingError
-from playbook_db.llm.access import describe_access, find_model
-from playbook_db.llm.anthropic_client import AnthropicModel
+from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.choose import describe_access, find_model
 from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.prices import cost_usd, price_per_mtok
 

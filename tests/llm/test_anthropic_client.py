@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from playbook_db.errors import ModelError, SettingError
-from playbook_db.llm import anthropic_client
-from playbook_db.llm.anthropic_client import AnthropicModel
+from playbook_db.llm import anthropic_api
+from playbook_db.llm.anthropic_api import AnthropicModel
 from tests.llm.conftest import a_prompt, soon
 from tests.messages_api import Answer, MessagesApi, Rule, Usage
 
@@ -389,7 +389,7 @@ def test_a_token_is_given_to_the_sdk_as_a_token_and_a_key_as_a_key(
     monkeypatch.setattr(anthropic, "Anthropic", lambda **arguments: given.update(arguments))
     monkeypatch.setenv(name, "secret")
 
-    anthropic_client._client()
+    anthropic_api._client()
 
     assert given == {argument: "secret", "base_url": "https://api.anthropic.com", "max_retries": 0}
 
@@ -426,7 +426,7 @@ def test_our_own_address_wins(scripted: Start, model: AnthropicModel, monkeypatc
     assert model.ask(a_prompt(), deadline=soon()).text == "yes"
     monkeypatch.setenv("AGENTIC_CONTEXT_BASE_URL", "")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "")
-    assert anthropic_client.base_url() == "https://api.anthropic.com"
+    assert anthropic_api.base_url() == "https://api.anthropic.com"
 
 
 def test_no_error_tells_the_key(scripted: Start, model: AnthropicModel) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from playbook_db.errors import ModelError, NoModelError
-from playbook_db.llm.asking import Prompt
 from playbook_db.llm.claude_cli import ClaudeCli
+from playbook_db.llm.model import Prompt
 from tests.llm.conftest import a_prompt, soon
 
 Fake = Callable[..., ClaudeCli]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from playbook_db.errors import ModelError, TemplateError
-from playbook_db.llm.anthropic_client import AnthropicModel
+from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.curator import Curation, curate
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon

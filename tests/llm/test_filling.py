@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.errors import TemplateError
-from playbook_db.llm.filling import enclosed, fill, require, split_stable
+from playbook_db.llm.model import enclosed, fill, require, split_stable
 from playbook_db.services.templates import load_template
 
 NAMES = ("transcript", "playbook", "cited_ids")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from playbook_db.errors import ModelError, TemplateError
-from playbook_db.llm.anthropic_client import AnthropicModel
-from playbook_db.llm.asking import Recording
+from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.model import Recording
 from playbook_db.llm.reflector import Reflection, reflect
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon

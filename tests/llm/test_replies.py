@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.llm.replies import find_beginning, find_object
+from playbook_db.llm.json_replies import find_beginning, find_object
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

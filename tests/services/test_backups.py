@@ -16,13 +16,13 @@ from filelock import FileLock
 
 from benchmarks import samples
 from playbook_db import settings
+from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
-from playbook_db.rules import document
-from playbook_db.services import backups, checking, editing, interchange, mirror, revising
-from playbook_db.services.project import Project
-from playbook_db.store.backups import Backup, list_backups
+from playbook_db.services import edit, import_export, maintenance, mirror, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.read import SCHEMA
+from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.sqlite.backups import Backup, list_backups
 
 _FROZEN = Path(__file__).parents[1] / "frozen"
 
@@ -30,17 +30,17 @@ _FROZEN = Path(__file__).parents[1] / "frozen"
 @pytest.fixture
 def url(project: Project) -> str:
     """A database with one point, open elsewhere."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
     return f"sqlite:///{project.store.where}"
 
 
 def _texts(project: Project) -> list[str]:
-    return [point.text for point in revising.read(project).points]
+    return [point.text for point in revise.read(project).points]
 
 
-def _restore(url: str, file: str) -> backups.Restored:
-    with backups.candidate(url, file) as chosen:
-        return backups.put_back(chosen)
+def _restore(url: str, file: str) -> maintenance.Restored:
+    with maintenance.candidate(url, file) as chosen:
+        return maintenance.put_back(chosen)
 
 
 def _kinds(path: str) -> list[str]:
@@ -51,7 +51,7 @@ def test_a_backup_tells_what_it_holds(url: str, project: Project) -> None:
     """By itself in backups/ beside the database, or where it is asked for."""
     target = Path(project.folder) / "copy.db"
 
-    by_itself, asked = backups.take(url), backups.take(url, str(target))
+    by_itself, asked = maintenance.take(url), maintenance.take(url, str(target))
 
     assert os.path.dirname(by_itself.path) == os.path.join(os.path.dirname(project.store.where), "backups")
     assert asked.path == str(target)
@@ -68,7 +68,7 @@ def test_where_there_is_no_database_none_is_made(tmp_path: Path, content: bytes 
         path.write_bytes(content)
 
     with pytest.raises(DatabaseError, match="There is no database"):
-        backups.take(f"sqlite:///{path}")
+        maintenance.take(f"sqlite:///{path}")
 
     assert path.exists() == (content is not None)
     assert not (tmp_path / "backups").exists()
@@ -77,7 +77,7 @@ def test_where_there_is_no_database_none_is_made(tmp_path: Path, content: bytes 
 def test_another_kind_of_database_is_refused_in_words() -> None:
     """Its password isn't shown."""
     with pytest.raises(DatabaseError, match=r"is no SQLite file; back it up with its own tools") as told:
-        backups.take("postgresql://me:secret@host/x")
+        maintenance.take("postgresql://me:secret@host/x")
 
     assert "secret" not in str(told.value)
 
@@ -91,16 +91,16 @@ def _put_off(taken: Backup | None, age: timedelta) -> None:
 
 def test_the_daily_backup_is_taken_once_a_day(url: str, project: Project) -> None:
     """One by hand doesn't stand for it, and a clock that was wrong for a while doesn't stop it."""
-    backups.take(url)
+    maintenance.take(url)
 
-    first = backups.take_daily(url)
-    assert backups.take_daily(url) is None
+    first = maintenance.take_daily(url)
+    assert maintenance.take_daily(url) is None
     _put_off(first, timedelta(hours=23))
-    assert backups.take_daily(url) is None
+    assert maintenance.take_daily(url) is None
     _put_off(list_backups(project.store.where)[-1], timedelta(hours=25))
-    second = backups.take_daily(url)
+    second = maintenance.take_daily(url)
     _put_off(second, -timedelta(days=300))
-    assert backups.take_daily(url) is not None
+    assert maintenance.take_daily(url) is not None
 
     assert sorted(_kinds(project.store.where)) == ["daily", "daily", "daily", "hand"]
 
@@ -108,23 +108,23 @@ def test_the_daily_backup_is_taken_once_a_day(url: str, project: Project) -> Non
 def test_nothing_new_needs_no_daily_backup(url: str, project: Project) -> None:
     """A database that nobody wrote to for a week has the one of a week ago."""
     project.store.tidy()
-    _put_off(backups.take_daily(url), timedelta(days=7, minutes=1))
+    _put_off(maintenance.take_daily(url), timedelta(days=7, minutes=1))
     before = (datetime.now(UTC) - timedelta(days=8)).timestamp()
     os.utime(project.store.where, (before, before))
 
-    assert backups.take_daily(url) is None
-    assert backups.unsaved_for(url)[1] == timedelta(0)
-    editing.add(project, "prefer pathlib")
-    assert backups.unsaved_for(url)[1] >= timedelta(days=7)
-    assert backups.take_daily(url) is not None
+    assert maintenance.take_daily(url) is None
+    assert maintenance.unsaved_for(url)[1] == timedelta(0)
+    edit.add(project, "prefer pathlib")
+    assert maintenance.unsaved_for(url)[1] >= timedelta(days=7)
+    assert maintenance.take_daily(url) is not None
 
 
 def test_a_backup_comes_back_for_those_who_have_the_database_open(url: str, project: Project) -> None:
     """The open store reads on and writes on; what was there is kept, whole; the mode stays."""
     path = project.store.where
-    taken = backups.take(url)
+    taken = maintenance.take(url)
     for number in range(300):
-        editing.add(project, f"lesson {number} {'x' * 200}")
+        edit.add(project, f"lesson {number} {'x' * 200}")
     assert len(_texts(project)) == 301
 
     with project.store.snapshot() as reading:
@@ -134,8 +134,8 @@ def test_a_backup_comes_back_for_those_who_have_the_database_open(url: str, proj
         assert reading.exec_driver_sql(query).scalar() == 301
 
     assert _texts(project) == ["use type hints"]
-    editing.add(project, "after")
-    assert checking.check(project.store) == []
+    edit.add(project, "after")
+    assert maintenance.check(project.store) == []
     kept = restored.replaced.backup
     assert kept is not None
     assert _kinds(path) == ["before-restore", "hand"]
@@ -143,15 +143,15 @@ def test_a_backup_comes_back_for_those_who_have_the_database_open(url: str, proj
     assert os.stat(path).st_mode & 0o777 == 0o600
     _restore(url, kept)
     assert len(_texts(project)) == 301
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 def test_what_is_here_and_what_would_come_is_told_before(url: str, project: Project) -> None:
     """A look changes nothing."""
-    taken = backups.take(url)
-    editing.add(project, "prefer pathlib")
+    taken = maintenance.take(url)
+    edit.add(project, "prefer pathlib")
 
-    with backups.candidate(url, taken.path) as chosen:
+    with maintenance.candidate(url, taken.path) as chosen:
         assert [(held.revision, held.points) for held in chosen.holds] == [(1, 1)]
         assert [(held.revision, held.points) for held in chosen.here] == [(2, 2)]
         assert chosen.state == "sound"
@@ -162,7 +162,7 @@ def test_what_is_here_and_what_would_come_is_told_before(url: str, project: Proj
 
 def test_nothing_that_is_written_meanwhile_is_lost_unseen(url: str, project: Project) -> None:
     """What others commit up to the last moment is in the backup that is kept: both are under one lock."""
-    taken = backups.take(url)
+    taken = maintenance.take(url)
     committed: list[str] = []
     stop = threading.Event()
 
@@ -170,7 +170,7 @@ def test_nothing_that_is_written_meanwhile_is_lost_unseen(url: str, project: Pro
         with open_store(url) as store:
             while not stop.is_set():
                 text = f"lesson {len(committed)}"
-                editing.add(Project(store, project.folder), text)
+                edit.add(Project(store, project.folder), text)
                 committed.append(text)
 
     writer = threading.Thread(target=write)
@@ -205,7 +205,7 @@ def test_a_backup_of_an_older_version_is_brought_to_our_schema(
     _restore(f"sqlite:///{place}", str(file))
 
     with open_store(f"sqlite:///{place}") as store:
-        assert checking.check(store) == []
+        assert maintenance.check(store) == []
     assert file.read_bytes() == frozen.read_bytes()
     assert not [name for name in os.listdir(tmp_path) if name.startswith("older.db-")]
     assert _kinds(place) == (["before-restore"] if is_there else [])
@@ -214,16 +214,16 @@ def test_a_backup_of_an_older_version_is_brought_to_our_schema(
 def test_where_the_page_sizes_differ_it_comes_back_all_the_same(url: str, project: Project, tmp_path: Path) -> None:
     """A log can hold one size only."""
     file = tmp_path / "large.db"
-    backups.take(url, str(file))
+    maintenance.take(url, str(file))
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("PRAGMA page_size = 8192")
         connection.execute("VACUUM")
-    editing.add(project, "prefer pathlib")
+    edit.add(project, "prefer pathlib")
 
     _restore(url, str(file))
 
     assert _texts(project) == ["use type hints"]
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 def _newer(file: Path) -> None:
@@ -276,7 +276,7 @@ def test_what_is_no_good_backup_is_refused_and_nothing_is_touched(
     """Neither the backup nor the database, not by a byte; no file is left."""
     file = tmp_path / "elsewhere" / "spoilt.db"
     file.parent.mkdir()
-    backups.take(url, str(file))
+    maintenance.take(url, str(file))
     spoil(file)  # type: ignore[operator]
     before = file.read_bytes() if file.is_file() else None
     database = [Path(project.store.where + suffix).read_bytes() for suffix in ("", "-wal")]
@@ -304,7 +304,7 @@ def test_what_is_not_ours_to_replace_is_not_replaced(
     url: str, project: Project, tmp_path: Path, is_newer: bool
 ) -> None:
     """A newer database, and another program's."""
-    taken = backups.take(url)
+    taken = maintenance.take(url)
     path = tmp_path / "theirs.db"
     shutil.copy(taken.path, path)
     (_newer if is_newer else _foreign)(path)
@@ -318,10 +318,10 @@ def test_what_is_not_ours_to_replace_is_not_replaced(
 
 def test_where_no_database_is_the_backup_becomes_it(url: str, project: Project, tmp_path: Path) -> None:
     """A log that outlived its database is moved aside: it would be taken for the new one's."""
-    taken = backups.take(url)
+    taken = maintenance.take(url)
     lost = tmp_path / "lost"
     lost.mkdir()
-    editing.add(project, "only in the log")
+    edit.add(project, "only in the log")
     shutil.copy(f"{project.store.where}-wal", lost / "playbook.db-wal")
 
     restored = _restore(f"sqlite:///{lost / 'playbook.db'}", taken.path)
@@ -339,7 +339,7 @@ def test_a_damaged_database_is_moved_aside_with_its_log(
     url: str, project: Project, tmp_path: Path, damage: bytes | None
 ) -> None:
     """Never deleted: there may be something to salvage."""
-    taken = backups.take(url)
+    taken = maintenance.take(url)
     path = tmp_path / "bad" / "playbook.db"
     path.parent.mkdir()
     shutil.copy(taken.path, path)
@@ -367,8 +367,8 @@ def test_somebody_who_holds_the_write_lock_for_long_is_told(
     url: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is replaced, nothing is kept for it."""
-    taken = backups.take(url)
-    editing.add(project, "prefer pathlib")
+    taken = maintenance.take(url)
+    edit.add(project, "prefer pathlib")
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
@@ -383,24 +383,24 @@ def test_without_room_for_the_backup_before_it_nothing_is_replaced(
     url: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is there can't be kept, so it stays."""
-    taken = backups.take(url)
-    editing.add(project, "prefer pathlib")
+    taken = maintenance.take(url)
+    edit.add(project, "prefer pathlib")
 
     def fail(*_: object, **__: object) -> None:
         raise BackupError("no room")
 
-    monkeypatch.setattr("playbook_db.store.backups.take", fail)
+    monkeypatch.setattr("playbook_db.store.sqlite.backups.take", fail)
     with pytest.raises(BackupError, match="no room"):
         _restore(url, taken.path)
 
     assert len(_texts(project)) == 2
-    assert checking.check(project.store) == []
-    editing.add(project, "and others can write on")
+    assert maintenance.check(project.store) == []
+    edit.add(project, "and others can write on")
 
 
 def test_a_worker_at_work_is_told_of(url: str, project: Project) -> None:
     """It is not waited for: what it commits comes on top, and is checked against what is there then."""
-    taken = backups.take(url)
+    taken = maintenance.take(url)
     assert not _restore(url, taken.path).worker_was_at_work
 
     with FileLock(settings.worker_lock(), mode=0o600):
@@ -410,9 +410,9 @@ def test_a_worker_at_work_is_told_of(url: str, project: Project) -> None:
 def test_a_mirror_that_was_in_step_follows_the_backup(url: str, project: Project) -> None:
     """What went with the database doesn't come back through the file; it is in the backup taken before."""
     mirror.switch(project, on=True)
-    taken = backups.take(url)
+    taken = maintenance.take(url)
     then = Path(project.mirror_path).read_text(encoding="utf-8")
-    editing.add(project, "prefer pathlib")
+    edit.add(project, "prefer pathlib")
     mirror.sync(project)
     assert "pathlib" in Path(project.mirror_path).read_text(encoding="utf-8")
 
@@ -426,13 +426,13 @@ def test_a_mirror_that_was_in_step_follows_the_backup(url: str, project: Project
 def test_a_mirror_that_was_changed_since_is_merged_in(url: str, project: Project) -> None:
     """What came from somebody else meanwhile isn't lost to the playbook, and no vote counts twice."""
     mirror.switch(project, on=True)
-    editing.vote(project, "oth-001", "helpful")
+    edit.vote(project, "oth-001", "helpful")
     mirror.sync(project)
-    taken = backups.take(url)
-    editing.vote(project, "oth-001", "helpful")
-    editing.add(project, "prefer pathlib")
+    taken = maintenance.take(url)
+    edit.vote(project, "oth-001", "helpful")
+    edit.add(project, "prefer pathlib")
     mirror.sync(project)
-    text = interchange.export_playbook(project)
+    text = import_export.export_playbook(project)
     with open(project.mirror_path, "a", encoding="utf-8") as file:
         file.write("\n")
 
@@ -440,13 +440,13 @@ def test_a_mirror_that_was_changed_since_is_merged_in(url: str, project: Project
     assert _texts(project) == ["use type hints"]
     mirror.sync(project)
 
-    now = revising.read(project)
+    now = revise.read(project)
     assert [(point.name, point.text, point.helpful) for point in now.points] == [
         ("oth-001", "use type hints", 2),
         ("oth-002", "prefer pathlib", 0),
     ]
     assert "prefer pathlib" in text
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 _KILLED = """
@@ -486,12 +486,12 @@ def test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole(
     url: str, project: Project, tmp_path: Path, state: str
 ) -> None:
     """Killed at any of its steps; what was there is there, or kept, byte for byte where it was damaged."""
-    backups.take(url, str(tmp_path / "small.db"))
-    reading = document.decode(samples.file_text(400), source="sample")
-    interchange.import_playbook(project, reading, source="sample")
+    maintenance.take(url, str(tmp_path / "small.db"))
+    reading = playbook_file.decode(samples.file_text(400), source="sample")
+    import_export.import_playbook(project, reading, source="sample")
     start = tmp_path / "start"
     start.mkdir()
-    backups.take(url, str(start / "playbook.db"))
+    maintenance.take(url, str(start / "playbook.db"))
     if state == "damaged":
         _torn(start / "playbook.db")
     before = (start / "playbook.db").read_bytes()
@@ -504,7 +504,7 @@ def test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole(
         is_old = state == "damaged" and path.read_bytes() == before
         if not is_old:
             with open_store(f"sqlite:///{path}") as store:
-                assert checking.check(store) == []
+                assert maintenance.check(store) == []
                 points = len(_texts(Project(store, project.folder)))
             assert points in ((1, 401) if state == "sound" else (1,))
             is_old = points == 401

@@ -16,29 +16,18 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from playbook_db import settings
+from playbook_db.domain import playbook_file
+from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.errors import PointNotFoundError, PointRuleError
-from playbook_db.rules import document
-from playbook_db.rules.erasing import MARK, Eraser
-from playbook_db.rules.playbook import Playbook, Vote
-from playbook_db.services import (
-    checking,
-    diagnostics,
-    editing,
-    erased_copies,
-    erasing,
-    forgetting,
-    interchange,
-    mirror,
-    programs,
-    queueing,
-    revising,
-)
-from playbook_db.services.forgetting import Request
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal
-from playbook_db.store import learnt, written
+from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, revise
+from playbook_db.services.forget import Request
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal
+from playbook_db.store import erasure as erasure_rows
+from playbook_db.store import learning
 from playbook_db.store.engine import open_store
-from playbook_db.store.learnt import StretchKey
+from playbook_db.store.learning import StretchKey
 from playbook_db.store.past import Past
 from tests.builders import few_texts
 
@@ -69,18 +58,18 @@ def _learnt(project: Project) -> None:
     """Votes with rationales, a reflection and a job's error that all quote the text."""
     said = f"because {_TEXT} helped"
     votes = (Vote("pat-001", "helpful", said), Vote("pat-002", "neutral", said), Vote(_TEXT, "helpful", None, False))
-    revising.revise(project, lambda draft, past: Proposal("learn", f"learnt {_TEXT}", votes=votes))
+    revise.revise(project, lambda draft, past: Proposal("learn", f"learnt {_TEXT}", votes=votes))
     tags = [{"name": "pat-001", "tag": "helpful", "rationale": f"{_SIGN} in other words"}, {"name": "x", "told": _TEXT}]
     with project.store.transaction() as connection:
         stretch, now = StretchKey("/t.jsonl", 0, 9), "2026-11-21T00:00:00.000000+00:00"
-        number = learnt.add_reflection(
+        number = learning.add_reflection(
             connection, 1, stretch, session_id="s", analysis=said, bullet_tags=tags, calls=(), now=now
         )
-        learnt.finish_reflection(connection, 1, number, revision=1, curator_reasoning=said, calls=(), now=now)
-    queueing.take_in(project.store, project.key, {"transcript_path": "/t.jsonl", "session_id": "s"})
-    job = queueing.claim(project.store)
+        learning.finish_reflection(connection, 1, number, revision=1, curator_reasoning=said, calls=(), now=now)
+    queue.take_in(project.store, project.key, {"transcript_path": "/t.jsonl", "session_id": "s"})
+    job = queue.claim(project.store)
     assert job is not None
-    queueing.note_failure(project.store, job, " ".join(said.split()), for_good=True)
+    queue.note_failure(project.store, job, " ".join(said.split()), for_good=True)
 
 
 @pytest.fixture
@@ -88,18 +77,18 @@ def told(project: Project, tmp_path: Path, home: Path) -> Project:
     """A project in which one text has been everywhere that we keep anything."""
     (tmp_path / "project" / ".claude" / "diagnostic_mode").touch()
     given = json.dumps({"version": "1.0", "about": {f"x {_TEXT}": [_TEXT]}, "key_points": []})
-    interchange.import_playbook(project, document.decode(given, source="a test"), source="a test")
-    editing.add(project, _OLDER, section="pat")
-    editing.add(project, "use ruff always", section="pat")
-    editing.add(project, f"never print what {_TEXT} says", section="mis")
-    editing.edit(project, "pat-001", text=_TEXT)
-    editing.edit(project, "pat-002", text=f"use ruff ({_OLDER})")
-    editing.edit(project, "pat-002", text="use ruff")
+    import_export.import_playbook(project, playbook_file.decode(given, source="a test"), source="a test")
+    edit.add(project, _OLDER, section="pat")
+    edit.add(project, "use ruff always", section="pat")
+    edit.add(project, f"never print what {_TEXT} says", section="mis")
+    edit.edit(project, "pat-001", text=_TEXT)
+    edit.edit(project, "pat-002", text=f"use ruff ({_OLDER})")
+    edit.edit(project, "pat-002", text="use ruff")
     _learnt(project)
-    editing.apply_batch(project, [{"type": "FROB", "text": _TEXT}, {"type": _TEXT}], origin=f"{_TEXT}.json")
-    editing.add(project, f"also: {_TEXT}", section="ctx")
-    editing.retire(project, "ctx-001", reason=f"says {_TEXT} again")
-    diagnostics.pruning(project.folder, [editing.find(project, "pat-001").point])
+    edit.apply_batch(project, [{"type": "FROB", "text": _TEXT}, {"type": _TEXT}], origin=f"{_TEXT}.json")
+    edit.add(project, f"also: {_TEXT}", section="ctx")
+    edit.retire(project, "ctx-001", reason=f"says {_TEXT} again")
+    diagnostics.pruning(project.folder, [edit.find(project, "pat-001").point])
     diagnostics.save(project.folder, json.dumps({"answer": _TEXT}), "curator")
     (Path(settings.logs_dir())).mkdir(parents=True)
     Path(settings.logs_dir(), "worker.log").write_text(f"2026 worker: {' '.join(_TEXT.split())}\n")
@@ -122,13 +111,13 @@ def test_a_forgotten_text_is_in_the_bytes_of_none_of_our_files(told: Project, tm
     assert all(any(kind in path for path in before) for kind in kinds)
     stays = {"pat-001", "use ruff", "never print what [forgotten] says"}
 
-    done = forgetting.forget(told, Request(name="pat-001"))
+    done = forget.forget(told, Request(name="pat-001"))
 
     assert _holding(tmp_path) == []
     assert done.is_scrubbed
     assert done.notes == ()
-    assert checking.check(told.store) == []
-    assert {point.text for point in revising.read(told).points} == stays - {"pat-001"}
+    assert maintenance.check(told.store) == []
+    assert {point.text for point in revise.read(told).points} == stays - {"pat-001"}
     assert os.path.basename(done.copies.backups[0]) == os.path.basename(_BACKUP)
 
 
@@ -136,7 +125,7 @@ def test_an_erasure_is_one_revision_that_tells_of_itself_and_not_of_the_text(tol
     """The point stays as a tombstone with its votes; a row of `erasures` is the trace."""
     last = _rows(told, "SELECT max(number) FROM revisions")[0][0]
 
-    done = forgetting.forget(told, Request(name="pat-001"))
+    done = forget.forget(told, Request(name="pat-001"))
 
     assert _rows(told, f"SELECT number, source, message FROM revisions WHERE number > {last}") == [
         (last + 1, "edit", "forgot pat-001")
@@ -155,22 +144,22 @@ def test_an_erasure_is_one_revision_that_tells_of_itself_and_not_of_the_text(tol
 def test_what_a_pattern_matches_goes_and_reworded_advice_stays(told: Project, tmp_path: Path) -> None:
     """A point whose present text matches goes whole; older wordings lose what matched, and so does all else. The
     pattern is nowhere."""
-    editing.edit(told, "pat-001", text="the token is in the vault")
-    editing.edit(told, "mis-001", text="never print tokens")
+    edit.edit(told, "pat-001", text="the token is in the vault")
+    edit.edit(told, "mis-001", text="never print tokens")
     assert _holding(tmp_path)
 
-    done = forgetting.forget(told, Request(pattern=re.compile(r"(?i)the \S+ of Zanzib.r is \d+|Zanzib.r|Zanzib")))
+    done = forget.forget(told, Request(pattern=re.compile(r"(?i)the \S+ of Zanzib.r is \d+|Zanzib.r|Zanzib")))
 
     assert _holding(tmp_path) == []
     assert done.shares[told.key].names == ("ctx-001",)
-    assert {point.text for point in revising.read(told).points} == {
+    assert {point.text for point in revise.read(told).points} == {
         "the token is in the vault", "use ruff", "never print tokens"
     }  # fmt: skip
     assert _at(told, 2).by_name["pat-001"].text == f"{MARK}, keep it"
     assert _rows(told, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [
         ("forgot what matches a pattern",)
     ]
-    assert checking.check(told.store) == []
+    assert maintenance.check(told.store) == []
 
 
 def test_a_backup_can_be_put_back_and_the_text_stays_forgotten(told: Project, tmp_path: Path) -> None:
@@ -178,20 +167,20 @@ def test_a_backup_can_be_put_back_and_the_text_stays_forgotten(told: Project, tm
     backup = tmp_path / _BACKUP
     os.utime(backup, (1_700_000_000, 1_700_000_000))
 
-    forgetting.forget(told, Request(name="pat-001"))
+    forget.forget(told, Request(name="pat-001"))
 
     assert os.stat(backup).st_mtime == 1_700_000_000
     assert {path.name for path in backup.parent.iterdir()} == {backup.name}
     with open_store(f"sqlite:///{backup}") as store:
         there = Project(store, told.folder)
-        assert checking.check(store) == []
+        assert maintenance.check(store) == []
         assert _rows(there, "SELECT name FROM key_points WHERE forgotten = 1") == [("pat-001",)]
         assert _rows(there, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [("forgot pat-001",)]
 
 
 def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(project: Project, tmp_path: Path) -> None:
     """SQLite leaves old bytes in free pages, of the database and of its copies."""
-    editing.add(project, _TEXT)
+    edit.add(project, _TEXT)
     with closing(sqlite3.connect(project.store.where)) as raw, raw:
         raw.execute("PRAGMA secure_delete = OFF")
         job = "INSERT INTO jobs (playbook_id, id, kind, created_at, error) VALUES (1, ?, 'learn', 't', ?)"
@@ -201,19 +190,19 @@ def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(proj
     project.store.tidy()
     assert all((tmp_path / name).read_bytes().count(_SIGN.encode()) > 99 for name in ("playbook.db", _BACKUP))
 
-    forgetting.forget(project, Request(name="oth-001"))
+    forget.forget(project, Request(name="oth-001"))
 
     assert _holding(tmp_path) == []
 
 
 def test_a_backup_without_the_text_is_left_as_it_is(project: Project, tmp_path: Path) -> None:
     """To the byte."""
-    editing.add(project, "use ruff always")
+    edit.add(project, "use ruff always")
     _back_up(project, tmp_path / _BACKUP)
     before = (tmp_path / _BACKUP).read_bytes()
-    editing.add(project, _TEXT)
+    edit.add(project, _TEXT)
 
-    done = forgetting.forget(project, Request(name="oth-002"))
+    done = forget.forget(project, Request(name="oth-002"))
 
     assert (tmp_path / _BACKUP).read_bytes() == before
     assert done.copies.backups == ()
@@ -223,7 +212,7 @@ def test_a_file_beside_the_database_that_is_no_backup_of_ours_is_told(told: Proj
     """It is left alone: whose it is isn't known."""
     (tmp_path / "playbook.db.damaged-20261120").write_bytes(_TEXT.encode())
 
-    (note,) = forgetting.forget(told, Request(name="pat-001")).notes
+    (note,) = forget.forget(told, Request(name="pat-001")).notes
 
     assert "playbook.db.damaged-20261120 holds it too" in note
 
@@ -237,14 +226,14 @@ def test_a_reader_keeps_traces_in_the_log_until_it_ends(
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM changes").fetchone()
 
-    done = forgetting.forget(told, Request(name="pat-001"))
+    done = forget.forget(told, Request(name="pat-001"))
 
     assert not done.is_scrubbed
-    assert not forgetting.scrub_waiting(told.store)
+    assert not forget.scrub_waiting(told.store)
     assert set(_holding(tmp_path)) in ({"playbook.db"}, {"playbook.db-wal"}, {"playbook.db", "playbook.db-wal"})
     reader.execute("ROLLBACK")
     reader.close()
-    assert forgetting.scrub_waiting(told.store)
+    assert forget.scrub_waiting(told.store)
     assert _holding(tmp_path) == []
     assert _rows(told, "SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL") == [(0,)]
 
@@ -253,7 +242,7 @@ def test_a_mirror_that_is_not_kept_is_told(told: Project) -> None:
     """Its file is left as it is."""
     mirror.switch(told, on=False)
 
-    (note,) = forgetting.forget(told, Request(name="pat-001")).notes
+    (note,) = forget.forget(told, Request(name="pat-001")).notes
 
     assert "playbook.json still holds it" in note
 
@@ -262,11 +251,11 @@ def test_a_forecast_says_what_will_go_and_changes_nothing(told: Project, tmp_pat
     """The same points, fields, files and backups that then go."""
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".db-shm"}
 
-    seen = forgetting.forecast(told, Request(name="pat-001"))
+    seen = forget.forecast(told, Request(name="pat-001"))
 
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path in before}
     assert after == before
-    done = forgetting.forget(told, Request(name="pat-001"))
+    done = forget.forget(told, Request(name="pat-001"))
     assert seen.shares[told.key].names == done.shares[told.key].names == ("pat-001",)
     assert [point.name for point in seen.shares[told.key].staying] == ["mis-001", "ctx-001"]
     assert set(seen.copies.files) == {*done.copies.files, told.mirror_path}
@@ -278,39 +267,39 @@ def test_what_came_between_the_look_and_the_erasure_goes_too(
     told: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_name: bool
 ) -> None:
     """Others go on writing while files and backups are gone through: new votes, new wordings, another erasure."""
-    real = erased_copies.in_backups
+    real = forget.in_backups
 
     def meanwhile(*given: Any, **how: Any) -> Any:
-        monkeypatch.setattr(erased_copies, "in_backups", real)
-        editing.edit(told, "pat-002", text=f"use ruff, {_TEXT}")
-        editing.edit(told, "pat-001", text=f"{_TEXT}; {_SIGN}")
-        editing.retire(told, "mis-001", reason=f"{_TEXT} again")
+        monkeypatch.setattr(forget, "in_backups", real)
+        edit.edit(told, "pat-002", text=f"use ruff, {_TEXT}")
+        edit.edit(told, "pat-001", text=f"{_TEXT}; {_SIGN}")
+        edit.retire(told, "mis-001", reason=f"{_TEXT} again")
         return real(*given, **how)
 
-    monkeypatch.setattr(erased_copies, "in_backups", meanwhile)
+    monkeypatch.setattr(forget, "in_backups", meanwhile)
     request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
 
-    forgetting.forget(told, request)
+    forget.forget(told, request)
 
     assert _holding(tmp_path) == []
-    assert checking.check(told.store) == []
+    assert maintenance.check(told.store) == []
 
 
 def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the one saw before the other's erasure doesn't come back with it."""
-    editing.add(project, f"the key {_SIGN} opens the door to Samarkand")
-    real = erased_copies.in_backups
+    edit.add(project, f"the key {_SIGN} opens the door to Samarkand")
+    real = forget.in_backups
 
     def meanwhile(*given: Any, **how: Any) -> Any:
-        monkeypatch.setattr(erased_copies, "in_backups", real)
-        editing.edit(project, "oth-001", text="the key is in the vault")
-        forgetting.forget(project, Request(pattern=re.compile("Samarkand")))
+        monkeypatch.setattr(forget, "in_backups", real)
+        edit.edit(project, "oth-001", text="the key is in the vault")
+        forget.forget(project, Request(pattern=re.compile("Samarkand")))
         return real(*given, **how)
 
-    editing.edit(project, "oth-001", text="the key is in a vault")
-    monkeypatch.setattr(erased_copies, "in_backups", meanwhile)
+    edit.edit(project, "oth-001", text="the key is in a vault")
+    monkeypatch.setattr(forget, "in_backups", meanwhile)
 
-    forgetting.forget(project, Request(pattern=re.compile(_SIGN)))
+    forget.forget(project, Request(pattern=re.compile(_SIGN)))
 
     assert _rows(project, "SELECT text FROM changes WHERE text LIKE '%door%'") == [
         (f"the key {MARK} opens the door to {MARK}",)
@@ -321,78 +310,78 @@ def test_history_is_read_before_the_lock_and_not_again_under_it(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever waits to write doesn't wait for a million votes to be gone through."""
-    editing.add(project, _TEXT)
-    real, asked = written.find, []
+    edit.add(project, _TEXT)
+    real, asked = erasure_rows.find, []
 
     def find(*given: Any, after: int = 0, **how: Any) -> Any:
         asked.append(after)
         return real(*given, after=after, **how)
 
-    monkeypatch.setattr(written, "find", find)
+    monkeypatch.setattr(erasure_rows, "find", find)
 
-    forgetting.forget(project, Request(name="oth-001"))
+    forget.forget(project, Request(name="oth-001"))
 
     assert asked[:2] == [0, 1]
 
 
 def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(told: Project, tmp_path: Path) -> None:
     """Killed after the commit: the mirror and the bytes of the database are brought in step by the next one."""
-    lost, _ = forgetting._look(told, Request(name="pat-001"))
-    forgetting._copies(told, Request(name="pat-001"), lost, dry_run=False)
-    erasing.erase(told, Request(name="pat-001").wanted, asked="name", message="forgot pat-001")
+    lost, _ = forget._look(told, Request(name="pat-001"))
+    forget._copies(told, Request(name="pat-001"), lost, dry_run=False)
+    forget.erase(told, Request(name="pat-001").wanted, asked="name", message="forgot pat-001")
     assert _holding(tmp_path)
 
     with pytest.raises(PointRuleError, match="already"):
-        forgetting.forget(told, Request(name="pat-001"))
+        forget.forget(told, Request(name="pat-001"))
 
     assert _holding(tmp_path) == []
 
 
 def test_a_twin_with_the_very_text_goes_with_it(project: Project) -> None:
     """A point of which nothing would be left is forgotten too; one that says more stays."""
-    editing.add(project, "keep 4711 secret")
-    editing.apply_batch(project, [{"type": "ADD", "text": "x", "section": "OTHERS"}], origin="a test")
-    editing.edit(project, "oth-002", text="keep 4711 secret.")
-    editing.add(project, "always keep 4711 secret")
+    edit.add(project, "keep 4711 secret")
+    edit.apply_batch(project, [{"type": "ADD", "text": "x", "section": "OTHERS"}], origin="a test")
+    edit.edit(project, "oth-002", text="keep 4711 secret.")
+    edit.add(project, "always keep 4711 secret")
 
-    forgetting.forget(project, Request(name="oth-001"))
+    forget.forget(project, Request(name="oth-001"))
 
-    assert [(point.name, point.text) for point in revising.read(project).points] == [("oth-003", f"always {MARK}")]
+    assert [(point.name, point.text) for point in revise.read(project).points] == [("oth-003", f"always {MARK}")]
 
 
 def test_a_point_that_says_much_the_same_is_named(project: Project) -> None:
     """It may quote the secret in other words: a person must look at it."""
-    editing.add(project, "the staging token for payments is 4711")
-    editing.add(project, "payments: the staging token is really 4711")
+    edit.add(project, "the staging token for payments is 4711")
+    edit.add(project, "payments: the staging token is really 4711")
 
-    (note,) = forgetting.forecast(project, Request(name="oth-001")).notes
+    (note,) = forget.forecast(project, Request(name="oth-001")).notes
 
     assert "oth-002" in note
 
 
 def test_a_retired_point_can_be_forgotten(project: Project) -> None:
     """Nothing live changes, and yet it is a revision."""
-    editing.add(project, _TEXT)
-    editing.retire(project, "oth-001", reason=f"it said {_TEXT}")
+    edit.add(project, _TEXT)
+    edit.retire(project, "oth-001", reason=f"it said {_TEXT}")
 
-    forgetting.forget(project, Request(name="oth-001"))
+    forget.forget(project, Request(name="oth-001"))
 
-    assert revising.read_with_revision(project)[1] == 3
-    assert editing.list_retired(project)["oth-001"].reason == "forgotten"
-    assert checking.check(project.store) == []
+    assert revise.read_with_revision(project)[1] == 3
+    assert edit.list_retired(project)["oth-001"].reason == "forgotten"
+    assert maintenance.check(project.store) == []
 
 
 def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
     """No such point is an error, and so is one that was forgotten; what matches nothing makes no revision."""
-    editing.add(project, _TEXT)
+    edit.add(project, _TEXT)
     with pytest.raises(PointNotFoundError):
-        forgetting.forget(project, Request(name="oth-002"))
-    assert forgetting.forget(project, Request(pattern=re.compile("nowhere"))).is_nothing
-    assert revising.read_with_revision(project)[1] == 1
+        forget.forget(project, Request(name="oth-002"))
+    assert forget.forget(project, Request(pattern=re.compile("nowhere"))).is_nothing
+    assert revise.read_with_revision(project)[1] == 1
 
-    forgetting.forget(project, Request(name="oth-001"))
+    forget.forget(project, Request(name="oth-001"))
     with pytest.raises(PointRuleError, match="forgotten for good already"):
-        forgetting.forget(project, Request(name="oth-001"))
+        forget.forget(project, Request(name="oth-001"))
 
 
 def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Project, tmp_path: Path) -> None:
@@ -400,27 +389,27 @@ def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Projec
     (tmp_path / "other").mkdir()
     other = Project(project.store, str(tmp_path / "other"))
     for each in (project, other):
-        editing.add(each, f"use {_TEXT}")
-        editing.add(each, "use ruff always")
+        edit.add(each, f"use {_TEXT}")
+        edit.add(each, "use ruff always")
 
-    seen = forgetting.forecast(project, Request(pattern=_PATTERN))
+    seen = forget.forecast(project, Request(pattern=_PATTERN))
     assert (list(seen.shares), list(seen.notes)) == (
         [project.key], [f"{other.key} has a playbook of its own, which says it too and stays: oth-001"]
     )  # fmt: skip
-    done = forgetting.forget(project, Request(pattern=_PATTERN, in_all_projects=True))
+    done = forget.forget(project, Request(pattern=_PATTERN, in_all_projects=True))
 
     assert set(done.shares) == {project.key, other.key}
-    assert [list(revising.read(each).by_name) for each in (project, other)] == [["oth-002"]] * 2
+    assert [list(revise.read(each).by_name) for each in (project, other)] == [["oth-002"]] * 2
 
 
 def _by_import(project: Project, text: str) -> tuple[str, ...]:
-    reading = document.decode(text, source="a test")
-    return tuple(interchange.import_playbook(project, reading, source="a test").notes)
+    reading = playbook_file.decode(text, source="a test")
+    return tuple(import_export.import_playbook(project, reading, source="a test").notes)
 
 
 def _by_replacing(project: Project, text: str) -> tuple[str, ...]:
-    reading = document.decode(text, source="a test")
-    return tuple(interchange.import_playbook(project, reading, source="a test", replace=True).notes)
+    reading = playbook_file.decode(text, source="a test")
+    return tuple(import_export.import_playbook(project, reading, source="a test", replace=True).notes)
 
 
 def _by_mirror(project: Project, text: str) -> tuple[str, ...]:
@@ -429,7 +418,7 @@ def _by_mirror(project: Project, text: str) -> tuple[str, ...]:
 
 
 def _by_program(project: Project, text: str) -> tuple[str, ...]:
-    return programs.save(project, json.loads(text))
+    return dict_api.save(project, json.loads(text))
 
 
 @pytest.mark.parametrize("come_in", [_by_import, _by_replacing, _by_mirror, _by_program])
@@ -437,19 +426,19 @@ def test_a_forgotten_point_does_not_come_back_with_an_older_copy(
     told: Project, tmp_path: Path, come_in: Callable[[Project, str], tuple[str, ...]]
 ) -> None:
     """It is left out, with a word; it doesn't count as removed, and the copy's other changes come in."""
-    old = interchange.export_playbook(told).replace("use ruff", "use ruff and mypy")
-    forgetting.forget(told, Request(name="pat-001"))
+    old = import_export.export_playbook(told).replace("use ruff", "use ruff and mypy")
+    forget.forget(told, Request(name="pat-001"))
 
     notes = come_in(told, old)
 
     assert [note for note in notes if "pat-001" in note] == [
         "pat-001 was forgotten here; the text that came in for it was left out"
     ]
-    points = revising.read(told).by_name
+    points = revise.read(told).by_name
     assert "pat-001" not in points
     assert "use ruff and mypy" in {point.text for point in points.values()}
     assert _rows(told, "SELECT text FROM key_points WHERE name = 'pat-001'") == [(MARK,)]
-    assert checking.check(told.store) == []
+    assert maintenance.check(told.store) == []
 
 
 @pytest.mark.parametrize("come_in", [_by_mirror, _by_program])
@@ -459,16 +448,16 @@ def test_a_blanked_passage_does_not_come_back_with_an_older_copy(
     """A copy that comes from before the erasure has not reworded what was blanked since; nor has it another header."""
     mirror.switch(project, on=True)
     _by_import(project, json.dumps({"version": "1.0", "about": f"x {_TEXT}", "key_points": []}))
-    editing.add(project, _TEXT, section="pat")
-    editing.add(project, f"never print what {_TEXT} says", section="mis")
-    old = interchange.export_playbook(project)
-    editing.edit(project, "pat-001", text="the token is in the vault")
-    forgetting.forget(project, Request(pattern=re.compile("the .token. of Zanzibär is 4711, keep it")))
-    editing.add(project, "use ruff always")
+    edit.add(project, _TEXT, section="pat")
+    edit.add(project, f"never print what {_TEXT} says", section="mis")
+    old = import_export.export_playbook(project)
+    edit.edit(project, "pat-001", text="the token is in the vault")
+    forget.forget(project, Request(pattern=re.compile("the .token. of Zanzibär is 4711, keep it")))
+    edit.add(project, "use ruff always")
 
     come_in(project, old)
 
-    texts = {point.text for point in revising.read(project).points}
+    texts = {point.text for point in revise.read(project).points}
     assert texts == {"the token is in the vault", "use ruff always"}
     assert _holding(tmp_path) == []
 
@@ -481,55 +470,55 @@ def test_a_blanked_passage_does_not_come_back_with_a_copy_of_unknown_age(
     """Where no common ancestor is known it doesn't get another name either, nor its key in the header."""
     mirror.switch(project, on=True)
     _by_import(project, json.dumps({"version": "1.0", f"x {_TEXT}": 1, "key_points": []}))
-    editing.add(project, f"never print what {_TEXT} says")
-    editing.add(project, _TEXT)
-    old = json.dumps(json.loads(interchange.export_playbook(project)) | {"last_updated": None})
+    edit.add(project, f"never print what {_TEXT} says")
+    edit.add(project, _TEXT)
+    old = json.dumps(json.loads(import_export.export_playbook(project)) | {"last_updated": None})
     if is_retired:
-        editing.retire(project, "oth-001")
-    forgetting.forget(project, Request(name="oth-002"))
+        edit.retire(project, "oth-001")
+    forget.forget(project, Request(name="oth-002"))
 
     notes = come_in(project, old)
 
     assert [note for note in notes if "oth-001: the text that came in may hold what was forgotten" in note]
     assert _rows(project, "SELECT text FROM key_points WHERE text LIKE '%Zanz%'") == []
-    assert _SIGN not in interchange.export_playbook(project)
+    assert _SIGN not in import_export.export_playbook(project)
 
 
 def test_a_file_from_which_a_point_was_left_out_gets_a_time_of_its_own(project: Project) -> None:
     """What is left of it is another playbook than the one that its time names."""
     mirror.switch(project, on=True)
-    editing.add(project, _TEXT)
-    editing.add(project, "use ruff")
+    edit.add(project, _TEXT)
+    edit.add(project, "use ruff")
     mirror.sync(project)
     old = Path(project.mirror_path).read_text()
-    forgetting.forget(project, Request(name="oth-001"))
+    forget.forget(project, Request(name="oth-001"))
 
     _by_mirror(project, old.replace("use ruff", "use ruff and mypy"))
 
     ((time,),) = _rows(project, "SELECT time FROM revisions ORDER BY number DESC LIMIT 1")
-    assert document.decode(Path(project.mirror_path).read_bytes(), source="x").playbook.header.last_updated == time
+    assert playbook_file.decode(Path(project.mirror_path).read_bytes(), source="x").playbook.header.last_updated == time
 
 
 def test_a_mark_can_be_written_over_by_hand(project: Project) -> None:
     """A file that was written after the erasure holds nothing of it: what stands there is somebody's new wording."""
     mirror.switch(project, on=True)
-    editing.add(project, _TEXT)
-    editing.add(project, f"never print what {_TEXT} says")
-    forgetting.forget(project, Request(name="oth-001"))
+    edit.add(project, _TEXT)
+    edit.add(project, f"never print what {_TEXT} says")
+    forget.forget(project, Request(name="oth-001"))
 
     path = Path(project.mirror_path)
     path.write_text(path.read_text().replace(MARK, "the vault"))
     mirror.sync(project)
 
-    assert [point.text for point in revising.read(project).points] == ["never print what the vault says"]
+    assert [point.text for point in revise.read(project).points] == ["never print what the vault says"]
 
 
 def test_a_dict_that_was_loaded_before_brings_nothing_back(told: Project, tmp_path: Path) -> None:
     """It loses the point when it is saved."""
-    loaded, _ = programs.load(told)
-    forgetting.forget(told, Request(name="pat-001"))
+    loaded, _ = dict_api.load(told)
+    forget.forget(told, Request(name="pat-001"))
 
-    programs.save(told, loaded)
+    dict_api.save(told, loaded)
 
     assert _SIGN not in json.dumps(loaded["sections"])
     assert _holding(tmp_path) == []
@@ -551,21 +540,21 @@ _steps = st.lists(
 def _do(project: Project, step: str, what: Any, how: Any) -> None:
     if step == "add":
         with_text = [{"type": "ADD", "text": what, "section": "OTHERS" if how == "oth" else "PATTERNS & APPROACHES"}]
-        editing.apply_batch(project, with_text, origin="a test")
+        edit.apply_batch(project, with_text, origin="a test")
         return
-    live, gone = list(revising.read(project).by_name), list(editing.list_retired(project))
+    live, gone = list(revise.read(project).by_name), list(edit.list_retired(project))
     names = gone if step == "restore" else live
     if not names:
         return
     name = names[what % len(names)]
     if step == "edit":
-        editing.edit(project, name, text=how)
+        edit.edit(project, name, text=how)
     elif step == "vote":
-        editing.vote(project, name, how)
+        edit.vote(project, name, how)
     elif step == "retire":
-        editing.retire(project, name, reason=how)
+        edit.retire(project, name, reason=how)
     else:
-        editing.restore(project, name)
+        edit.restore(project, name)
 
 
 @hypothesis_settings(max_examples=15)
@@ -578,13 +567,13 @@ def test_forgetting_changes_nothing_but_the_text(tmp_path_factory: Any, steps: l
         project = Project(store, str(folder))
         for step in steps:
             _do(project, *step)
-        last = revising.read_with_revision(project)[1]
-        names = [*revising.read(project).by_name, *editing.list_retired(project)]
+        last = revise.read_with_revision(project)[1]
+        names = [*revise.read(project).by_name, *edit.list_retired(project)]
         if not names:
             return
         then = {revision: _at(project, revision) for revision in range(last + 1)}
 
-        share = forgetting.forget(project, Request(name=names[chosen % len(names)])).shares[project.key]
+        share = forget.forget(project, Request(name=names[chosen % len(names)])).shares[project.key]
 
         eraser = Eraser(share.texts)
         for revision, before in then.items():
@@ -596,4 +585,4 @@ def test_forgetting_changes_nothing_but_the_text(tmp_path_factory: Any, steps: l
         assert _at(project, last + 1).points == tuple(
             point for point in _at(project, last).points if point.name not in share.names
         )
-        assert checking.check(store) == []
+        assert maintenance.check(store) == []

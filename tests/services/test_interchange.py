@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.rules import document
-from playbook_db.rules.playbook import Header, Playbook
-from playbook_db.services import editing, interchange, revising
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import Header, Playbook
+from playbook_db.services import edit, import_export, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbook_values, texts
 
@@ -22,8 +22,8 @@ _json_values = st.recursive(
 _extra_keys = st.dictionaries(texts.filter(lambda key: key not in ("sections", "key_points")), _json_values, max_size=3)
 
 
-def _read_in(project: Project, text: str, *, replace: bool = False) -> revising.Revised:
-    return interchange.import_playbook(project, document.decode(text, source="F"), source="F", replace=replace)
+def _read_in(project: Project, text: str, *, replace: bool = False) -> revise.Revised:
+    return import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F", replace=replace)
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -37,13 +37,13 @@ def test_a_canonical_file_comes_out_as_it_went_in(
     """export(import(F)) is F to the byte: unknown keys, `last_updated`, order and final newline included; and
     importing what was exported adds no revision."""
     fields = (*Header().fields[:2], *extra.items(), ("sections", None))
-    canonical = document.encode(Playbook(playbook.points, header=Header(tuple(dict(fields).items()), newline)))
+    canonical = playbook_file.encode(Playbook(playbook.points, header=Header(tuple(dict(fields).items()), newline)))
     folder: Path = tmp_path_factory.mktemp("round-trip")
     with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
         project = Project(store, str(folder))
         _read_in(project, canonical)
 
-        assert interchange.export_playbook(project) == canonical
+        assert import_export.export_playbook(project) == canonical
         assert _read_in(project, canonical).revision is None
         assert _read_in(project, canonical, replace=True).revision is None
 
@@ -63,7 +63,7 @@ def test_long_and_odd_texts_come_out_as_they_went_in(project: Project) -> None:
 
     _read_in(project, canonical)
 
-    assert interchange.export_playbook(project) == canonical
+    assert import_export.export_playbook(project) == canonical
 
 
 def test_a_flat_file_comes_out_flat_again_on_request(project: Project) -> None:
@@ -72,8 +72,8 @@ def test_a_flat_file_comes_out_flat_again_on_request(project: Project) -> None:
 
     _read_in(project, canonical)
 
-    assert interchange.export_playbook(project, layout="flat") == canonical
-    assert json.loads(interchange.export_playbook(project))["sections"]["OTHERS"][1]["name"] == "kpt_007"
+    assert import_export.export_playbook(project, layout="flat") == canonical
+    assert json.loads(import_export.export_playbook(project))["sections"]["OTHERS"][1]["name"] == "kpt_007"
 
 
 def test_importing_again_changes_nothing(project: Project) -> None:
@@ -87,17 +87,17 @@ def test_importing_again_changes_nothing(project: Project) -> None:
 def test_an_older_copy_does_not_count_votes_twice(project: Project) -> None:
     """Without a common ancestor the higher of two counters stands, never the sum."""
     _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=3, harmful=1)]})))
-    editing.vote(project, "oth-001", "helpful")
+    edit.vote(project, "oth-001", "helpful")
 
     _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=3, harmful=2)]})))
 
-    point = revising.read(project).by_name["oth-001"]
+    point = revise.read(project).by_name["oth-001"]
     assert (point.helpful, point.harmful) == (4, 2)
 
 
 def test_a_name_that_means_something_else_here_is_given_anew(project: Project) -> None:
     """Neither text is lost, the one that was here keeps its name, and the user hears of it."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
 
     revised = _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", "prefer pathlib")]})))
 
@@ -112,22 +112,22 @@ def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) ->
     """Importing is a wish to have what the file holds."""
     content = _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=2)]}))
     _read_in(project, content)
-    editing.retire(project, "oth-001")
+    edit.retire(project, "oth-001")
 
     _read_in(project, content)
 
-    assert revising.read(project).by_name["oth-001"].helpful == 2
+    assert revise.read(project).by_name["oth-001"].helpful == 2
 
 
 def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> None:
     """What the file lacks is retired, not erased; order, header and counters are the file's."""
-    editing.add(project, "use type hints", section="pat")
-    editing.add(project, "prefer pathlib")
+    edit.add(project, "use type hints", section="pat")
+    edit.add(project, "prefer pathlib")
     content = _text(
         a_sections_dict({"OTHERS": [an_entry("oth-009", "new"), an_entry("oth-001", "prefer pathlib", 7)]}, owner="us")
     )
 
     _read_in(project, content, replace=True)
 
-    assert interchange.export_playbook(project) == content
-    assert list(editing.list_retired(project)) == ["pat-001"]
+    assert import_export.export_playbook(project) == content
+    assert list(edit.list_retired(project)) == ["pat-001"]

@@ -13,29 +13,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from playbook_db.domain import operations, playbook_file, times
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
+from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.rules import document, operations, voting
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.playbook import Change, Header, KeyPoint, Playbook, Vote
-from playbook_db.rules.taken_back import Span
-from playbook_db.services import differing, editing, interchange, looking_back, provenance, revising, telling
-from playbook_db.services.looking_back import Asked, find_revision
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal, Revised
-from playbook_db.services.undoing import undo
-from playbook_db.store import learnt
+from playbook_db.services import edit, history, import_export, revise
+from playbook_db.services.history import Asked, find_revision
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal, Revised
+from playbook_db.services.undo import undo
+from playbook_db.store import learning
 from playbook_db.store.engine import open_store
-from playbook_db.store.learnt import Call, StretchKey
-from playbook_db.store.logged_changes import LoggedChange
+from playbook_db.store.learning import Call, StretchKey
+from playbook_db.store.log_queries import LoggedChange, LoggedRevision
 from playbook_db.store.past import Past
-from playbook_db.store.revision_log import LoggedRevision
 from tests.builders import playbook_values
-from tests.rules.test_comparing import carry_out, content
+from tests.domain.test_comparing import carry_out, content
 from tests.store.test_history import _operations
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAMES = [f"oth-{number:03d}" for number in range(1, 5)]
-VOTES = st.lists(st.builds(Vote, st.sampled_from([*NAMES, "nobody"]), st.sampled_from(voting.TAGS)), max_size=4)
+VOTES = st.lists(st.builds(Vote, st.sampled_from([*NAMES, "nobody"]), st.sampled_from(operations.TAGS)), max_size=4)
 STEPS = st.one_of(
     st.tuples(st.just("learn"), st.tuples(VOTES, _operations)),
     st.tuples(st.sampled_from(["import", "replace"]), playbook_values()),
@@ -55,17 +54,17 @@ def learn(
     """A revision as a session makes one: votes, then a curator's batch."""
 
     def plan(draft: Draft, _: Past) -> Proposal:
-        taken = voting.cast_votes(draft, votes)
+        taken = operations.cast_votes(draft, votes)
         skipped = operations.apply_operations(draft, list(batch))
         return Proposal("learn", f"learnt from {session}", votes=taken, skipped=skipped, session_id=session)
 
-    return revising.revise(project, plan, now=now)
+    return revise.revise(project, plan, now=now)
 
 
 def take_in(project: Project, texts: list[str]) -> None:
     """Points that say *texts*, in one revision."""
-    reading = document.decode(json.dumps({"sections": {"OTHERS": texts}}), source="a test")
-    interchange.import_playbook(project, reading, source="a test")
+    reading = playbook_file.decode(json.dumps({"sections": {"OTHERS": texts}}), source="a test")
+    import_export.import_playbook(project, reading, source="a test")
 
 
 def do(project: Project, step: str, what: Any) -> Revised | None:
@@ -73,11 +72,11 @@ def do(project: Project, step: str, what: Any) -> Revised | None:
     if step == "learn":
         return learn(project, *what)
     if step == "prune":
-        return editing.prune(project)
+        return edit.prune(project)
     if step == "restore":
-        return editing.restore(project, what) if what in editing.list_retired(project) else None
-    reading = document.decode(document.encode(what), source="a test")
-    return interchange.import_playbook(project, reading, source="a test", replace=step == "replace")
+        return edit.restore(project, what) if what in edit.list_retired(project) else None
+    reading = playbook_file.decode(playbook_file.encode(what), source="a test")
+    return import_export.import_playbook(project, reading, source="a test", replace=step == "replace")
 
 
 def live_through(project: Project, steps: list[tuple[str, Any]]) -> dict[int, Revised]:
@@ -88,7 +87,7 @@ def live_through(project: Project, steps: list[tuple[str, Any]]) -> dict[int, Re
 
 def log(project: Project, **asked: Any) -> list[LoggedRevision]:
     """The whole log that is asked for."""
-    return list(looking_back.log(project, Asked(**asked)))
+    return list(history.log(project, Asked(**asked)))
 
 
 def told_of(made: "Iterable[Change | LoggedChange]") -> list[tuple[str, KeyPoint, str | None, str | None]]:
@@ -132,11 +131,11 @@ def test_log_diff_and_at_agree(tmp_path_factory: Any, steps: list[tuple[str, Any
         project = Project(store, str(folder))
         done = live_through(project, steps)
         logged = {revision.number: revision for revision in reversed(log(project))}
-        states = {number: looking_back.at(project, str(number)).playbook for number in range(len(done) + 1)}
+        states = {number: history.at(project, str(number)).playbook for number in range(len(done) + 1)}
 
         assert list(logged) == list(done)
         for number, revised in done.items():
-            assert document.encode(states[number]) == document.encode(revised.playbook)
+            assert playbook_file.encode(states[number]) == playbook_file.encode(revised.playbook)
             assert told_of(logged[number].changes) == told_of(revised.changes)
             assert logged[number].counts == Counter(change.kind for change in revised.changes)
             assert logged[number].skipped == len(revised.skipped)
@@ -144,7 +143,7 @@ def test_log_diff_and_at_agree(tmp_path_factory: Any, steps: list[tuple[str, Any
 
         one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(done))] * 2)))
         before, after = states[one], states[other]
-        difference = differing.difference(differing.side_at(project, str(one)), differing.side_at(project, str(other)))
+        difference = history.difference(history.side_at(project, str(one)), history.side_at(project, str(other)))
         same_keys = before.header.stamped(None) == after.header.stamped(None)
         assert difference.is_empty or not (before.content == after.content and same_keys)
         assert difference.keys or not difference.is_empty or before.content == after.content
@@ -196,9 +195,9 @@ def test_a_session_of_then_is_told_what_it_was_told_then(tmp_path_factory: Any, 
         then = {0: ""}
         for step in steps:
             do(project, *step)
-            then[revising.read_with_revision(project)[1]] = telling.tell(project)
+            then[revise.read_with_revision(project)[1]] = import_export.tell(project)
 
-        assert {number: looking_back.told_at(project, str(number)) for number in then} == then
+        assert {number: history.told_at(project, str(number)) for number in then} == then
 
 
 def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project) -> None:
@@ -206,15 +205,15 @@ def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project)
     take_in(project, [f"{number} " + "x" * 300 for number in range(120)])
     for first in (1, 41):  # those of the later revision rank higher, for the same votes
         learn(project, [Vote(f"oth-{number:03d}", "helpful") for number in range(first, first + 40)])
-    then = telling.tell(project)
+    then = import_export.tell(project)
     learn(project, [Vote("oth-002", "helpful")] * 5, [{"type": "DELETE", "target_id": "oth-080"}])
     take_in(project, [f"another {number}" for number in range(60)])
 
-    assert telling.tell(project) != then
+    assert import_export.tell(project) != then
     assert "don't fit here" in then
     assert all(name in then for name in ("[oth-041]", "[oth-120]"))
     assert "[oth-001]" not in then
-    assert looking_back.told_at(project, "3") == then
+    assert history.told_at(project, "3") == then
 
 
 @pytest.mark.parametrize(
@@ -238,9 +237,9 @@ def test_a_date_can_mean_its_beginning(days: Project) -> None:
 def test_the_time_that_is_printed_of_a_revision_means_it(days: Project) -> None:
     """What a log shows can be given to `at`, although it shows seconds only."""
     for number in (1, 2, 3):
-        shown = looking_back.at(days, str(number)).time
+        shown = history.at(days, str(number)).time
         assert shown is not None
-        assert found(days, looking_back.local(shown)) == number
+        assert found(days, history.local(shown)) == number
         assert found(days, shown) == number
 
 
@@ -264,11 +263,11 @@ def test_what_is_no_revision_and_no_time_is_refused(
 
 def test_before_the_first_revision_was_the_empty_playbook(days: Project) -> None:
     """With a note of when it began; revision 0 is the same without a note, for who asks for it knows."""
-    seen = looking_back.at(days, "2026-02-01")
+    seen = history.at(days, "2026-02-01")
 
     assert (seen.revision, seen.playbook.points) == (0, ())
     assert seen.note == "this playbook began 2026-03-01 13:00:00; 2026-02-01 it was empty"
-    assert looking_back.at(days, "0").note is None
+    assert history.at(days, "0").note is None
 
 
 @pytest.mark.parametrize(
@@ -317,7 +316,7 @@ def test_the_log_of_a_point_tells_of_neutral_votes_and_of_nothing_else(days: Pro
     """A neutral vote changes nothing, and yet it touched the point."""
     learn(days, [Vote("oth-001", "helpful"), Vote("oth-002", "neutral")])
     learn(days, [Vote("oth-001", "neutral"), Vote("nobody", "neutral")])
-    editing.retire(days, "oth-001", reason="wrong")
+    edit.retire(days, "oth-001", reason="wrong")
 
     revisions = log(days, name="oth-001")
 
@@ -338,20 +337,20 @@ def test_the_log_of_a_point_tells_of_neutral_votes_and_of_nothing_else(days: Pro
 def test_the_log_tells_what_was_taken_back_later(days: Project) -> None:
     """Across the batches that it is read in, in a point's log, and in one revision's; not what was brought back."""
     for text in ("first", "second", "third"):
-        editing.edit(days, "oth-001", text=text)  # 4 to 6
-    undo(days, Span(5, 6))
-    undo(days, Span(4, 4))
+        edit.edit(days, "oth-001", text=text)  # 4 to 6
+    undo(days, RevisionRange(5, 6))
+    undo(days, RevisionRange(4, 4))
     for _ in range(50):
-        editing.vote(days, "oth-001", "neutral")
-    undo(days, Span(8, 8))
+        edit.vote(days, "oth-001", "neutral")
+    undo(days, RevisionRange(8, 8))
 
     expected = {4: None, 5: 7, 6: 7, 7: None, 8: 59}
     for asked in ({}, {"name": "oth-001"}, {"until": "9"}):
         marked = {revision.number: revision.taken_back_in for revision in log(days, **asked)}
         assert {number: marked[number] for number in expected} == expected
     for number, by in expected.items():
-        full = looking_back.look_up(days, str(number))
-        assert isinstance(full, looking_back.FullRevision)
+        full = history.look_up(days, str(number))
+        assert isinstance(full, history.FullRevision)
         assert full.revision.taken_back_in == by
 
 
@@ -368,7 +367,7 @@ def test_the_log_names_the_top_level_keys_that_a_revision_changed(project: Proje
         def plan(_: Draft, __: Past, header: Header = header) -> Proposal:
             return Proposal("edit", "keys", header=header)
 
-        revising.revise(project, plan)
+        revise.revise(project, plan)
 
     assert [revision.keys for revision in log(project)] == [("team", "tool"), (), ("team",)]
 
@@ -377,10 +376,10 @@ def test_the_log_of_a_point_is_whole_wherever_it_stands_in_a_revision(project: P
     """How many changes a glance tells has no say in it: the point may be the last of many."""
     take_in(project, [f"number {number}" for number in range(30)])
 
-    (revision,) = looking_back.log(project, Asked(name="oth-030"), most_changes=10)
+    (revision,) = history.log(project, Asked(name="oth-030"), most_changes=10)
 
     assert [change.point.name for change in revision.changes] == ["oth-030"]
-    (whole,) = looking_back.log(project, Asked(), most_changes=10)
+    (whole,) = history.log(project, Asked(), most_changes=10)
     assert (len(whole.changes), whole.counts) == (10, {"add": 30})
 
 
@@ -391,7 +390,7 @@ def test_of_several_changes_to_a_point_each_begins_where_the_one_before_ended(da
         {"type": "DELETE", "target_id": "oth-001"},
     ]
     learn(days, [Vote("oth-001", "helpful")], batch)
-    editing.restore(days, "oth-001")
+    edit.restore(days, "oth-001")
 
     restored, left = log(days, name="oth-001", limit=2)
 
@@ -409,8 +408,8 @@ def test_of_several_changes_to_a_point_each_begins_where_the_one_before_ended(da
 
 def test_a_long_log_is_read_bit_by_bit_and_holds_no_transaction(days: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who pauses in a pager keeps nobody from working the log into the file; nothing is told twice or left out."""
-    monkeypatch.setattr(looking_back, "_BATCHES", (1, 1))
-    told = looking_back.log(days, Asked())
+    monkeypatch.setattr(history, "_BATCHES", (1, 1))
+    told = history.log(days, Asked())
 
     assert next(told).number == 3
     learn(days, [Vote("oth-001", "helpful")])
@@ -421,48 +420,48 @@ def test_a_long_log_is_read_bit_by_bit_and_holds_no_transaction(days: Project, m
 def test_an_unknown_point_is_told_before_anything_is_read(days: Project) -> None:
     """With the names that look alike."""
     with pytest.raises(PointNotFoundError, match="Did you mean oth-003, oth-002, oth-001"):
-        looking_back.log(days, Asked(name="oth-009"))
+        history.log(days, Asked(name="oth-009"))
 
 
 def test_a_playbook_without_history_has_an_empty_log(project: Project) -> None:
     """And is empty at any time."""
     assert log(project) == []
-    assert looking_back.at(project, "yesterday").playbook == Playbook()
+    assert history.at(project, "yesterday").playbook == Playbook()
     with pytest.raises(RevisionNotFoundError, match="There is none yet"):
-        looking_back.look_up(project, "1")
+        history.look_up(project, "1")
 
 
 def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
     """A file may bring points whose names look like revisions."""
     content = '{"key_points": [{"name": "2", "text": "hello", "helpful": 0, "harmful": 0}]}'
-    interchange.import_playbook(days, document.decode(content, source="F"), source="F")
+    import_export.import_playbook(days, playbook_file.decode(content, source="F"), source="F")
 
-    named = looking_back.look_up(days, "2")
-    revision = looking_back.look_up(days, "r2")
+    named = history.look_up(days, "2")
+    revision = history.look_up(days, "r2")
 
-    assert isinstance(named, editing.Found)
+    assert isinstance(named, edit.Found)
     assert named.point.text == "hello"
-    assert isinstance(revision, looking_back.FullRevision)
+    assert isinstance(revision, history.FullRevision)
     assert revision.revision.number == 2
 
 
 def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     """Votes with their rationales, what was skipped and why, what the models said and took."""
     with days.store.transaction() as connection:
-        past = Past.open_to_write(connection, days.key, now=revising.timestamp(START))
+        past = Past.open_to_write(connection, days.key, now=times.timestamp(START))
         assert past.playbook_id
         call = Call("reflect", "a-model", 100, 20, 3, 0.5, 1500)
         told = {"session_id": "s", "analysis": "because", "bullet_tags": [], "calls": [call], "now": "2026"}
-        number = learnt.add_reflection(connection, past.playbook_id, StretchKey("t", 0, 9), **told)  # type: ignore[arg-type]
+        number = learning.add_reflection(connection, past.playbook_id, StretchKey("t", 0, 9), **told)  # type: ignore[arg-type]
     revised = learn(days, [Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful")], ["nonsense"])
     with days.store.transaction() as connection:
-        past = Past.open_to_write(connection, days.key, now=revising.timestamp(START))
+        past = Past.open_to_write(connection, days.key, now=times.timestamp(START))
         kept = {"revision": revised.revision, "curator_reasoning": "so it seems", "calls": [], "now": "2026"}
-        learnt.finish_reflection(connection, past.playbook_id or 0, number, **kept)  # type: ignore[arg-type]
+        learning.finish_reflection(connection, past.playbook_id or 0, number, **kept)  # type: ignore[arg-type]
 
-    full = looking_back.look_up(days, "4")
+    full = history.look_up(days, "4")
 
-    assert isinstance(full, looking_back.FullRevision)
+    assert isinstance(full, history.FullRevision)
     assert full.votes == (Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful", None, matched=False))
     assert [(kept.place, kept.operation, kept.reason) for kept in full.skipped] == [(1, '"nonsense"', "not an object")]
     (reflection,) = full.reflections
@@ -476,21 +475,21 @@ def test_a_point_has_a_span(days: Project) -> None:
     """When it came, and when it last changed."""
     learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
 
-    span = provenance.span(days, "oth-001")
+    span = history.span(days, "oth-001")
 
     assert (span.created_in, span.created_at[:10], span.changed_in, span.changed_at[:10]) == (
         1, "2026-03-01", 4, "2026-03-10",
     )  # fmt: skip
     with pytest.raises(PointNotFoundError):
-        provenance.span(days, "nobody")
+        history.span(days, "nobody")
 
 
 def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project) -> None:
     """It knows none, so that its points have not moved."""
-    editing.edit(days, "oth-001", section="pat")
-    flat = document.encode(looking_back.at(days, "now").playbook, layout="flat").encode()
-    file, now = differing.side_of_file(flat, "F"), differing.side_at(days, "now")
+    edit.edit(days, "oth-001", section="pat")
+    flat = playbook_file.encode(history.at(days, "now").playbook, layout="flat").encode()
+    file, now = history.side_of_file(flat, "F"), history.side_at(days, "now")
 
-    assert differing.difference(now, file).is_empty
-    assert differing.difference(file, now).is_empty
+    assert history.difference(now, file).is_empty
+    assert history.difference(file, now).is_empty
     assert (file.told, now.told[:11]) == ("F", "revision 4 ")

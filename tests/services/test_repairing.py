@@ -15,15 +15,16 @@ import pytest
 from filelock import FileLock
 
 from playbook_db import settings
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
-from playbook_db.rules import document
-from playbook_db.rules.playbook import KeyPoint
-from playbook_db.services import checking, editing, interchange, mirror, repairing, revising
-from playbook_db.services.project import Project
-from playbook_db.store import backups, direct, setting_aside
+from playbook_db.services import edit, import_export, maintenance, mirror, repair, revise
+from playbook_db.services.projects import Project
+from playbook_db.store import hook_queries
 from playbook_db.store.engine import open_store
 from playbook_db.store.salvaging import rebuilding
 from playbook_db.store.salvaging.gathering import Account
+from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
 
 _PAGE = 4096
@@ -34,11 +35,11 @@ _FROZEN = Path(__file__).parents[1] / "frozen"
 def path(project: Project) -> Path:
     """The database file of a playbook with a history, in one file, closed."""
     for number in range(1, 41):
-        editing.add(project, f"advice {number} " + "and why it holds " * 8, section="pat")
+        edit.add(project, f"advice {number} " + "and why it holds " * 8, section="pat")
     for number in range(1, 41, 3):
-        editing.vote(project, f"pat-{number:03d}", "helpful")
-    editing.edit(project, "pat-002", text="advice 2, reworded")
-    editing.retire(project, "pat-004", reason="wrong")
+        edit.vote(project, f"pat-{number:03d}", "helpful")
+    edit.edit(project, "pat-002", text="advice 2, reworded")
+    edit.retire(project, "pat-004", reason="wrong")
     return _closed(project)
 
 
@@ -49,7 +50,7 @@ def _closed(project: Project) -> Path:
 
 
 def _points(project: Project) -> dict[str, KeyPoint]:
-    return dict(revising.read(project).by_name)
+    return dict(revise.read(project).by_name)
 
 
 def _pages(path: Path, name: str) -> list[int]:
@@ -69,9 +70,9 @@ def _zero(path: Path, *numbers: int) -> bytes:
     return path.read_bytes()
 
 
-def _repair(path: Path, **options: Any) -> repairing.Repaired:
-    repaired = repairing.repair(f"sqlite:///{path}", folder=os.environ["CLAUDE_PROJECT_DIR"], **options)
-    assert options.get("dry_run") or not checking.check_database(f"sqlite:///{path}").problems
+def _repair(path: Path, **options: Any) -> repair.Repaired:
+    repaired = repair.repair(f"sqlite:///{path}", folder=os.environ["CLAUDE_PROJECT_DIR"], **options)
+    assert options.get("dry_run") or not maintenance.check_database(f"sqlite:///{path}").problems
     return repaired
 
 
@@ -209,7 +210,7 @@ def test_a_name_that_is_lost_everywhere_comes_from_the_backup_else_is_given_anew
 def test_points_that_only_the_backup_has_come_back_and_retired_ones_do_not(path: Path, project: Project) -> None:
     """Of what was lost with its history; what is known to have left since stays away."""
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    editing.retire(project, "pat-040", reason="settled")
+    edit.retire(project, "pat-040", reason="settled")
     _closed(project)
     lost = ("changes", "revisions", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2")
     leaves = _pages(path, "key_points")
@@ -256,7 +257,7 @@ def test_of_an_empty_file_the_backup_is_taken_over_with_its_history(path: Path, 
 def test_a_history_that_is_lost_comes_back_from_a_backup(path: Path, project: Project) -> None:
     """Up to the last revision of both it is the same; what is newer in the file stays, and nothing has to be closed."""
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    editing.vote(project, "pat-040", "harmful")
+    edit.vote(project, "pat-040", "harmful")
     _closed(project)
     wanted = {table: _rows(path, table) for table in ("revisions", "changes", "votes")}
     lost = _pages(path, "changes")[:-1]
@@ -285,11 +286,11 @@ def test_revisions_that_are_all_lost_come_back_from_a_backup(path: Path, project
 def test_the_history_of_a_backup_that_went_another_way_is_left_out(path: Path, project: Project) -> None:
     """What was done after the last revision of both never happened here, though it has the same numbers."""
     before = path.read_bytes()
-    editing.add(project, "a thing of the other way", section="pat")
+    edit.add(project, "a thing of the other way", section="pat")
     _closed(project)
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     path.write_bytes(before)
-    editing.vote(project, "pat-040", "harmful")
+    edit.vote(project, "pat-040", "harmful")
     _closed(project)
     last = max(_rows(path, "revisions"))
     _zero(path, *_pages(path, "changes"))
@@ -306,7 +307,7 @@ def test_the_history_of_a_backup_that_went_another_way_is_left_out(path: Path, p
 def test_what_only_the_log_of_an_emptied_file_holds_is_saved(path: Path, project: Project, is_there: bool) -> None:
     """SQLite would remove that log at the first look; until the repair nobody of ours takes one."""
     for number in range(30):
-        editing.edit(project, f"pat-{number + 5:03d}", text=f"advice {number} in the log")
+        edit.edit(project, f"pat-{number + 5:03d}", text=f"advice {number} in the log")
     before = _points(project)
     log = Path(f"{path}-wal").read_bytes()
     project.store.close()
@@ -318,9 +319,9 @@ def test_what_only_the_log_of_an_emptied_file_holds_is_saved(path: Path, project
     with pytest.raises(DamagedError, match="db repair"):
         open_store(f"sqlite:///{path}")
     if is_there:
-        with pytest.raises(direct.UnusableError, match="db check"):
-            direct.connect(str(path), wait_s=0)
-    assert checking.check_database(f"sqlite:///{path}").remedy
+        with pytest.raises(hook_queries.UnusableError, match="db check"):
+            hook_queries.connect(str(path), wait_s=0)
+    assert maintenance.check_database(f"sqlite:///{path}").remedy
     assert Path(f"{path}-wal").read_bytes() == log
     repaired = _repair(path)
 
@@ -333,7 +334,7 @@ def test_what_only_the_log_of_an_emptied_file_holds_is_saved(path: Path, project
 def test_a_database_behind_a_link_is_repaired_with_its_log(path: Path, project: Project, tmp_path: Path) -> None:
     """SQLite has the log beside the file, not beside the link; the link stays, and leads to the new file."""
     (tmp_path / "elsewhere").mkdir()
-    editing.add(project, "in the log alone")
+    edit.add(project, "in the log alone")
     log = Path(f"{path}-wal").read_bytes()
     data = path.read_bytes()
     project.store.close()
@@ -461,10 +462,10 @@ def test_a_rehearsal_tells_and_leaves_everything(path: Path) -> None:
 
 def test_a_damaged_log_goes_aside_with_its_file(path: Path, project: Project) -> None:
     """Both as they were; the new file has none of it."""
-    editing.add(project, "in the log")
+    edit.add(project, "in the log")
     project.store.close()
     log = Path(f"{path}-wal")
-    editing.add(project, "and this one")
+    edit.add(project, "and this one")
     data, logged = path.read_bytes(), log.read_bytes()
     project.store.close()
     path.write_bytes(data[:16] + bytes(84) + data[100:])
@@ -480,7 +481,7 @@ def test_a_damaged_log_goes_aside_with_its_file(path: Path, project: Project) ->
 
 def test_a_repair_that_was_killed_between_its_two_renamings_begins_anew(path: Path, project: Project) -> None:
     """The log that has gone aside comes back to its file, and no commit is lost."""
-    editing.add(project, "in the log alone")
+    edit.add(project, "in the log alone")
     data, log = path.read_bytes(), Path(f"{path}-wal").read_bytes()
     project.store.close()
     path.write_bytes(data[:16] + bytes(84) + data[100:])
@@ -502,12 +503,12 @@ def test_a_repair_that_was_killed_between_its_two_renamings_begins_anew(path: Pa
 
 def test_a_file_that_was_written_into_meanwhile_is_not_replaced(path: Path, tmp_path: Path) -> None:
     """What came in after the copy would be lost."""
-    copied = setting_aside.copy_to(str(path), str(tmp_path / "copy"))
+    copied = files.copy_to(str(path), str(tmp_path / "copy"))
     with path.open("ab") as file:
         file.write(b"more")
     (tmp_path / "new").write_bytes(b"new")
 
-    swapped = setting_aside.swap(str(tmp_path / "new"), str(path), now=datetime.now(UTC), copied=copied)
+    swapped = files.swap(str(tmp_path / "new"), str(path), now=datetime.now(UTC), copied=copied)
 
     assert swapped is None
     assert path.read_bytes().endswith(b"more")
@@ -579,7 +580,7 @@ def test_the_database_of_another_program_or_of_a_later_version_is_refused(tmp_pa
         connection.execute("CREATE TABLE bookmarks (url)")
     newer = tmp_path / "newer.db"
     with open_store(f"sqlite:///{newer}") as store:
-        editing.add(Project(store, str(folder)), "from the future")
+        edit.add(Project(store, str(folder)), "from the future")
         store.tidy()
     with closing(sqlite3.connect(newer)) as connection:
         connection.executescript("PRAGMA user_version = 99; UPDATE alembic_version SET version_num = '0099'")
@@ -607,13 +608,13 @@ def test_a_playbook_whose_own_row_is_lost_keeps_its_project(path: Path, project:
 def test_an_imported_header_survives(project: Project, folder: Path) -> None:
     """Top-level keys that are not ours, in their order."""
     text = json.dumps({"team": "core", **a_sections_dict({"OTHERS": [an_entry("oth-001")]})}, indent=2)
-    interchange.import_playbook(project, document.decode(text, source="F"), source="F")
+    import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F")
     path = _closed(project)
     _zero(path, *_pages(path, "changes"))
 
     _repair(path)
 
-    assert revising.read(project).header.get("team") == "core"
+    assert revise.read(project).header.get("team") == "core"
 
 
 def test_a_key_that_is_lost_everywhere_comes_from_a_backup_of_the_same_playbook_alone(

@@ -12,18 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
-from playbook_db.rules import voting
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.playbook import KeyPoint, Vote
-from playbook_db.services import editing, revising, statistics
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal, revise, timestamp
+from playbook_db.domain import operations
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import KeyPoint, Vote
+from playbook_db.domain.times import timestamp
+from playbook_db.services import edit, statistics
+from playbook_db.services import revise as revise_service
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal, revise
 from playbook_db.services.statistics import Statistics
-from playbook_db.store import learnt, read, sqlite
+from playbook_db.store import hook_queries
+from playbook_db.store import learning as learning_rows
 from playbook_db.store import statistics as counts
 from playbook_db.store.engine import open_store
-from playbook_db.store.learnt import Call, StretchKey
+from playbook_db.store.learning import Call, StretchKey
 from playbook_db.store.past import Past
+from playbook_db.store.sqlite import dialect
 from tests.builders import a_key_point
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
@@ -48,7 +52,7 @@ def _add(project: Project, *points: KeyPoint, at: datetime = _days_ago(200)) -> 
 
 def _vote(project: Project, *votes: tuple[str, str], at: datetime, session: str | None = None) -> None:
     def plan(draft: Draft, _: Past) -> Proposal:
-        taken = voting.cast_votes(draft, [Vote(name, tag) for name, tag in votes])
+        taken = operations.cast_votes(draft, [Vote(name, tag) for name, tag in votes])
         return Proposal("learn", "learnt", votes=taken, session_id=session)
 
     revise(project, plan, now=at)
@@ -61,21 +65,21 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
             "playbook_id": Past.open(connection, project.key).playbook_id, "session_id": session, "source": "startup",
             "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at),
         }  # fmt: skip
-        connection.execute(sql(read.ADD_INJECTION), shown)
+        connection.execute(sql(hook_queries.ADD_INJECTION), shown)
 
 
 def _cite(project: Project, session: str, *names: str, at: datetime) -> None:
     with project.store.transaction() as connection:
         past = Past.open(connection, project.key)
         told = {"session_id": session, "revision": past.revision, "now": timestamp(at)}
-        learnt.add_citations(connection, past.playbook_id or 0, names, **told)  # type: ignore[arg-type]
+        learning_rows.add_citations(connection, past.playbook_id or 0, names, **told)  # type: ignore[arg-type]
 
 
 def _call(project: Project, *, at: datetime, cost_usd: float | None, tokens: int = 100) -> None:
     with project.store.transaction() as connection:
         call = Call("reflect", "a-model", tokens, 10, 1, cost_usd, 5)
         past = Past.open(connection, project.key)
-        learnt.add_call(connection, past.playbook_id or 0, call, session_id="s", now=timestamp(at))
+        learning_rows.add_call(connection, past.playbook_id or 0, call, session_id="s", now=timestamp(at))
 
 
 def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Project) -> None:
@@ -97,7 +101,7 @@ def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
     _add(project, a_key_point("oth-001", "three", section="OTHERS"), at=_days_ago(60))
     _add(project, a_key_point("pat-003", "four"), at=_days_ago(8))
     _add(project, a_key_point("pat-004", "five"), at=_days_ago(6))
-    editing.retire(project, "pat-002")
+    edit.retire(project, "pat-002")
 
     found = _gathered(project)
 
@@ -135,7 +139,9 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
 @settings(max_examples=15)  # each makes a database
 @given(
     st.lists(
-        st.tuples(st.integers(0, 500), st.sampled_from(voting.TAGS), st.sampled_from(["pat-001", "pat-002", "nobody"])),
+        st.tuples(
+            st.integers(0, 500), st.sampled_from(operations.TAGS), st.sampled_from(["pat-001", "pat-002", "nobody"])
+        ),
         max_size=8,
     )
 )
@@ -150,7 +156,7 @@ def test_weeks_hold_all_votes_and_follow_one_another(
             _vote(project, (name, tag), at=_days_ago(days))
         found = _gathered(project)
 
-    for kind in voting.TAGS:
+    for kind in operations.TAGS:
         known = sum(tag == kind and name != "nobody" for _, tag, name in cast)
         assert sum(getattr(week, kind) for week in found.weeks) == known
     assert found.unmatched_votes == sum(name == "nobody" for _, _, name in cast)
@@ -200,7 +206,7 @@ def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Pr
         _cite(project, f"s-{number}", *[f"pat-{number:03d}", "pat-001"], at=NOW)
     _cite(project, "s-7", "pat-006", at=NOW)
     _cite(project, "s-9", "pat-013", "pat-002", "pat-003", at=NOW)  # read of it elsewhere
-    editing.retire(project, "pat-012")
+    edit.retire(project, "pat-012")
 
     use = _gathered(project).use
 
@@ -219,10 +225,10 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
         for number, session in enumerate(("s-1", "s-1", "s-2", "s-3")):
             stretch = StretchKey("/t", number, number + 1)
             told = {"session_id": session, "analysis": "", "bullet_tags": [], "calls": [], "now": timestamp(NOW)}
-            made = learnt.add_reflection(connection, 1, stretch, **told)  # type: ignore[arg-type]
+            made = learning_rows.add_reflection(connection, 1, stretch, **told)  # type: ignore[arg-type]
             if session != "s-3":
                 done = {"revision": None, "curator_reasoning": None, "calls": [], "now": timestamp(NOW)}
-                learnt.finish_reflection(connection, 1, made, **done)  # type: ignore[arg-type]
+                learning_rows.finish_reflection(connection, 1, made, **done)  # type: ignore[arg-type]
 
     learning = _gathered(project).learning
 
@@ -272,7 +278,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
 def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every SQLite is built to count its pages."""
     _add(project, a_key_point("pat-001"))
-    monkeypatch.setattr(sqlite, "table_bytes", lambda _: {})
+    monkeypatch.setattr(dialect, "table_bytes", lambda _: {})
 
     assert {table.size_bytes for table in _gathered(project).file.tables} == {None}
 
@@ -286,7 +292,7 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
         with open_store(str(project.store.url)) as store:
             another = Project(store, project.folder)
             _vote(another, ("pat-001", "helpful"), at=NOW)
-            editing.add(another, "a second point")
+            edit.add(another, "a second point")
         return votes_by_day(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(counts, "votes_by_day", meanwhile)
@@ -294,4 +300,4 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
     found = _gathered(project)
 
     assert (found.live, found.weeks, sum(found.revisions.values())) == (1, (), 1)
-    assert len(revising.read(project).points) == 2
+    assert len(revise_service.read(project).points) == 2

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from playbook_db.rules import document
-from playbook_db.rules.playbook import KeyPoint, playbook_of
-from playbook_db.services import editing, interchange, revising, telling
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import KeyPoint, playbook_of
+from playbook_db.services import edit, import_export, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.builders import a_sections_dict, an_entry, key_point_lists
 from tests.claude_code import running
@@ -29,9 +29,9 @@ def _fill(client: Client, count: int, length: int) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         project = Project(store, str(client.folder))
         for number in range(count):
-            editing.add(project, f"{number} " + "💡 é\u2028" * (length // 4), section=_SECTIONS[number % 3])
-        for point in revising.read(project).points[3:]:
-            editing.vote(project, point.name, "helpful")
+            edit.add(project, f"{number} " + "💡 é\u2028" * (length // 4), section=_SECTIONS[number % 3])
+        for point in revise.read(project).points[3:]:
+            edit.vote(project, point.name, "helpful")
 
 
 @pytest.mark.parametrize(("count", "length"), [(1, 4), (6, 80), (40, 400)])
@@ -72,9 +72,9 @@ def test_where_all_fits_the_whole_is_told(project: Project, points: list[KeyPoin
         entry = an_entry(point.name, point.text, point.helpful, point.harmful)
         sections.setdefault(point.section, []).append(entry)
     data = json.dumps(a_sections_dict(sections)).encode()
-    interchange.import_playbook(project, document.decode(data, source="test"), source="test")
+    import_export.import_playbook(project, playbook_file.decode(data, source="test"), source="test")
 
-    told = telling.tell(project)
+    told = import_export.tell(project)
 
-    if len(telling.tell_all(project)) < 4000:
-        assert told == telling.tell_all(project)
+    if len(import_export.tell_all(project)) < 4000:
+        assert told == import_export.tell_all(project)

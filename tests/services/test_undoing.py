@@ -11,6 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from playbook_db.domain import operations, playbook_file
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, Vote
+from playbook_db.domain.playbook_file import Reading
+from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import (
     PlaybookError,
     PointNotFoundError,
@@ -19,24 +25,19 @@ from playbook_db.errors import (
     UndoCollisionError,
     UndoError,
 )
-from playbook_db.rules import document, voting
-from playbook_db.rules.draft import Draft
-from playbook_db.rules.legacy import Reading
-from playbook_db.rules.playbook import Header, KeyPoint, Playbook, Vote
-from playbook_db.rules.sections import SECTION_SLUGS
-from playbook_db.rules.taken_back import Span
-from playbook_db.services import checking, editing, interchange, revising, undoing
-from playbook_db.services.forgetting import Request, forget
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal
-from playbook_db.services.undoing import go_back, restore_as_of, undo
+from playbook_db.services import edit, import_export, maintenance, revise
+from playbook_db.services import undo as undo_service
+from playbook_db.services.forget import Request, forget
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal
+from playbook_db.services.undo import go_back, restore_as_of, undo
 from playbook_db.store.engine import Store
 from playbook_db.store.past import Past
 from tests.builders import few_texts, headers, playbooks_of_few_texts
 
 Step = tuple[str, Any]
 _names = st.sampled_from([f"{slug}-{number:03d}" for slug in ("oth", "pat") for number in (1, 2, 3)])
-_votes = st.lists(st.builds(Vote, _names, st.sampled_from(voting.TAGS)), min_size=1, max_size=4)
+_votes = st.lists(st.builds(Vote, _names, st.sampled_from(operations.TAGS)), min_size=1, max_size=4)
 _adds = st.builds(
     lambda text, section: {"type": "ADD", "text": text, "section": section},
     few_texts,
@@ -77,23 +78,25 @@ def vote(project: Project, votes: Sequence[Vote]) -> None:
     """One revision of votes."""
 
     def plan(draft: Draft, _: Past) -> Proposal:
-        return Proposal("learn", "learnt from a session", votes=voting.cast_votes(draft, votes))
+        return Proposal("learn", "learnt from a session", votes=operations.cast_votes(draft, votes))
 
-    revising.revise(project, plan)
+    revise.revise(project, plan)
 
 
 def do(project: Project, step: str, what: Any) -> None:
     """One step of a random history; what the playbook refuses is left out."""
-    reading = document.decode(document.encode(what), source="a test") if step in ("import", "replace") else None
+    reading = (
+        playbook_file.decode(playbook_file.encode(what), source="a test") if step in ("import", "replace") else None
+    )
     deeds: dict[str, Callable[[], object]] = {
-        "apply": lambda: editing.apply_batch(project, what, origin="a test"),
+        "apply": lambda: edit.apply_batch(project, what, origin="a test"),
         "vote": lambda: vote(project, what),
-        "move": lambda: editing.edit(project, what[0], section=what[1]),
-        "restore": lambda: editing.restore(project, what),
-        "import": lambda: reading and interchange.import_playbook(project, reading, source="a test"),
-        "replace": lambda: reading and interchange.import_playbook(project, reading, source="a test", replace=True),
-        "prune": lambda: editing.prune(project),
-        "undo": lambda: undo(project, Span(what, what)),
+        "move": lambda: edit.edit(project, what[0], section=what[1]),
+        "restore": lambda: edit.restore(project, what),
+        "import": lambda: reading and import_export.import_playbook(project, reading, source="a test"),
+        "replace": lambda: reading and import_export.import_playbook(project, reading, source="a test", replace=True),
+        "prune": lambda: edit.prune(project),
+        "undo": lambda: undo(project, RevisionRange(what, what)),
     }
     with suppress(PointRuleError, PointNotFoundError, UndoError, RevisionNotFoundError):
         deeds[step]()
@@ -107,7 +110,7 @@ def live_through(project: Project, history: Sequence[Step]) -> int:
 
 
 def last(project: Project) -> int:
-    return revising.read_with_revision(project)[1]
+    return revise.read_with_revision(project)[1]
 
 
 def at(project: Project, revision: int) -> Playbook:
@@ -118,7 +121,7 @@ def at(project: Project, revision: int) -> Playbook:
 
 def now(project: Project) -> Playbook:
     """The playbook as it is, in all but when."""
-    return timeless(revising.read(project))
+    return timeless(revise.read(project))
 
 
 def timeless(playbook: Playbook) -> Playbook:
@@ -133,8 +136,8 @@ def touched(project: Project, revision: int) -> set[str]:
 
 def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> None:
     """The undo is a revision like any other; it says what it did."""
-    editing.add(project, "use ruff")
-    editing.retire(project, "oth-001")
+    edit.add(project, "use ruff")
+    edit.retire(project, "oth-001")
 
     undone = undo(project)
 
@@ -150,66 +153,66 @@ def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> N
 
 def test_what_came_later_stays(project: Project) -> None:
     """Votes given after the reworded text are kept when the text goes back."""
-    editing.add(project, "use ruff")
-    editing.edit(project, "oth-001", text="use ruff always")
-    editing.vote(project, "oth-001", "helpful")
-    editing.add(project, "use mypy")
+    edit.add(project, "use ruff")
+    edit.edit(project, "oth-001", text="use ruff always")
+    edit.vote(project, "oth-001", "helpful")
+    edit.add(project, "use mypy")
 
-    undo(project, Span(2, 2))
+    undo(project, RevisionRange(2, 2))
 
     assert [(p.text, p.helpful) for p in now(project).points] == [("use ruff", 1), ("use mypy", 0)]
 
 
 def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -> None:
     """Also what doesn't collide stays; a preference lets it through."""
-    editing.add(project, "use ruff")
-    editing.add(project, "use mypy")
+    edit.add(project, "use ruff")
+    edit.add(project, "use mypy")
     batch = [{"type": "UPDATE", "target_id": "oth-001", "text": "b"}, {"type": "DELETE", "target_id": "oth-002"}]
-    editing.apply_batch(project, batch, origin="a test")
-    editing.edit(project, "oth-001", text="c\x1b[2J")
+    edit.apply_batch(project, batch, origin="a test")
+    edit.edit(project, "oth-001", text="c\x1b[2J")
     before = now(project)
 
     with pytest.raises(UndoCollisionError) as caught:
-        undo(project, Span(3, 3))
+        undo(project, RevisionRange(3, 3))
 
     assert caught.value.collisions == (("oth-001, its text", "c\x1b[2J", "use ruff"),)
     for part in ("Revision 3", "now:  c [2J", "undo: use ruff", "playbook undo 3 --ours", "playbook undo 3 --theirs"):
         assert part in str(caught.value)
     assert (now(project), last(project)) == (before, 4)
-    undo(project, Span(3, 3), prefer="theirs", dry_run=True)
+    undo(project, RevisionRange(3, 3), prefer="theirs", dry_run=True)
     assert (now(project), last(project)) == (before, 4)
-    undo(project, Span(3, 3), prefer="ours")
+    undo(project, RevisionRange(3, 3), prefer="ours")
     assert [p.text for p in now(project).points] == ["c\x1b[2J", "use mypy"]
 
 
 def test_an_undo_changes_no_votes_twice(project: Project) -> None:
     """What was taken back already isn't again, until the undo was taken back itself."""
-    editing.add(project, "use ruff")
+    edit.add(project, "use ruff")
     for _ in range(3):
-        editing.vote(project, "oth-001", "helpful")
+        edit.vote(project, "oth-001", "helpful")
 
-    undo(project, Span(2, 2))
-    again = undo(project, Span(2, 2))
+    undo(project, RevisionRange(2, 2))
+    again = undo(project, RevisionRange(2, 2))
 
     assert (again.revised.revision, again.told) == (None, None)
     assert again.revised.notes == ["revision 2 was taken back already; to bring that back: playbook undo 5"]
     with pytest.raises(UndoError, match="Of revisions 2 to 3, revision 2 was taken back already, in revision 5"):
-        undo(project, Span(2, 3))
-    undo(project, Span(3, 4))
+        undo(project, RevisionRange(2, 3))
+    undo(project, RevisionRange(3, 4))
     with pytest.raises(UndoError, match="Of revisions 1 to 3, revision 3 was taken back already, in revision 6"):
-        undo(project, Span(1, 3))
-    undo(project, Span(6, 6))
+        undo(project, RevisionRange(1, 3))
+    undo(project, RevisionRange(6, 6))
     assert now(project).by_name["oth-001"].helpful == 2
-    undo(project, Span(5, 5))
-    undo(project, Span(2, 2))
+    undo(project, RevisionRange(5, 5))
+    undo(project, RevisionRange(2, 2))
     assert now(project).by_name["oth-001"].helpful == 2
     assert last(project) == 9
 
 
 def test_a_revision_of_neutral_votes_has_nothing_to_take_back(project: Project) -> None:
     """That is said, and no revision made."""
-    editing.add(project, "use ruff")
-    editing.vote(project, "oth-001", "neutral")
+    edit.add(project, "use ruff")
+    edit.vote(project, "oth-001", "neutral")
 
     undone = undo(project)
 
@@ -221,17 +224,17 @@ def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
     """The empty playbook, revision 0, a number too high."""
     with pytest.raises(UndoError, match="no revisions yet"):
         undo(project)
-    editing.add(project, "use ruff")
+    edit.add(project, "use ruff")
     with pytest.raises(UndoError, match="Revision 0 is the empty playbook"):
-        undo(project, Span(0, 1))
+        undo(project, RevisionRange(0, 1))
     with pytest.raises(RevisionNotFoundError, match="no revision 2"):
-        undo(project, Span(1, 2))
+        undo(project, RevisionRange(1, 2))
 
 
 def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
     """A revision that changed nothing else is one to take back."""
     header = Header((("version", "1.0"), ("last_updated", None), ("sections", None), ("team", "a")))
-    revising.revise(project, lambda draft, past: Proposal("edit", "a key", header=header))
+    revise.revise(project, lambda draft, past: Proposal("edit", "a key", header=header))
 
     undone = undo(project)
 
@@ -245,7 +248,7 @@ def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
 def test_an_order_of_keys_or_a_newline_that_goes_back_is_not_worth_a_word(project: Project) -> None:
     """It goes back all the same."""
     header = Header(tuple(reversed(Header().fields)), final_newline=False)
-    revising.revise(project, lambda draft, past: Proposal("edit", "laid out anew", header=header))
+    revise.revise(project, lambda draft, past: Proposal("edit", "laid out anew", header=header))
 
     assert list(undo(project).revised.notes) == []
     assert now(project).header == Header()
@@ -253,15 +256,15 @@ def test_an_order_of_keys_or_a_newline_that_goes_back_is_not_worth_a_word(projec
 
 def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
     """Not by an undo, not by going back, not by its name."""
-    editing.add(project, "use ruff")
-    editing.add(project, "use mypy")
+    edit.add(project, "use ruff")
+    edit.add(project, "use mypy")
     forget(project, Request(name="oth-001"))
     told = "oth-001 was forgotten for good; it doesn't come back"
 
     assert undo(project).revised.notes == [told, "nothing of revision 3 is left to take back"]
     assert go_back(project, "1").revised.notes == [told]
     assert now(project).points == ()
-    for attempt in (lambda: editing.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):
+    for attempt in (lambda: edit.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):
         with pytest.raises(PointRuleError, match="oth-001 was forgotten for good; nothing of its text is left"):
             attempt()
 
@@ -275,7 +278,7 @@ def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
             draft.add(KeyPoint(draft.new_name("OTHERS"), text))
             return Proposal("edit", text)
 
-        revising.revise(project, plan, now=start + timedelta(hours=hour))
+        revise.revise(project, plan, now=start + timedelta(hours=hour))
 
     undone = go_back(project, "2026-03-01T13:30:00+00:00")
     assert undone.told == "took back revision 3 (all after revision 2)"
@@ -290,17 +293,17 @@ def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
 
 def test_one_point_is_restored_as_it_was_then(project: Project) -> None:
     """Live or retired now; the others stay as they are."""
-    editing.add(project, "use ruff")
-    editing.add(project, "use mypy")
-    editing.edit(project, "oth-001", text="use ruff always", section="pat")
-    editing.vote(project, "oth-001", "harmful")
-    editing.vote(project, "oth-002", "helpful")
+    edit.add(project, "use ruff")
+    edit.add(project, "use mypy")
+    edit.edit(project, "oth-001", text="use ruff always", section="pat")
+    edit.vote(project, "oth-001", "harmful")
+    edit.vote(project, "oth-002", "helpful")
     then = at(project, 2).by_name["oth-001"]
 
     restore_as_of(project, "oth-001", "2")
     assert (now(project).by_name["oth-001"], now(project).by_name["oth-002"].helpful) == (then, 1)
     assert restore_as_of(project, "oth-001", "2").revision is None
-    editing.retire(project, "oth-001")
+    edit.retire(project, "oth-001")
     restore_as_of(project, "oth-001", "4")
     assert now(project).by_name["oth-001"] == at(project, 4).by_name["oth-001"]
     for name, moment, problem in (
@@ -315,20 +318,20 @@ def test_one_point_is_restored_as_it_was_then(project: Project) -> None:
 
 def test_a_point_whose_place_was_taken_meanwhile_goes_to_the_end(project: Project) -> None:
     """Two points in one place would stand in any order: by an undo, and when one is restored."""
-    editing.add(project, "one")
-    editing.add(project, "two")
+    edit.add(project, "one")
+    edit.add(project, "two")
     turned = Playbook(tuple(reversed(now(project).points)))
-    interchange.import_playbook(project, Reading(turned), source="a test", replace=True)
+    import_export.import_playbook(project, Reading(turned), source="a test", replace=True)
     undo(project)
-    editing.add(project, "three")
+    edit.add(project, "three")
 
-    undo(project, Span(4, 4))
+    undo(project, RevisionRange(4, 4))
     assert [(p.text, p.position) for p in now(project).points] == [("three", 3), ("one", 4), ("two", 5)]
     undo(project)
-    editing.retire(project, "oth-003")
-    undo(project, Span(4, 4))
+    edit.retire(project, "oth-003")
+    undo(project, RevisionRange(4, 4))
     assert [(p.text, p.position) for p in now(project).points] == [("two", 3), ("one", 4)]
-    editing.restore(project, "oth-003")
+    edit.restore(project, "oth-003")
     assert [(p.text, p.position) for p in now(project).points] == [("two", 3), ("one", 4), ("three", 5)]
 
 
@@ -341,11 +344,11 @@ def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(project: Projec
 
     undo(project)
     assert now(project) == at(project, revision - 1)
-    assert document.encode(now(project)) == document.encode(at(project, revision - 1))
+    assert playbook_file.encode(now(project)) == playbook_file.encode(at(project, revision - 1))
     if last(project) > revision:
         undo(project)
         assert now(project) == at(project, revision)
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 @settings(max_examples=40)
@@ -358,15 +361,15 @@ def test_an_older_revision_goes_without_a_trace_elsewhere(project: Project, hist
     before, number = now(project), last(project)
 
     try:
-        undo(project, Span(revision, revision))
+        undo(project, RevisionRange(revision, revision))
     except UndoCollisionError:
         assert (now(project), last(project)) == (before, number)
-        undo(project, Span(revision, revision), prefer=data.draw(st.sampled_from(["ours", "theirs"])))
+        undo(project, RevisionRange(revision, revision), prefer=data.draw(st.sampled_from(["ours", "theirs"])))
 
     mine = touched(project, revision)
     untouched = [point for point in before.points if point.name not in mine]
     assert [point for point in now(project).points if point.name not in mine] == untouched
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 @settings(max_examples=40)
@@ -381,11 +384,11 @@ def test_going_back_gives_any_earlier_playbook_exactly(project: Project, history
     undone = go_back(project, str(revision))
 
     assert now(project) == at(project, revision)
-    assert document.encode(now(project)) == document.encode(at(project, revision))
+    assert playbook_file.encode(now(project)) == playbook_file.encode(at(project, revision))
     if undone.revised.revision is not None:
         undo(project)
         assert now(project) == before
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 @settings(max_examples=25)
@@ -394,10 +397,10 @@ def test_taking_everything_back_gives_the_empty_playbook(project: Project, histo
     """From the first revision to the last."""
     project = another(project)
 
-    undo(project, Span(1, live_through(project, history)))
+    undo(project, RevisionRange(1, live_through(project, history)))
 
     assert now(project) == Playbook()
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 @settings(max_examples=25)
@@ -406,29 +409,29 @@ def test_votes_are_taken_back_in_any_order(project: Project, rounds: list[list[V
     """Each undo subtracts the votes of its revision and no others."""
     project = another(project)
     adds = [{"type": "ADD", "text": f"advice {n}", "section": "OTHERS"} for n in range(3)]
-    editing.apply_batch(project, adds, origin="a test")
+    edit.apply_batch(project, adds, origin="a test")
     for votes in rounds:
         vote(project, votes)
     left = dict(enumerate(rounds, 2))
 
     for revision in data.draw(st.permutations(list(left))):
-        undo(project, Span(revision, revision))
+        undo(project, RevisionRange(revision, revision))
         del left[revision]
         given_still = [(v.name, v.tag) for votes in left.values() for v in votes]
         for point in now(project).points:
             counted = [given_still.count((point.name, tag)) for tag in ("helpful", "harmful")]
             assert [point.helpful, point.harmful] == counted
-    assert checking.check(project.store) == []
+    assert maintenance.check(project.store) == []
 
 
 def test_an_undo_is_all_or_nothing(project: Project, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure while it is being kept leaves the playbook as it was."""
-    editing.add(project, "use ruff")
+    edit.add(project, "use ruff")
 
     def fail(*_: object, **__: object) -> int:
         raise OSError("disk full")
 
     monkeypatch.setattr(Past, "append", fail)
     with pytest.raises(OSError, match="disk full"):
-        undoing.undo(project)
-    assert (len(now(project).points), last(project), checking.check(store)) == (1, 1, [])
+        undo_service.undo(project)
+    assert (len(now(project).points), last(project), maintenance.check(store)) == (1, 1, [])

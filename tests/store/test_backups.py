@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from playbook_db.errors import BackupError, DamagedError
-from playbook_db.services import editing, forgetting
-from playbook_db.services.forgetting import Request
-from playbook_db.services.project import Project
-from playbook_db.store import backups
-from playbook_db.store.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
+from playbook_db.services import edit, forget
+from playbook_db.services.forget import Request
+from playbook_db.services.projects import Project
+from playbook_db.store.sqlite import backups
+from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
 
 _NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ _NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 @pytest.fixture
 def path(project: Project) -> str:
     """A database with one point, open elsewhere."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
     return project.store.where
 
 
@@ -56,7 +56,7 @@ def test_what_is_forgotten_while_a_backup_is_taken_is_not_in_it(
 
     def place(partial: str, names: Iterable[str]) -> str:
         monkeypatch.setattr(backups, "place", real)
-        forgetting.forget(project, Request(name="oth-001"))
+        forget.forget(project, Request(name="oth-001"))
         return real(partial, names)
 
     monkeypatch.setattr(backups, "place", place)

@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
+from playbook_db.domain.draft import Draft
 from playbook_db.errors import DatabaseBusyError, DatabaseError, SettingError
-from playbook_db.rules.draft import Draft
-from playbook_db.services import editing, revising
-from playbook_db.services.project import Project
-from playbook_db.services.revising import Proposal
-from playbook_db.store import sqlite
-from playbook_db.store.connecting import make_engine
+from playbook_db.services import edit, revise
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal
+from playbook_db.store.connect import make_engine
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.past import Past
+from playbook_db.store.sqlite import dialect
 
 
 def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) -> None:
     """One batch is one transaction: after an exception in its middle the playbook is as it was."""
-    editing.add(project, "use type hints")
-    before = revising.read(project)
+    edit.add(project, "use type hints")
+    before = revise.read(project)
 
     def plan(draft: Draft, past: Past) -> Proposal:
         draft.retire("oth-001")
@@ -32,17 +32,16 @@ def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) 
         raise RuntimeError("anything")
 
     with pytest.raises(RuntimeError, match="anything"):
-        revising.revise(project, plan)
+        revise.revise(project, plan)
 
-    assert revising.read(project) == before
+    assert revise.read(project) == before
 
 
 def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
     """Every thread reads under the write lock, so nobody counts from a stale number."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
     threads = [
-        threading.Thread(target=lambda: [editing.vote(project, "oth-001", "helpful") for _ in range(10)])
-        for _ in range(6)
+        threading.Thread(target=lambda: [edit.vote(project, "oth-001", "helpful") for _ in range(10)]) for _ in range(6)
     ]
 
     for thread in threads:
@@ -50,14 +49,14 @@ def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
     for thread in threads:
         thread.join()
 
-    assert revising.read(project).by_name["oth-001"].helpful == 60
+    assert revise.read(project).by_name["oth-001"].helpful == 60
 
 
 def test_processes_that_write_batches_at_once_lose_none(project: Project) -> None:
     """Eight processes of 25 batches each: every one is there, and nobody meets a locked database."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
     script = (
-        "import sys; from playbook_db.services import editing; from playbook_db.services.project import Project\n"
+        "import sys; from playbook_db.services import editing; from playbook_db.services.projects import Project\n"
         "from playbook_db.store.engine import open_store\n"
         f"with open_store('sqlite:///{project.store.where}') as store:\n"
         f"    project = Project(store, {project.folder!r})\n"
@@ -73,7 +72,7 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
     ]
 
     assert [(child.communicate()[1], child.returncode) for child in running] == [(b"", 0)] * 8
-    playbook = revising.read(project)
+    playbook = revise.read(project)
     assert playbook.by_name["oth-001"].helpful == 200
     assert len({point.text for point in playbook.points}) == len(playbook.points) == 201
 
@@ -90,7 +89,7 @@ def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monk
             DatabaseBusyError, match=r"locked by another process.*Nothing was changed; run the command again"
         ),
     ):
-        editing.add(Project(impatient, project.folder), "use type hints")
+        edit.add(Project(impatient, project.folder), "use type hints")
 
     other.close()
 
@@ -98,25 +97,25 @@ def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monk
 def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) -> None:
     """A snapshot doesn't change under its reader."""
     project = Project(store, str(folder))
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
 
     with store.snapshot() as connection:
         before = Past.open(connection, project.key).playbook()
-        editing.add(project, "prefer pathlib")
+        edit.add(project, "prefer pathlib")
 
         assert Past.open(connection, project.key).playbook() == before
-    assert len(revising.read(project).points) == 2
+    assert len(revise.read(project).points) == 2
 
 
 def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log must not grow for as long as some process keeps the database open."""
     log = Path(f"{project.store.where}-wal")
     for number in range(20):
-        editing.add(project, f"lesson {number}")
+        edit.add(project, f"lesson {number}")
     grown = log.stat().st_size
-    monkeypatch.setattr(sqlite, "WAL_CHECKPOINT_BYTES", grown)
+    monkeypatch.setattr(dialect, "WAL_CHECKPOINT_BYTES", grown)
 
-    editing.add(project, "one more")
+    edit.add(project, "one more")
 
     assert grown > 0
     assert log.stat().st_size < grown
@@ -124,7 +123,7 @@ def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkey
 
 def test_a_log_that_somebody_keeps_for_himself_is_left_to_him(project: Project) -> None:
     """Tidying up is no reason to fail."""
-    editing.add(project, "use ruff")
+    edit.add(project, "use ruff")
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
         project.store.close()
         other.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Text
 
+from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.errors import DatabaseError
-from playbook_db.rules.erasing import MARK, Eraser
-from playbook_db.services import editing, erasing, forgetting
-from playbook_db.services.erasing import Wanted
-from playbook_db.services.forgetting import Request
-from playbook_db.services.project import Project
-from playbook_db.store import schema, scrubbing
+from playbook_db.services import edit, forget
+from playbook_db.services.forget import Request, Wanted
+from playbook_db.services.projects import Project
+from playbook_db.store import tables
 from playbook_db.store.engine import open_store
+from playbook_db.store.erasure import STRUCTURE, WRITTEN, all_playbooks, find
 from playbook_db.store.past import Past
-from playbook_db.store.written import STRUCTURE, WRITTEN, all_playbooks, find
+from playbook_db.store.sqlite import erased_bytes
 
 _FROZEN = Path(__file__).parent.parent / "frozen"
 _TOLD = "Zanzibar 4711"
@@ -27,7 +27,7 @@ def test_every_column_of_texts_is_known_to_hold_words_or_structure() -> None:
     """A new column must be put into one of the two lists, and no list names what isn't there."""
     there = {
         f"{table.name}.{column.name}"
-        for table in schema.metadata.tables.values()
+        for table in tables.metadata.tables.values()
         for column in table.columns
         if isinstance(column.type, Text)
     }
@@ -53,20 +53,20 @@ def test_only_the_playbook_that_is_meant_is_touched(project: Project, tmp_path: 
     """The same words in another project's playbook stay."""
     other = Project(project.store, str(tmp_path / "other"))
     for each in (project, other):
-        editing.add(each, f"use {_TOLD}")
+        edit.add(each, f"use {_TOLD}")
 
-    forgetting.forget(project, Request(name="oth-001"))
+    forget.forget(project, Request(name="oth-001"))
 
-    assert editing.find(project, "oth-001").point.text == MARK
-    assert editing.find(other, "oth-001").point.text == f"use {_TOLD}"
+    assert edit.find(project, "oth-001").point.text == MARK
+    assert edit.find(other, "oth-001").point.text == f"use {_TOLD}"
 
 
 @pytest.mark.parametrize("schema", ["0001", "0002"])
 def test_a_copy_of_an_older_schema_is_masked_in_the_columns_that_it_has(tmp_path: Path, schema: str) -> None:
     """Its triggers stand as before, and it can still be upgraded."""
     copy = tmp_path / "older.db"
-    shutil.copy(_FROZEN / f"{schema}.db", copy)
-    with scrubbing.opened(str(copy)) as connection:
+    shutil.copy(_FROZEN / f"{tables}.db", copy)
+    with erased_bytes.opened(str(copy)) as connection:
         key = all_playbooks(connection)[1]
         text = Past.open(connection, key).connection.exec_driver_sql(
             "SELECT text FROM key_points WHERE playbook_id = 1 AND name = 'pat-001'"
@@ -75,10 +75,10 @@ def test_a_copy_of_an_older_schema_is_masked_in_the_columns_that_it_has(tmp_path
     assert text[:60].encode() in copy.read_bytes()
 
     def mask(partial: str) -> None:
-        with scrubbing.opened(partial, writes=True) as connection:
-            erasing.mask(Past.open(connection, key), Wanted(frozenset({"pat-001"}), frozenset({text})))
+        with erased_bytes.opened(partial, writes=True) as connection:
+            forget.mask(Past.open(connection, key), Wanted(frozenset({"pat-001"}), frozenset({text})))
 
-    scrubbing.rewrite(str(copy), mask, drop_triggers=True)
+    erased_bytes.rewrite(str(copy), mask, drop_triggers=True)
 
     assert text[:60].encode() not in copy.read_bytes()
     assert (_triggers(copy), [path.name for path in tmp_path.glob("older*")]) == (triggers, ["older.db"])
@@ -98,7 +98,7 @@ def test_a_rewriting_that_fails_leaves_the_copy_as_it_was(tmp_path: Path) -> Non
         raise DatabaseError("the disk is full")
 
     with pytest.raises(DatabaseError, match="disk is full"):
-        scrubbing.rewrite(str(copy), fail, drop_triggers=True)
+        erased_bytes.rewrite(str(copy), fail, drop_triggers=True)
 
     assert copy.read_bytes() == before
     assert [path.name for path in tmp_path.glob("older*")] == ["older.db"]
@@ -112,7 +112,7 @@ def test_a_damaged_copy_is_told_and_left(tmp_path: Path) -> None:
     copy.write_bytes(data)
 
     with pytest.raises(DatabaseError, match=r"older\.db"):
-        scrubbing.rewrite(str(copy), lambda _: None, drop_triggers=False)
+        erased_bytes.rewrite(str(copy), lambda _: None, drop_triggers=False)
 
     assert copy.read_bytes() == bytes(data)
 
@@ -120,9 +120,9 @@ def test_a_damaged_copy_is_told_and_left(tmp_path: Path) -> None:
 def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) -> None:
     """With a row of `erasures` open, texts can be blanked; but no other words can be put into their place, and
     counters, kinds and numbers still can't be changed."""
-    editing.add(project, f"use {_TOLD}")
-    editing.apply_batch(project, ["nonsense"], origin="a test")
-    editing.vote(project, "oth-001", "helpful")
+    edit.add(project, f"use {_TOLD}")
+    edit.apply_batch(project, ["nonsense"], origin="a test")
+    edit.vote(project, "oth-001", "helpful")
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
         raw.execute(
             "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1,1,3,'name','[]','t')"
@@ -155,9 +155,9 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
 def test_a_forgotten_point_never_comes_back(project: Project) -> None:
     """Whatever raw SQL asks; nor is a point forgotten without a trace."""
     for text in ("use ruff always", f"use {_TOLD}"):
-        editing.add(project, text)
-    editing.retire(project, "oth-001")
-    forgetting.forget(project, Request(name="oth-002"))
+        edit.add(project, text)
+    edit.retire(project, "oth-001")
+    forget.forget(project, Request(name="oth-002"))
 
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
         for statement in (
@@ -183,10 +183,10 @@ def _triggers(path: Path) -> list[str]:
 
 def _fill_everything(project: Project) -> None:
     """Put the words into every written column of one playbook, by raw SQL, its triggers out of the way."""
-    editing.add(project, "use ruff always")
-    editing.vote(project, "oth-001", "helpful")
-    editing.apply_batch(project, ["nonsense"], origin="a test")
-    editing.retire(project, "oth-001")
+    edit.add(project, "use ruff always")
+    edit.vote(project, "oth-001", "helpful")
+    edit.apply_batch(project, ["nonsense"], origin="a test")
+    edit.retire(project, "oth-001")
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
         for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             raw.execute(f"DROP TRIGGER {name}")

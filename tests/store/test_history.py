@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.rules import document
-from playbook_db.rules.playbook import KeyPoint, Playbook
-from playbook_db.rules.sections import SECTION_SLUGS
-from playbook_db.services import checking, editing, interchange, revising
-from playbook_db.services.project import Project
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import KeyPoint, Playbook
+from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.services import edit, import_export, maintenance, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.past import Past
 from tests.builders import playbook_values, texts
@@ -51,12 +51,12 @@ _steps = st.lists(
 
 def _do(project: Project, step: str, what: Any) -> None:
     if step == "apply":
-        editing.apply_batch(project, what, origin="a test")
+        edit.apply_batch(project, what, origin="a test")
     elif step == "prune":
-        editing.prune(project)
+        edit.prune(project)
     else:
-        reading = document.decode(document.encode(what), source="a test")
-        interchange.import_playbook(project, reading, source="a test", replace=step == "replace")
+        reading = playbook_file.decode(playbook_file.encode(what), source="a test")
+        import_export.import_playbook(project, reading, source="a test", replace=step == "replace")
 
 
 def _at(project: Project, revision: int) -> Playbook:
@@ -70,35 +70,35 @@ def test_every_revision_can_be_read_again_as_it_was(tmp_path_factory: Any, steps
     folder: Path = tmp_path_factory.mktemp("history")
     with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
         project = Project(store, str(folder))
-        then = {0: interchange.export_playbook(project)}
+        then = {0: import_export.export_playbook(project)}
         for step, what in steps:
             _do(project, step, what)
-            playbook, revision = revising.read_with_revision(project)
-            then[revision] = document.encode(playbook)
+            playbook, revision = revise.read_with_revision(project)
+            then[revision] = playbook_file.encode(playbook)
 
-        assert {revision: document.encode(_at(project, revision)) for revision in then} == then
-        assert checking.check(store) == []
+        assert {revision: playbook_file.encode(_at(project, revision)) for revision in then} == then
+        assert maintenance.check(store) == []
 
 
 def test_a_name_is_never_given_twice(project: Project) -> None:
     """Also after the point it belonged to is gone: a late vote meant for the old one must not hit a new one."""
-    editing.add(project, "use type hints", section="pat")
-    editing.retire(project, "pat-001")
+    edit.add(project, "use type hints", section="pat")
+    edit.retire(project, "pat-001")
 
-    editing.apply_batch(
+    edit.apply_batch(
         project, [{"type": "ADD", "text": "prefer pathlib", "section": "patterns & approaches"}], origin="x"
     )
 
-    assert list(revising.read(project).by_name) == ["pat-002"]
+    assert list(revise.read(project).by_name) == ["pat-002"]
 
 
 def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:
     """The history keeps a text where it changed, not once a vote."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
     for _ in range(3):
-        editing.vote(project, "oth-001", "helpful")
-    editing.edit(project, "oth-001", section="pat")
-    editing.edit(project, "oth-001", text="use type hints everywhere")
+        edit.vote(project, "oth-001", "helpful")
+    edit.edit(project, "oth-001", section="pat")
+    edit.edit(project, "oth-001", text="use type hints everywhere")
 
     with project.store.snapshot() as connection:
         rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision").fetchall()
@@ -114,9 +114,9 @@ def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:
 
 def test_neutral_votes_and_skipped_operations_are_kept_too(project: Project) -> None:
     """What changes no counter can still be looked up: the vote, and why an operation was not carried out."""
-    editing.add(project, "use type hints")
-    editing.vote(project, "oth-001", "neutral")
-    editing.apply_batch(project, [{"type": "DELETE", "target_id": "pat-999"}], origin="a test")
+    edit.add(project, "use type hints")
+    edit.vote(project, "oth-001", "neutral")
+    edit.apply_batch(project, [{"type": "DELETE", "target_id": "pat-999"}], origin="a test")
 
     with project.store.snapshot() as connection:
         votes = connection.exec_driver_sql("SELECT name, tag, is_matched FROM vote_log").fetchall()
@@ -130,15 +130,15 @@ def test_times_within_a_playbook_only_go_forward(store: Store, folder: Path) -> 
     project = Project(store, str(folder))
     moment = datetime(2026, 1, 1, tzinfo=UTC)
 
-    def plan_adding(text: str) -> revising.Plan:
-        def plan(draft: Any, _: Past) -> revising.Proposal:
+    def plan_adding(text: str) -> revise.Plan:
+        def plan(draft: Any, _: Past) -> revise.Proposal:
             draft.add(KeyPoint(draft.new_name("OTHERS"), text))
-            return revising.Proposal("edit", "a test")
+            return revise.Proposal("edit", "a test")
 
         return plan
 
     for text in ("one", "two", "three"):
-        revising.revise(project, plan_adding(text), now=moment)
+        revise.revise(project, plan_adding(text), now=moment)
 
     with store.snapshot() as connection:
         times = [row[0] for row in connection.exec_driver_sql("SELECT time FROM revisions ORDER BY number")]

@@ -20,9 +20,9 @@ from playbook_db.errors import (
     SchemaTooNewError,
     SchemaTooOldError,
 )
-from playbook_db.services import editing
-from playbook_db.services.project import Project
-from playbook_db.store import querying
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
+from playbook_db.store import user_sql
 from playbook_db.store.engine import open_store
 
 WRITES = [
@@ -118,8 +118,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("made")
     with open_store(f"sqlite:///{place / 'playbook.db'}") as store:
         project = Project(store, str(place))
-        editing.add(project, "use type hints", section="pat")
-        editing.vote(project, "pat-001", "helpful")
+        edit.add(project, "use type hints", section="pat")
+        edit.vote(project, "pat-001", "helpful")
     return place / "playbook.db"
 
 
@@ -135,7 +135,7 @@ def url(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def ask(url: str, question: str, project_key: str = "") -> list[tuple[object, ...]]:
     """All rows of the answer."""
-    with querying.ask(url, question, project_key=project_key) as answer:
+    with user_sql.ask(url, question, project_key=project_key) as answer:
         return list(answer.rows)
 
 
@@ -211,7 +211,7 @@ def test_long_sort_makes_no_file(url: str) -> None:
     """Where SQLite would take a temporary file, it takes memory."""
     numbers = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60000)"
 
-    with querying.ask(
+    with user_sql.ask(
         url, f"{numbers} SELECT i, hex(zeroblob(100)) FROM n ORDER BY random()", project_key=""
     ) as answer:
         next(answer.rows)
@@ -224,7 +224,7 @@ def test_reader_that_leaves_early_leaves_no_log(url: str) -> None:
     """Who takes the first row and goes away, as `head` does, leaves the file at rest too."""
     before = everything(url)
 
-    with querying.ask(url, "SELECT * FROM history", project_key="") as answer:
+    with user_sql.ask(url, "SELECT * FROM history", project_key="") as answer:
         next(answer.rows)
 
     assert everything(url) == before
@@ -267,7 +267,7 @@ def test_log_that_nobody_has_open_is_read_and_left(url: str, written: sqlite3.Co
 
 def test_writer_is_not_kept_waiting_by_a_question_under_way(url: str) -> None:
     """While rows are read others commit, and the rows stay those of one moment."""
-    with querying.ask(url, "SELECT kind FROM history WHERE kind IS NOT NULL", project_key="") as answer:
+    with user_sql.ask(url, "SELECT kind FROM history WHERE kind IS NOT NULL", project_key="") as answer:
         next(answer.rows)
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=0)) as other:
             other.execute("UPDATE playbooks SET ignored = 1")

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playbook_db.services import editing, revising
-from playbook_db.services.project import Project
+from playbook_db.services import edit, revise
+from playbook_db.services.projects import Project
 from playbook_db.store.salvaging import salvage, staging
-from playbook_db.store.salvaging.sqlite_log import open_pages
-from playbook_db.store.salvaging.sqlite_pages import Pages, page_size_of
+from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
 
 _FROZEN = Path(__file__).parents[1] / "frozen"
 _PAGE = 4096
@@ -78,8 +77,8 @@ def test_a_page_of_rows_without_a_schema_or_a_tree_is_still_read(tmp_path: Path)
 def test_a_text_that_flows_over_many_pages_is_read_whole(tmp_path: Path, project: Project) -> None:
     """From the chain of its pages, in order."""
     long = "é" * 30_000
-    editing.add(project, long)
-    editing.add(project, "short")
+    edit.add(project, long)
+    edit.add(project, "short")
     project.store.tidy()
     data = Path(project.store.where).read_bytes()
 
@@ -91,10 +90,10 @@ def test_a_text_that_flows_over_many_pages_is_read_whole(tmp_path: Path, project
 
 def test_commits_after_a_damaged_frame_of_the_log_are_read(tmp_path: Path, project: Project) -> None:
     """SQLite stops there; but each frame is proved by the one before it."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
     project.store.tidy()
     for number in range(8):
-        editing.add(project, f"advice {number}")
+        edit.add(project, f"advice {number}")
     data, log = (Path(f"{project.store.where}{suffix}").read_bytes() for suffix in ("", "-wal"))
     garbled = _over(log, 32 + 24 + 100, b"garbage")
 
@@ -103,14 +102,14 @@ def test_commits_after_a_damaged_frame_of_the_log_are_read(tmp_path: Path, proje
     assert log_is_damaged
     with closing(sqlite3.connect(staged)) as connection:
         texts = {text for (text,) in connection.execute("SELECT text FROM key_points")}
-    assert {point.text for point in revising.read(project).points} == texts
+    assert {point.text for point in revise.read(project).points} == texts
 
 
 def test_what_was_never_committed_is_not_read(tmp_path: Path, project: Project) -> None:
     """The last frames of a log without a commit belong to nobody."""
-    editing.add(project, "use type hints")
+    edit.add(project, "use type hints")
     project.store.tidy()
-    editing.add(project, "the last commit, half of it on the disk")
+    edit.add(project, "the last commit, half of it on the disk")
     data, log = (Path(f"{project.store.where}{suffix}").read_bytes() for suffix in ("", "-wal"))
 
     staged, _, log_is_damaged = _salvaged(tmp_path, data, log[: -_PAGE - 24])

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
-from playbook_db.rules.sections import SECTION_SLUGS
-from playbook_db.services import editing
-from playbook_db.services.project import Project
-from playbook_db.store import schema
+from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
+from playbook_db.store import tables
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.read import SCHEMA
-from playbook_db.store.upgrade import migrations_folder
+from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.migrate import migrations_folder
 
 
 @pytest.fixture
 def raw(project: Project) -> Iterator[sqlite3.Connection]:
     """A plain connection, as a person's `sqlite3` shell has it (foreign keys off), to a playbook of one point."""
-    editing.add(project, "use type hints", section="pat")
+    edit.add(project, "use type hints", section="pat")
     connection = sqlite3.connect(project.store.where)
     yield connection
     connection.close()
@@ -113,8 +113,8 @@ def test_a_counter_can_not_be_updated_to_nonsense(raw: sqlite3.Connection, count
 )
 def test_the_history_can_not_be_rewritten(raw: sqlite3.Connection, project: Project, statement: str) -> None:
     """Revisions, changes, votes and skipped operations are append-only, points are never erased, names never change."""
-    editing.vote(project, "pat-001", "helpful")
-    editing.apply_batch(project, ["nonsense"], origin="a test")
+    edit.vote(project, "pat-001", "helpful")
+    edit.apply_batch(project, ["nonsense"], origin="a test")
 
     with pytest.raises(sqlite3.IntegrityError, match=r"append|next number|given once|never|for ever|last revision"):
         raw.execute(statement)
@@ -122,7 +122,7 @@ def test_the_history_can_not_be_rewritten(raw: sqlite3.Connection, project: Proj
 
 def test_a_change_can_not_be_slipped_into_an_older_revision(raw: sqlite3.Connection, project: Project) -> None:
     """What a revision did is settled once the next one is there."""
-    editing.vote(project, "pat-001", "helpful")
+    edit.vote(project, "pat-001", "helpful")
 
     with pytest.raises(sqlite3.IntegrityError, match="last revision"):
         raw.execute(
@@ -142,7 +142,7 @@ def test_the_migrations_make_the_tables_that_the_code_knows(store: Store, tmp_pa
     """Tables, checks and indexes of a migrated database are, word for word, those of the table definitions."""
     fresh = tmp_path / "fresh.db"
     engine = create_engine(f"sqlite:///{fresh}")
-    schema.metadata.create_all(engine)
+    tables.metadata.create_all(engine)
     engine.dispose()
 
     assert _schema(store.where) == _schema(str(fresh))

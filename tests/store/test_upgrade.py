@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError
-from playbook_db.services import checking, editing
-from playbook_db.services.project import Project
-from playbook_db.store import upgrade
-from playbook_db.store.backups import list_backups
+from playbook_db.services import edit, maintenance
+from playbook_db.services.projects import Project
+from playbook_db.store import migrate
 from playbook_db.store.engine import open_store
-from playbook_db.store.read import SCHEMA
+from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.sqlite.backups import list_backups
 
 _FROZEN = Path(__file__).parents[1] / "frozen"
 _NEXT = SCHEMA + 1
@@ -38,9 +38,9 @@ def upgrade() -> None:
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The code as it will be one migration later; the migration's file."""
     folder = tmp_path / "migrations"
-    shutil.copytree(upgrade.migrations_folder(), folder)
-    monkeypatch.setattr(upgrade, "migrations_folder", lambda: str(folder))
-    monkeypatch.setattr(upgrade, "SCHEMA", _NEXT)
+    shutil.copytree(migrate.migrations_folder(), folder)
+    monkeypatch.setattr(migrate, "migrations_folder", lambda: str(folder))
+    monkeypatch.setattr(migrate, "SCHEMA", _NEXT)
     return folder / "versions" / f"{_NEXT:04d}_note.py"
 
 
@@ -57,7 +57,7 @@ def _version(path: Path) -> int:
 
 def _an_old_database(path: Path, folder: Path) -> None:
     with open_store(f"sqlite:///{path}") as store:
-        editing.add(Project(store, str(folder)), "use type hints")
+        edit.add(Project(store, str(folder)), "use type hints")
 
 
 def test_an_older_database_is_upgraded_after_a_backup(
@@ -68,7 +68,7 @@ def test_an_older_database_is_upgraded_after_a_backup(
     _an_old_database(path, folder)
     request.getfixturevalue("next_version").write_text(_next_migration("pass"))
 
-    backup = upgrade.ensure_current(f"sqlite:///{path}")
+    backup = migrate.ensure_current(f"sqlite:///{path}")
 
     assert backup is not None
     assert Path(backup).parent == path.parent / "backups"
@@ -90,7 +90,7 @@ def test_without_a_backup_nothing_is_migrated(tmp_path: Path, folder: Path, requ
     (tmp_path / "backups").write_text("a file in its place")
 
     with pytest.raises(BackupError, match=r"backups can't be made: File exists"):
-        upgrade.ensure_current(f"sqlite:///{path}")
+        migrate.ensure_current(f"sqlite:///{path}")
 
     assert _version(path) == SCHEMA
 
@@ -106,7 +106,7 @@ def test_of_the_backups_before_migrations_the_newest_three_stay(
         shutil.copy(path, file)
     request.getfixturevalue("next_version").write_text(_next_migration("pass"))
 
-    backup = upgrade.ensure_current(f"sqlite:///{path}")
+    backup = migrate.ensure_current(f"sqlite:///{path}")
 
     assert [found.path for found in list_backups(str(path))] == [backup, str(older[2]), str(older[1])]
     assert not older[0].exists()
@@ -121,7 +121,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
     request.getfixturevalue("next_version").write_text(_next_migration("raise ZeroDivisionError"))
 
     with pytest.raises(ZeroDivisionError):
-        upgrade.ensure_current(f"sqlite:///{path}")
+        migrate.ensure_current(f"sqlite:///{path}")
 
     connection = sqlite3.connect(path)
     assert _version(path) == SCHEMA
@@ -153,10 +153,10 @@ def test_where_migrating_is_not_wanted_an_older_database_is_told(
     """The message names both versions and the command that helps."""
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
-    monkeypatch.setattr(upgrade, "SCHEMA", _NEXT)
+    monkeypatch.setattr(migrate, "SCHEMA", _NEXT)
 
     with pytest.raises(SchemaTooOldError, match=rf"schema {SCHEMA:04d}.*needs {_NEXT:04d}.*playbook db upgrade"):
-        upgrade.require_current(f"sqlite:///{path}")
+        migrate.require_current(f"sqlite:///{path}")
 
 
 def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_eight_processes_that_open_a_new_database_at_once_make_one(tmp_path: Pat
     """The first makes it, the others wait; each then adds its point."""
     path = tmp_path / "playbook.db"
     script = (
-        "import sys; from playbook_db.services import editing; from playbook_db.services.project import Project\n"
+        "import sys; from playbook_db.services import editing; from playbook_db.services.projects import Project\n"
         "from playbook_db.store.engine import open_store\n"
         f"with open_store('sqlite:///{path}') as store: editing.add(Project(store, {str(tmp_path)!r}), sys.argv[1])\n"
     )
@@ -214,13 +214,13 @@ def test_a_database_that_an_older_version_wrote_is_upgraded_whole(frozen: Path, 
     with closing(sqlite3.connect(frozen)) as connection:
         before = [connection.execute(query).fetchall() for query in (stored, told)]
 
-    upgrade.ensure_current(f"sqlite:///{path}")
+    migrate.ensure_current(f"sqlite:///{path}")
 
     with closing(sqlite3.connect(path)) as connection:
         assert [connection.execute(query).fetchall() for query in (stored, told)] == before
         assert len(before[0]) > 20
     with open_store(f"sqlite:///{path}") as store:
-        assert checking.check(store) == []
+        assert maintenance.check(store) == []
 
 
 def test_each_schema_before_ours_has_a_frozen_database() -> None:

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from playbook_db.services import editing
-from playbook_db.services.project import Project
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
 
@@ -16,7 +16,7 @@ TIME = "2026-11-21T01:05:52.123456+00:00"
 def raw(project: Project) -> Iterator[sqlite3.Connection]:
     """A plain connection to a playbook of three points."""
     for text in ("one", "two", "three"):
-        editing.add(project, text, section="pat")
+        edit.add(project, text, section="pat")
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as connection:
         connection.row_factory = sqlite3.Row
         yield connection
@@ -71,7 +71,7 @@ def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw:
 def test_vote_on_no_point_is_nobodys_use(project: Project, raw: sqlite3.Connection) -> None:
     """Rates are of the votes that met the point; neutral ones count nowhere."""
     for tag in ("helpful", "helpful", "helpful", "harmful", "neutral"):
-        editing.vote(project, "pat-003", tag)
+        edit.vote(project, "pat-003", tag)
 
     row = use(raw, "pat-003")
 
@@ -82,18 +82,18 @@ def test_vote_on_no_point_is_nobodys_use(project: Project, raw: sqlite3.Connecti
 
 def test_retired_point_is_in_no_use(project: Project, raw: sqlite3.Connection) -> None:
     """What has left takes no room any more."""
-    editing.retire(project, "pat-002")
+    edit.retire(project, "pat-002")
 
     assert [row["name"] for row in raw.execute("SELECT name FROM point_use ORDER BY name")] == ["pat-001", "pat-003"]
 
 
 def test_rewording_tells_what_was_there_before_through_a_retirement(project: Project, raw: sqlite3.Connection) -> None:
     """Votes, retirements and returns between two wordings are none themselves."""
-    editing.edit(project, "pat-001", text="uno")
-    editing.vote(project, "pat-001", "helpful")
-    editing.retire(project, "pat-001")
-    editing.restore(project, "pat-001")
-    editing.edit(project, "pat-001", text="une")
+    edit.edit(project, "pat-001", text="uno")
+    edit.vote(project, "pat-001", "helpful")
+    edit.retire(project, "pat-001")
+    edit.restore(project, "pat-001")
+    edit.edit(project, "pat-001", text="une")
 
     rows = raw.execute("SELECT before, after FROM rewordings ORDER BY revision").fetchall()
 

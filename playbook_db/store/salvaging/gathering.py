@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from playbook_db.rules import naming, salvaging
-from playbook_db.rules.playbook import Header
-from playbook_db.rules.salvaging import SalvagedPoint
+from playbook_db.domain import playbook, salvaging
+from playbook_db.domain.playbook import Header
+from playbook_db.domain.salvaging import SalvagedPoint
 from playbook_db.store.salvaging.salvage import Salvaged
 
 POINT_COLUMNS = (
@@ -196,7 +196,7 @@ class Gathering:
                 used.add(found)
         used |= {name for name, _ in backed_up.values()}
         for number in nameless:
-            self.names[number] = naming.next_name(used, self.points[number].section)
+            self.names[number] = playbook.next_name(used, self.points[number].section)
             used.add(self.names[number])
             self.account.renamed.append((self.key, self.names[number]))
 
@@ -234,7 +234,7 @@ def written(header: tuple[str, int], **fields: str | None) -> tuple[str, int]:
 
 
 def _is_name(name: str) -> bool:
-    return naming.why_unusable(name) is None and "\ufffd" not in name
+    return playbook.why_name_unusable(name) is None and "\ufffd" not in name
 
 
 def _within(point: SalvagedPoint, last: int) -> SalvagedPoint:

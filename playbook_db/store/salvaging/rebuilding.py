@@ -9,11 +9,11 @@ import os
 import sqlite3
 from contextlib import closing
 
-from playbook_db.store import sqlite
 from playbook_db.store.salvaging.gathering import Account
 from playbook_db.store.salvaging.rebuilt_playbook import RebuiltPlaybook
 from playbook_db.store.salvaging.salvage import Salvaged
 from playbook_db.store.salvaging.staging import TABLES
+from playbook_db.store.sqlite import dialect
 
 # The playbook of that number in the backup, if it is the same one: a revision or a point of it is in both.
 _SAME_IN_BACKUP = """
@@ -58,7 +58,7 @@ def rebuild(path: str, staging: str, salvaged: Salvaged, *, size_bytes: int, bac
             if of_backup is not None:
                 account.history_from_backup += _fill_history(connection, number, of_backup, salvaged.whole)
             RebuiltPlaybook(connection, salvaged, account, number, key, of_backup, now).carry_out(most)
-        for statement in sqlite.statements("triggers.sql"):
+        for statement in dialect.statements("triggers.sql"):
             connection.execute(statement)
         _count(connection, account)
         connection.execute("COMMIT")

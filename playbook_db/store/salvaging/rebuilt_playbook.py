@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 
-from playbook_db.rules import salvaging, selection
-from playbook_db.rules.playbook import Header
-from playbook_db.rules.salvaging import ClosingChange
+from playbook_db.domain import prompt_text, salvaging
+from playbook_db.domain.playbook import Header
+from playbook_db.domain.salvaging import ClosingChange
 from playbook_db.store.salvaging.gathering import POINT_COLUMNS, Gathering, is_object, written
 from playbook_db.store.salvaging.staging import TABLES
 from playbook_db.store.tables import playbooks
@@ -142,7 +142,7 @@ class RebuiltPlaybook(Gathering):
                 is_said = number not in changes and past is not None
                 retired_in = (point.retired_in or (past and past.retired_in)) if is_said else closing_number
             created_in = point.created_in or (past.created_in if past else closing_number)
-            rank = selection.rank(point.helpful, point.harmful, changed or 0)
+            rank = prompt_text.rank(point.helpful, point.harmful, changed or 0)
             rows.append(
                 (
                     number, self.names[number], point.section, point.position, point.text, point.helpful,

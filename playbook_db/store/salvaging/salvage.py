@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Table
 
-from playbook_db.rules import salvaging
-from playbook_db.rules.rising import rising
-from playbook_db.store import sqlite, upgrade
-from playbook_db.store.read import SCHEMA
-from playbook_db.store.salvaging.sqlite_log import Opened, open_pages
-from playbook_db.store.salvaging.sqlite_pages import LEAF_TABLE, MAGIC, Pages, Record
+from playbook_db.domain import salvaging
+from playbook_db.domain.diff import rising
+from playbook_db.store import migrate
+from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.salvaging.staging import (
     TABLES,
     UNREADABLE,
@@ -31,6 +29,8 @@ from playbook_db.store.salvaging.staging import (
     open_raw,
     select,
 )
+from playbook_db.store.sqlite import dialect
+from playbook_db.store.sqlite.page_reader import LEAF_TABLE, MAGIC, Opened, Pages, Record, open_pages
 
 # What an index knows of a row whose own page is gone.
 _NAMES, _IDS, _KEYS = "sqlite_autoindex_key_points_2", "sqlite_autoindex_key_points_1", "sqlite_autoindex_playbooks_1"
@@ -114,10 +114,10 @@ def salvage_file(copy: str, opened: Opened, staging_path: str) -> Salvaged:
 def can_be_migrated(path: str) -> bool:
     """Bring the database in *path*, a copy, to our schema where it is older; whether it is there now."""
     try:
-        found = sqlite.schema_version(path)
+        found = dialect.schema_version(path)
         if found and found < SCHEMA:
-            upgrade.migrate(f"sqlite:///{path}")
-        return bool(found) and sqlite.schema_version(path) == SCHEMA
+            migrate.migrate(f"sqlite:///{path}")
+        return bool(found) and dialect.schema_version(path) == SCHEMA
     except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
         return False
 

@@ -23,8 +23,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.schema import CreateTable
 
-from playbook_db.store.salvaging.sqlite_pages import Value
-from playbook_db.store.schema import metadata
+from playbook_db.store.sqlite.page_reader import Value
+from playbook_db.store.tables import metadata
 
 TABLES = {name: table for name, table in metadata.tables.items() if name != "sections"}
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the driver stumbles over its own messages about damaged names

@@ -1,0 +1,214 @@
+"""The environment that the plugin sets up for its worker and its commands, once, in the background, in our data folder.
+
+Runs on any Python that a machine has, with the standard library alone; what it makes is a Python of 3.11 or later with
+our dependencies. It is built aside and put in place whole.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from playbook_db import settings
+from playbook_db.claude_code import worker_start
+from playbook_db.claude_code.hook_runner import append_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OLDEST = (3, 11)
+_NEWEST_MINOR = 20  # how far to look for python3.N
+_RETRY_AFTER_S = 3600.0  # after a failure; a session starts every few minutes
+_STEP_S = 900  # the longest that one step may take
+_DEPENDENCIES = (
+    "import sys, tomllib; print(*tomllib.load(open(sys.argv[1], 'rb'))['project']['dependencies'], sep='\\n')"
+)
+_TRIAL = "import alembic, click, filelock, rich, sqlalchemy"
+
+
+class SetupError(Exception):
+    """The environment can't be made; the text says what to do."""
+
+
+def main(arguments: "Sequence[str]") -> int:
+    """Set up the environment and start the worker in it; with `--status`, say how far that is. The exit code."""
+    if "--status" in arguments:
+        print(describe())  # noqa: T201 - what it was asked for
+        return 0 if is_ready() else 1
+    if settings.is_disabled() or os.environ.get("PLAYBOOK_NO_SETUP"):
+        return 0
+    try:
+        set_up()
+    except Exception as error:  # nobody is there to read a traceback
+        _note("failed", error=str(error))
+        return 1
+    return 0
+
+
+def set_up() -> None:
+    """Make the environment, unless that is done, under way or has just failed; then start the worker in it."""
+    with _alone() as is_alone:
+        if not is_alone:
+            return
+        if not is_ready():
+            known = read_state()
+            if known.get("state") == "failed" and 0 <= time.time() - _time_of(known) < _RETRY_AFTER_S:
+                return
+            _make()
+    worker_start.start_in_runtime()
+
+
+def is_ready() -> bool:
+    """Whether the environment is there, made for these dependencies."""
+    return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for()
+
+
+def read_state() -> "dict[str, object]":
+    """How far the set-up is: `state` is working, failed or ready, `at` when that was; nothing where it never began."""
+    try:
+        with open(_state_path(), "rb") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def describe() -> str:
+    """How far the set-up is, in a line, and what to do where it failed."""
+    known = read_state()
+    state = known.get("state")
+    if is_ready():
+        return f"playbook's environment is ready: {settings.runtime_dir()}"
+    if state == "working":
+        return f"playbook's environment is being set up since {_clock(known)}: {known.get('step')}"
+    if state == "failed":
+        return (
+            f"playbook's environment could not be set up ({_clock(known)}): {known.get('error')} "
+            f"It is tried again an hour later, or now with: python3 {os.path.join(ROOT, 'hooks', 'setup.py')}"
+        )
+    return "playbook's environment isn't set up yet; that begins with the next session"
+
+
+def _make() -> None:
+    target = f"{settings.runtime_dir()}-{int(time.time())}-{os.getpid()}"
+    try:
+        tool = _find_uv()
+        _note("working", step="making the environment")
+        if tool:
+            _run([tool, "venv", "--quiet", "--python", ">=3.11", target])
+        else:
+            _run([_find_python(), "-m", "venv", target])
+        made = os.path.join(target, "bin", "python")
+        wanted = _run([made, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")]).split("\n")
+        _note("working", step="installing " + ", ".join(wanted))
+        if tool:
+            _run([tool, "pip", "install", "--quiet", "--python", made, *wanted])
+        else:
+            _run([made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+        _run([made, "-I", "-c", _TRIAL])
+        os.symlink(os.path.realpath(made), os.path.join(target, "interpreter"))
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    _put_in_place(target)
+    _note("ready", made_for=_made_for())
+
+
+def _put_in_place(target: str) -> None:
+    """Let `runtime` be *target* from one moment to the next; what it was before is removed."""
+    link = settings.runtime_dir()
+    if os.path.isdir(link) and not os.path.islink(link):
+        raise SetupError(f"{link} is a folder that playbook didn't make. Move it away.")
+    before = os.path.realpath(link) if os.path.islink(link) else None
+    temporary = target + ".link"
+    os.symlink(target, temporary)
+    os.replace(temporary, link)
+    if before and before != os.path.realpath(target):
+        shutil.rmtree(before, ignore_errors=True)
+
+
+def _find_uv() -> "str | None":
+    found = shutil.which("uv")
+    beside = [os.path.join(settings.home(), *place, "uv") for place in ((".local", "bin"), (".cargo", "bin"))]
+    return found or next((path for path in beside if os.access(path, os.X_OK)), None)
+
+
+def _find_python() -> str:
+    """A Python of 3.11 or later: this one, else one on the path."""
+    if sys.version_info >= OLDEST:
+        return os.path.realpath(sys.executable)
+    for minor in range(_NEWEST_MINOR, OLDEST[1] - 1, -1):
+        found = shutil.which(f"python3.{minor}")
+        if found and subprocess.run([found, "-I", "-c", "import venv"], stderr=subprocess.DEVNULL).returncode == 0:
+            return found
+    raise SetupError(
+        f"it needs Python 3.11 or later, and this is {sys.version.split()[0]}. Install one, or uv, which brings one."
+    )
+
+
+def _run(command: "Sequence[str]") -> str:
+    """Run *command*; what it prints. Raises SetupError with its last words."""
+    done = subprocess.run(
+        list(command),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_STEP_S,
+    )
+    if done.returncode:
+        words = " ".join((done.stderr or done.stdout).split())[-600:]
+        raise SetupError(f"`{' '.join(command[:4])}` failed: {words or f'exit code {done.returncode}'}")
+    return done.stdout.strip()
+
+
+def _made_for() -> str:
+    """What the environment depends on, as a digest: another version of the plugin may want other packages."""
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        content = file.read()
+    head, _, rest = content.partition(b"\ndependencies = [")
+    return hashlib.sha256(rest.partition(b"\n]")[0] if rest else head).hexdigest()
+
+
+def _note(state: str, **more: str) -> None:
+    os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
+    temporary = _state_path() + ".new"
+    with open(temporary, "w") as file:
+        json.dump(dict(more, state=state, at=time.time()), file)
+    os.replace(temporary, _state_path())
+    append_line(os.path.join(settings.logs_dir(), "setup.log"), " ".join([state, *more.values()]))
+
+
+def _state_path() -> str:
+    return settings.runtime_dir() + ".json"
+
+
+def _clock(known: "dict[str, object]") -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(_time_of(known)))
+
+
+def _time_of(known: "dict[str, object]") -> float:
+    at = known.get("at")
+    return at if isinstance(at, (int, float)) else 0.0
+
+
+class _alone:  # noqa: N801 - used like a function
+    """Whether this process alone sets up; the system lets go of it when the process ends, however it does."""
+
+    def __enter__(self) -> bool:
+        import fcntl
+
+        os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
+        self._file = open(settings.runtime_dir() + ".lock", "w")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()

@@ -1,0 +1,180 @@
+"""The command that erases: forget."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from playbook_db.cli.context import opened, project_options, tell
+from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.points import as_json, dry_run_option
+from playbook_db.domain.erasure import read_pattern
+from playbook_db.services import forget as forget_service
+from playbook_db.services.forget import Forgotten, Request, Share
+from playbook_db.store.erasure import Passage, fields_of
+
+_SHOWN_CHARS = 160  # of a text that goes
+_SHOWN_TEXTS = 10  # earlier wordings, or what a pattern matched
+_SHOWN_REVISIONS = 20
+# What people call a field, one and several of it. A point's own fields are told with it.
+_WORDS = {
+    "changes.text": ("wording", "wordings"),
+    "changes.reason": ("reason", "reasons"),
+    "votes.rationale": ("vote's reason", "votes' reasons"),
+    "votes.name": ("vote for no point", "votes for no point"),
+    "revisions.message": ("message", "messages"),
+    "revisions.header": ("file header", "file headers"),
+    "skipped_operations": ("skipped operation", "skipped operations"),
+    "playbooks.header": ("header of the playbook's file", "headers"),
+    "reflections": ("reflection", "reflections"),
+    "jobs.error": ("failed job's message", "failed jobs' messages"),
+}
+_NOT_OURS = (
+    "git's history of a committed .claude/playbook.json, Claude Code's own transcripts, and copies that you made "
+    "elsewhere are not ours: they may still hold it"
+)
+_TRACES = (
+    "it is erased, but somebody still reads an older state of {}: until they end, traces stay in its -wal file; the "
+    "worker, or the next playbook forget, removes them then"
+)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--match", "pattern", metavar="REGEX", help="Whatever this regular expression (Python's) matches.")
+@click.option("--all-projects", is_flag=True, help="With --match: in the playbooks of all projects.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@dry_run_option
+@as_json
+@project_options
+def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
+    """Erase a key point's texts for good: from the playbook, its history, our files and our backups.
+
+    What will go is shown first, and asked about on a terminal. A point keeps its name and its votes, and nothing else.
+    With --match a point whose present text matches goes whole; elsewhere only the words that match go. To keep the
+    advice, reword it first: playbook edit NAME --text TEXT.
+    """
+    if (name is None) == (pattern is None) or (all_projects and pattern is None):
+        raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")
+    if not (yes or dry_run or is_on_a_terminal()):
+        raise click.UsageError(
+            "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."
+        )
+    request = Request(name, None if pattern is None else read_pattern(pattern), all_projects)
+    with opened() as project:
+        if dry_run or not yes:
+            seen = forget_service.forecast(project, request)
+            if dry_run:
+                _print(seen, as_json=as_json, dry_run=True)
+                return
+            if not seen.is_nothing:
+                tell(one_line(line) for line in (*_lines(seen, shows_texts=True), *seen.notes))
+                if not click.confirm("Erase this for good?", err=True):
+                    tell(["nothing was done"])
+                    return
+        done = forget_service.forget(project, request)
+        _print(done, as_json=as_json, dry_run=False)
+        if not done.is_scrubbed:
+            tell([_TRACES.format(project.store.where)])
+
+
+def is_on_a_terminal() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty()
+
+
+def _print(forgotten: Forgotten, *, as_json: bool, dry_run: bool) -> None:
+    if as_json:
+        print_json({"dry_run": dry_run, **_record(forgotten)})
+    elif forgotten.is_nothing:
+        click.echo("nothing that we keep says this")
+    else:
+        for line in _lines(forgotten, shows_texts=dry_run):
+            click.echo(one_line(line))
+        if dry_run:
+            click.echo("dry run: nothing was erased")
+    tell(one_line(note) for note in forgotten.notes)
+    if not forgotten.is_nothing:
+        tell([_NOT_OURS])
+
+
+def _lines(forgotten: Forgotten, *, shows_texts: bool) -> Iterator[str]:
+    for key, share in forgotten.shares.items():
+        if len(forgotten.shares) > 1:
+            yield key
+        for point in share.going:
+            yield f"forget    {point.name}" + (f": {_shown(point.text)}" if shows_texts else "")
+        for point in share.staying:
+            yield f"blank     {point.name}, which stays" + (f": {_shown(point.text)}" if shows_texts else "")
+        if shows_texts:
+            yield from _earlier(share)
+        yield from _places(share)
+        if share.revision is not None:
+            yield f"revision {share.revision}"
+    for path in forgotten.copies.files:
+        yield f"file      {path}"
+    for path in forgotten.copies.backups:
+        yield f"backup    {path}"
+
+
+def _earlier(share: Share) -> Iterator[str]:
+    """What goes and is no present text of a point: earlier wordings, and what a pattern matched."""
+    shown = {point.text for point in (*share.going, *share.staying)}
+    others = sorted((share.texts | share.matched) - shown)
+    yield from (f"erase     {_shown(text)}" for text in others[:_SHOWN_TEXTS])
+    if len(others) > _SHOWN_TEXTS:
+        yield f"erase     and {len(others) - _SHOWN_TEXTS} more"
+
+
+def _places(share: Share) -> Iterator[str]:
+    """Where it stands besides, how often, and in which revisions."""
+    history = [passage for passage in share.found if passage.is_history]
+    if history:
+        named = ", ".join(map(str, share.revisions[:_SHOWN_REVISIONS]))
+        more = len(share.revisions) - _SHOWN_REVISIONS
+        named += f" and {more} more" if more > 0 else ""
+        yield f"in the history: {_counted(history)} (revision{'s' * (len(share.revisions) > 1)} {named})"
+    elsewhere = _counted(passage for passage in share.found if not passage.is_history)
+    if elsewhere:
+        yield f"elsewhere: {elsewhere}"
+
+
+def _counted(found: Iterable[Passage]) -> str:
+    """How many of what *found* holds, in people's words; two fields of one reflection are one reflection."""
+    rows = {
+        (kind, tuple(passage.row.items()))
+        for passage in found
+        for kind in (passage.field, passage.column.table.name)
+        if kind in _WORDS
+    }
+    counts = Counter(kind for kind, _ in rows)
+    return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])
+
+
+def _record(forgotten: Forgotten) -> dict[str, Any]:
+    return {
+        "playbooks": [
+            {
+                "project": key,
+                "revision": share.revision,
+                "forgotten": list(share.names),
+                "blanked": [point.name for point in share.staying],
+                "fields": fields_of(share.found),
+                "revisions": list(share.revisions),
+            }
+            for key, share in forgotten.shares.items()
+        ],
+        "files": list(forgotten.copies.files),
+        "backups": list(forgotten.copies.backups),
+        "notes": list(forgotten.notes),
+        "scrubbed": forgotten.is_scrubbed,
+    }
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+COMMANDS = {"forget": forget}

@@ -1,0 +1,208 @@
+"""What differs between two playbooks. Pure."""
+
+import bisect
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook
+
+_NOT_COMPARED = ("last_updated", "sections")  # a time of its own each file has; where the points stand is no content
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One point in both playbooks."""
+
+    before: KeyPoint
+    after: KeyPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A point at a place: `behind` names the one before it in its section, None where it is the first."""
+
+    point: KeyPoint
+    behind: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A point at another place than before, in its section or in another."""
+
+    before: KeyPoint
+    now: Placed
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """A top-level key of the file with another value, as JSON; None where the file has no such key."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What became of one playbook in another.
+
+    A point that is in both may be reworded, moved and voted on at once. Of those that stayed in their section as few
+    count as moved as explain the order; what came or went between them moves nobody.
+    """
+
+    added: tuple[Placed, ...]
+    retired: tuple[KeyPoint, ...]
+    reworded: tuple[Pair, ...]
+    moved: tuple[Moved, ...]
+    voted: tuple[Pair, ...]
+    keys: tuple[KeyChange, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.added or self.retired or self.reworded or self.moved or self.voted or self.keys)
+
+
+def compare(before: Playbook, after: Playbook) -> Comparison:
+    """What differs from *before* to *after*; each list in the order of the playbook that the points stand in."""
+    old, new = before.by_name, after.by_name
+    pairs = [Pair(old[name], point) for name, point in new.items() if name in old]
+    placed = _placed(after.points)
+    moved = _moved(before, after)
+    return Comparison(
+        added=tuple(placed[name] for name in new if name not in old),
+        retired=tuple(point for name, point in old.items() if name not in new),
+        reworded=_where(pairs, lambda pair: pair.before.text != pair.after.text),
+        moved=tuple(Moved(old[name], placed[name]) for name in new if name in moved),
+        voted=_where(pairs, lambda pair: _counters(pair.before) != _counters(pair.after)),
+        keys=changed_keys(before.header, after.header),
+    )
+
+
+def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
+    """The top-level keys whose value differs, to JSON, in which 1, 1.0 and true do."""
+    old, new = dict(before.fields), dict(after.fields)
+    told = ((key, _json(old, key), _json(new, key)) for key in {**old, **new} if key not in _NOT_COMPARED)
+    return tuple(KeyChange(key, was, now) for key, was, now in told if was != now)
+
+
+def _where(pairs: Sequence[Pair], claim: Callable[[Pair], bool]) -> tuple[Pair, ...]:
+    return tuple(pair for pair in pairs if claim(pair))
+
+
+def _counters(point: KeyPoint) -> tuple[int, int]:
+    return point.helpful, point.harmful
+
+
+def _placed(points: Sequence[KeyPoint]) -> dict[str, Placed]:
+    placed: dict[str, Placed] = {}
+    previous: KeyPoint | None = None
+    for point in points:
+        is_first = previous is None or previous.section != point.section
+        placed[point.name] = Placed(point, None if is_first or previous is None else previous.name)
+        previous = point
+    return placed
+
+
+def _moved(before: Playbook, after: Playbook) -> set[str]:
+    """The points in both that changed section, and of the others the fewest that explain the order."""
+    old = before.by_name
+    both = [point for point in after.points if point.name in old]
+    moved = {point.name for point in both if old[point.name].section != point.section}
+    was_at = {point.name: place for place, point in enumerate(before.points)}
+    # Both playbooks are in the same order of sections, so that one run over all points does for each section.
+    stayed = [point.name for point in both if point.name not in moved]
+    in_order = set(rising([was_at[name] for name in stayed]))
+    return moved | {name for at, name in enumerate(stayed) if at not in in_order}
+
+
+def _json(fields: dict[str, Any], key: str) -> str | None:
+    return json.dumps(fields[key], ensure_ascii=False) if key in fields else None
+
+
+# Which words of a text changed. Pure.
+
+
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_MOST_PAIRS = 50_000  # of equal words; beyond it, all between the first and the last difference counts as changed
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of two texts: what was there before and what is there now; the same in both where nothing changed."""
+
+    before: str
+    after: str
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the part is in both texts."""
+        return self.before == self.after
+
+
+def compare_words(before: str, after: str) -> tuple[Piece, ...]:
+    """The parts of two texts, in order, as few as tell which words changed; together they give either text again."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    middle = _middle(old[head : len(old) - tail], new[head : len(new) - tail])
+    pieces = [_piece(old[:head], old[:head]), *middle, _piece(old[len(old) - tail :], new[len(new) - tail :])]
+    return tuple(piece for piece in pieces if piece.before or piece.after)
+
+
+def marked(before: str, after: str) -> str:
+    """The new text with its changes marked, as `[-old-]{+new+}`."""
+    return "".join(mark(piece) for piece in compare_words(before, after))
+
+
+def mark(piece: Piece) -> str:
+    """The piece as it stands in a marked text."""
+    if piece.is_same:
+        return piece.after
+    gone = f"[-{piece.before}-]" if piece.before else ""
+    return gone + (f"{{+{piece.after}+}}" if piece.after else "")
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many tokens both begin with."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
+    often = Counter(new)
+    if sum(often[token] for token in old if not token.isspace()) > _MOST_PAIRS:
+        yield _piece(old, new)
+        return
+    # White space alone is no reason to take two places for the same.
+    for _, a, b, c, d in SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
+        yield _piece(old[a:b], new[c:d])
+
+
+def _piece(old: Sequence[str], new: Sequence[str]) -> Piece:
+    return Piece("".join(old), "".join(new))
+
+
+# What of a sequence is in order, and so what is out of line. Pure.
+
+
+def rising(keys: Sequence[Any]) -> list[int]:
+    """The places in *keys* of the longest run that goes up throughout, not of neighbours only."""
+    ends: list[Any] = []
+    places: list[int] = []
+    before: list[int] = []
+    for place, key in enumerate(keys):
+        length = bisect.bisect_left(ends, key)
+        before.append(places[length - 1] if length else -1)
+        ends[length : length + 1] = [key]
+        places[length : length + 1] = [place]
+    found = []
+    place = places[-1] if places else -1
+    while place >= 0:
+        found.append(place)
+        place = before[place]
+    return found[::-1]

@@ -1,0 +1,238 @@
+"""What the curator asks for, and what of it the rules accept.
+
+An operation that breaks a rule is skipped with a reason and never spoils the others. Source: curator
+contract; UPDATE: contract, section 4.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from playbook_db.domain import playbook
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable
+from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
+
+MAX_OPERATIONS = 10  # of one batch; what comes after is skipped
+
+
+class _RefusedError(Exception):
+    """Why an operation can't be carried out."""
+
+
+def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skipped, ...]:
+    """Carry out *operations* on the draft in their order, each seeing what the earlier ones left.
+
+    The skipped ones come back with their reasons.
+    """
+    skipped: list[Skipped] = []
+    for index, operation in enumerate(operations):
+        try:
+            if index >= MAX_OPERATIONS:
+                raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
+            _apply(draft, operation)
+        except _RefusedError as refusal:
+            skipped.append(Skipped(index, operation, playbook.storable(str(refusal))))
+    return tuple(skipped)
+
+
+def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
+    """Add *entries*, texts or `{"text", "section"?}`, as the older form of a curator's answer lists them.
+
+    Anything but a list adds nothing. Source: curator contract, ExtractionResult.
+    """
+    skipped: list[Skipped] = []
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        try:
+            _add(draft, {"text": entry} if isinstance(entry, str) else _as_mapping(entry))
+        except _RefusedError as refusal:
+            skipped.append(Skipped(index, entry, str(refusal)))
+    return tuple(skipped)
+
+
+def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:
+    """The operations (0-based) that name a section we don't have, with that name; such points go elsewhere."""
+    return tuple(
+        (index, str(operation["section"]))
+        for index, operation in enumerate(operations)
+        if isinstance(operation, dict) and is_unknown_section(operation.get("section"))
+    )
+
+
+def _apply(draft: Draft, operation: object) -> None:
+    fields = _as_mapping(operation)
+    kind = fields.get("type")
+    perform = _PERFORM.get(kind) if isinstance(kind, str) else None
+    if perform is None:
+        raise _RefusedError(f"unknown type {kind!r}; it must be one of {', '.join(_PERFORM)}" if kind else "no `type`")
+    perform(draft, fields)
+
+
+def _add(draft: Draft, fields: Mapping[str, Any]) -> None:
+    text = _text(fields, "text")
+    if draft.has_text(text):
+        raise _RefusedError("the playbook says this already")
+    section = resolve_section(fields.get("section"))
+    draft.add(KeyPoint(draft.new_name(section), text, section))
+
+
+def _update(draft: Draft, fields: Mapping[str, Any]) -> None:
+    target = _target(draft, fields)
+    text = _text(fields, "text")
+    if text == target.text:
+        raise _RefusedError(f"{target.name} has this text already")
+    draft.change(replace(target, text=text), kind="edit")
+
+
+def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
+    given = fields.get("source_ids")
+    if not isinstance(given, list) or len(given) < 2:
+        raise _RefusedError("`source_ids` must list two points or more")
+    text = _text(fields, "merged_text")
+    existing = dict.fromkeys(name for name in given if isinstance(name, str) and name in draft)
+    sources = [draft[name] for name in existing]
+    missing = ", ".join(str(name) for name in given if not (isinstance(name, str) and name in existing))
+    if len(sources) < 2:
+        there = ", ".join(existing) or "none"
+        raise _RefusedError(
+            f"`source_ids` must name two different points that exist (there: {there}; missing: {missing or 'none'})"
+        )
+    section = find_section(fields.get("section")) or sources[0].section
+    merged = KeyPoint(
+        draft.new_name(section),
+        text,
+        section,
+        helpful=sum(source.helpful for source in sources),
+        harmful=sum(source.harmful for source in sources),
+    )
+    told = f"merged from {', '.join(existing)}" + (f" (missing: {missing})" if missing else "")
+    draft.add(merged, reason=playbook.storable(told))
+    for source in sources:
+        draft.retire(source.name, reason=f"merged into {merged.name}", successor=merged.name)
+
+
+def _delete(draft: Draft, fields: Mapping[str, Any]) -> None:
+    target = _target(draft, fields)
+    reason = fields.get("reason")
+    told = playbook.storable(reason) if isinstance(reason, str) and reason.strip() else "deleted"
+    draft.retire(target.name, reason=told)
+
+
+_PERFORM: dict[str, Callable[[Draft, Mapping[str, Any]], None]] = {
+    "ADD": _add,
+    "UPDATE": _update,
+    "MERGE": _merge,
+    "DELETE": _delete,
+}
+
+
+def _as_mapping(item: object) -> Mapping[str, Any]:
+    if not isinstance(item, dict):
+        raise _RefusedError("not an object")
+    return item
+
+
+def _text(fields: Mapping[str, Any], key: str) -> str:
+    value = fields.get(key)
+    problem = playbook.why_text_unusable(value)
+    if problem:
+        raise _RefusedError(f"`{key}`: {problem}")
+    assert isinstance(value, str)  # noqa: S101 - why_unusable says so
+    return value.strip()
+
+
+def _target(draft: Draft, fields: Mapping[str, Any]) -> KeyPoint:
+    name = fields.get("target_id")
+    if not isinstance(name, str) or not name:
+        raise _RefusedError("no `target_id`")
+    if name not in draft:
+        raise _RefusedError(f"there is no point {name}")
+    return draft[name]
+
+
+# Votes: which tags count, and what they do to the counters.
+
+
+TAGS = ("helpful", "harmful", "neutral")
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """The votes as they were taken, and what could not be read as one."""
+
+    votes: tuple[Vote, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def read_votes(raw: object, *, tag_key: str = "tag") -> Ballot:
+    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` as a model gives it.
+
+    Null counts as no votes. What is no dict, has no name or an unknown tag is skipped with a reason; the rest
+    counts. Source: reflector specification, REQ-REFL-004 and -007; contract, section 5.
+    """
+    votes: list[Vote] = []
+    skipped: list[Skipped] = []
+    if raw is not None and not isinstance(raw, list):
+        return Ballot((), (Skipped(0, raw, "the votes are no list"),))
+    for index, item in enumerate(raw or []):
+        problem = _problem(item, tag_key)
+        if problem:
+            skipped.append(Skipped(index, item, problem))
+        else:
+            rationale = item.get("rationale")
+            told = storable(rationale) if isinstance(rationale, str) else None
+            votes.append(Vote(storable(item["name"]), item[tag_key], told))
+    return Ballot(tuple(votes), tuple(skipped))
+
+
+def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
+    """Count *votes* in the draft: `helpful` and `harmful` +1 each, `neutral` nothing.
+
+    Every vote comes back, marked with whether its name is that of a live point; others count nowhere.
+    All votes for a point make one change. Source: scoring specification, REQ-SCORE-002.
+    """
+    tallies: dict[str, list[int]] = {}
+    taken: list[Vote] = []
+    for vote in votes:
+        matched = vote.name in draft
+        if matched and vote.tag != "neutral":
+            tally = tallies.setdefault(vote.name, [0, 0])
+            tally[vote.tag == "harmful"] += 1
+        taken.append(replace(vote, matched=matched))
+    for name, (helpful, harmful) in tallies.items():
+        point = draft[name]
+        draft.change(replace(point, helpful=point.helpful + helpful, harmful=point.harmful + harmful), kind="vote")
+    return tuple(taken)
+
+
+def _problem(item: object, tag_key: str) -> str | None:
+    if not isinstance(item, dict):
+        return "a vote must be an object"
+    if not isinstance(item.get("name"), str) or not item["name"]:
+        return "a vote must have a `name`"
+    if item.get(tag_key) not in TAGS:
+        return f"`{tag_key}` must be one of {', '.join(TAGS)}"
+    return None
+
+
+# Which key points leave the playbook because their votes say they harm.
+
+
+PRUNE_MIN_HARMFUL = 3  # votes; fewer are too thin to act on
+
+
+def is_harmful(point: KeyPoint) -> bool:
+    """Whether the votes say that *point* does more harm than good.
+
+    Harmful means at least PRUNE_MIN_HARMFUL harmful votes and more of them than helpful ones; a point
+    never voted on stays. Source: scoring specification, REQ-SCORE-007.
+    """
+    return point.harmful >= PRUNE_MIN_HARMFUL and point.harmful > point.helpful
+
+
+def prune(draft: Draft) -> tuple[KeyPoint, ...]:
+    """Retire every harmful point of the draft; they come back in canonical order."""
+    leaving = tuple(point for point in draft.points() if is_harmful(point))
+    for point in leaving:
+        draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
+    return leaving

@@ -1,0 +1,224 @@
+"""Secrets that only the name beside them gives away: `password=`, `"api_key": "..."`, `--token xyz`.
+
+Every place that has a stem of such a name is looked at: first whether a value follows at all (mostly none does), then
+whether the name is one of a secret, then whether the value looks like one.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from playbook_db.domain.redaction.entropy import looks_random, looks_secret
+from playbook_db.domain.redaction.token_patterns import Span
+
+_STEM = re.compile(r"\[masked: [a-z ]{1,30}\]|pass|pwd|secret|token|key|credential|auth")
+_TAIL = re.compile(r"[A-Za-z0-9_-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)(?![A-Za-z0-9_]))?")
+_QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
+_TO_VALUE = re.compile(
+    rf"""
+    (?:\\{{0,8}}["'`]|[\]*]){{0,4}}
+    (?:[ ]?:[ ]?(?:str|bytes|string|String|SecretStr|&(?:'static[ ])?str|Optional\[str\]|str[ ]?\|[ ]?None)[ ]?(?==))?
+    (?:
+      (?P<assign>
+        ,?(?:\s|\\n){{0,30}}(?:{_QUOTE})?[vV]alue(?:{_QUOTE})?[ ]?[=:][ ]?
+        | [ \t]{{0,40}}(?:=>|:=|\?=|\+=|[=!]==?|=|:)[ \t]{{0,20}}\*{{0,2}}[ \t]{{0,20}}
+      )
+      | (?P<xml>>)
+      | (?P<comma>,[ ]{{0,3}}(?=\\{{0,8}}["'`]))
+      | (?P<prose>(?:[ ](?:for|of|to|on|in)[ ](?:the[ ]|our[ ]|my[ ])?[\w@./-]{{1,40}}(?:[ ][\w.-]{{1,40}})?)?
+          [ ](?:is|was|are|equals|to|used[ ]is)(?:[ ]now)?:?[ ]{{1,3}})
+      | (?P<space>[ \t]{{1,20}}(?=\S{{6}}))
+    )
+    (?:[bBrRuUfF@$]{{1,2}}(?=\\{{0,8}}["'])|(?:SecretStr|Secret)\()?
+    (?P<open>{_QUOTE})?
+    """,
+    re.VERBOSE,
+)
+_BARE = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}|])+""")
+_BARE_LITERAL = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
+_NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+_SEEN_AT_ONCE = 128  # characters; a longer value that is no secret is not searched for names again
+_HAS_DIGIT = re.compile("[0-9]")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SETS = re.compile(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET)[ ]$")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# A name that ends so is about a secret, not one.
+_ABOUT = _words(
+    "count type url uri name names ref refs path file field fields id ids length len limit hash expiry expires "
+    "expire expired ttl var class provider service store policy arn regex pattern label placeholder input prompt "
+    "column header headers hint error errors reset manager generator validator handler helper factory callback "
+    "algorithm alg method mode endpoint required enabled disabled tokens keys index idx size format usage budget "
+    "form view screen page button text title message msg rules rule strength min max at by from with node kind "
+    "version stream ring word board press chain frame map set list func function fn dir folder host server user "
+    "username email status state level scope scopes audience issuer source backend model schema table query param "
+    "params parameter arg args attr option options config settings bits checksum digest fingerprint sha md5 public "
+    "pub less izer ize"
+)
+_AFTERTHOUGHTS = _words(
+    "prod production dev test testing staging live local default old new current plain plaintext value string base "
+    "b encoded main primary secondary backup v raw db github gitlab aws"
+)
+_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "passwrd", "pwd")
+_KEYED = _words(
+    "api access private secret encryption encrypt signing sign account master auth shared client ssh hmac jwt "
+    "session storage admin service deploy license app application security webhook aes rsa gpg stripe sendgrid "
+    "twilio mailgun openai anthropic azure aws google gcp maps cohere groq mistral deepseek datadog algolia cipher "
+    "crypto decryption subscription functions"
+)
+_PUBLIC_KEYS = _words("public cache primary foreign partition sort object publishable idempotency row index")
+_GLUED_KEYS = ("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey", "masterkey", "signingkey")
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    text: str
+    kind: str
+    in_capitals: bool  # as variables of a shell are, whose values need no quotes
+
+
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    start: int  # of the value
+    end: int
+    value: str
+    kind: str
+    literal: bool  # the value can't be an expression of a program
+    certain: bool  # what stands between name and value does assign
+
+    def is_of_a_secret(self) -> bool:
+        value = self.value.rstrip(";,")  # masked with the value, as it may be its end; but no part of a path
+        if self.kind == "key" and not looks_random(value):
+            return False
+        if not self.certain and not _HAS_DIGIT.search(value):
+            return False
+        return looks_secret(value, password=self.kind == "password", literal=self.literal)
+
+
+def assignments(text: str) -> Iterator[Span]:
+    """Where values stand in *text* that look like the secret that their name promises."""
+    folded = text.replace("\u0130", "i").lower()  # the one character that grows when it is lowered
+    done = 0
+    for stem in _STEM.finditer(folded):
+        if stem.start() < done or stem[0][0] == "[":
+            continue
+        found = _assignment(text, stem.start(), stem.end())
+        if found is None:
+            continue
+        if found.is_of_a_secret():
+            yield found.start, found.end, found.kind
+            done = found.end
+        elif len(found.value) > _SEEN_AT_ONCE:
+            done = found.end
+
+
+def _assignment(text: str, start: int, end: int) -> _Assignment | None:
+    """What is assigned to the name with a stem at *start*, if it is a name of secrets and anything is."""
+    tail = _TAIL.match(text, end)
+    name_end = tail.end() if tail else end
+    to_value = _TO_VALUE.match(text, name_end)
+    if to_value is None:
+        return None
+    begin = _name_start(text, start)
+    if not _may_follow(text, begin, to_value):
+        return None
+    name = _name(text[begin:name_end])
+    if name is None:
+        return None
+    quoted = to_value["open"] is not None or to_value["xml"] is not None
+    in_prose = to_value["prose"] is not None
+    in_shell = name.text.startswith("-") or (to_value["assign"] == "=" and name.in_capitals)
+    value_end = _value_end(text, to_value.end(), to_value["open"], in_shell=in_shell)
+    value = text[to_value.end() : value_end]
+    if in_prose and not quoted:
+        value = value.rstrip(".:!?")
+    return _Assignment(
+        to_value.end(),
+        to_value.end() + len(value),
+        value,
+        name.kind,
+        literal=quoted or in_shell or in_prose,
+        certain=not in_prose and to_value["comma"] is None,
+    )
+
+
+def _may_follow(text: str, begin: int, to_value: re.Match[str]) -> bool:
+    """Whether what stands before the name, at *begin*, fits what stands between name and value."""
+    if to_value["space"] is not None:
+        if text.startswith("-", begin) or _SETS.search(text, max(begin - 40, 0), begin):
+            return True
+        return "authorization" in text[max(begin - 40, 0) : begin].lower()
+    if to_value["xml"] is not None:
+        return (
+            text[max(begin - 1, 0) : begin] in ("<", ":") and text.find("</", to_value.end(), to_value.end() + 300) > 0
+        )
+    if to_value["comma"] is not None:
+        return text[max(begin - 3, 0) : begin].rstrip("\"'`\\").endswith("(")
+    return True
+
+
+def _name_start(text: str, start: int) -> int:
+    """Where the name begins that has a stem at *start*; `key` alone takes the word before it in: `API key`."""
+    before = text[max(start - 60, 0) : start]
+    bare = before.rstrip(_NAME_SIGNS)
+    if len(bare) == len(before) and before.endswith(" "):
+        previous = before[:-1]
+        word = previous[len(previous.rstrip(_NAME_SIGNS)) :]
+        if word.lower() in _KEYED:
+            return start - len(word) - 1
+    begin = start - len(before) + len(bare)
+    is_after_escape = bare.endswith("\\") and begin < start and text[begin] in "nrt"  # a line break inside of JSON
+    return begin + 1 if is_after_escape else begin
+
+
+@lru_cache(maxsize=1024)
+def _name(whole: str) -> _Name | None:
+    """What is to be known of a name, or None where it is not one of secrets."""
+    kind = _kind_of([word.lower() for word in _WORD.findall(whole)])
+    if kind is None and whole.isupper() and whole.rstrip("0123456789").endswith("_KEY"):
+        kind = None if _PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
+    if kind in ("secret", "token", "key") and "aws" in whole.lower():
+        kind = "AWS key"
+    return _Name(whole, kind, whole.isupper()) if kind else None
+
+
+def _kind_of(words: list[str]) -> str | None:
+    """What the name made of *words* names: a password, a secret, a token, a key, a credential, or (None) nothing."""
+    while len(words) > 1 and words[-1] in _AFTERTHOUGHTS:
+        words = words[:-1]
+    if not words or words[-1] in _ABOUT:
+        return None
+    for place, word in enumerate(words):
+        if word.endswith(_PASSWORDS) or (word.endswith("pass") and word not in ("bypass", "compass", "overpass")):
+            return "password"
+        if word.endswith("secret") or word.startswith("secretkey"):
+            return "secret"
+        if word.endswith("token"):
+            return "token"
+        if word.endswith(_GLUED_KEYS) or (word == "key" and place and words[place - 1] in _KEYED):
+            return "key"
+        if word in ("credential", "credentials"):
+            return "credential"
+    return "credential" if words[-1] in ("auth", "authorization") else None
+
+
+def _value_end(text: str, start: int, quote: str | None, *, in_shell: bool) -> int:
+    if quote is None:
+        bare = (_BARE_LITERAL if in_shell else _BARE).match(text, start, start + 4097)
+        return bare.end() if bare else start
+    limit = start + 4097
+    end = text.find(quote, start, limit)
+    while end > start and not quote.startswith("\\") and _is_escaped(text, start, end):
+        end = text.find(quote, end + 1, limit)
+    line = text.find("\n", start, limit)
+    return start if end < 0 or 0 <= line < end else end
+
+
+def _is_escaped(text: str, start: int, at: int) -> bool:
+    before = text[max(start, at - 16) : at]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1

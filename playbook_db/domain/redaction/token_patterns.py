@@ -1,0 +1,271 @@
+"""What known kinds of secrets look like: tokens by their prefix, headers, URLs, files of passwords.
+
+A pattern is tried only where its anchor, a literal, stands in the text: looking for a literal costs next to nothing.
+Each pattern is bounded, or begins where a run of its characters begins, so that no text takes more than linear time.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from playbook_db.domain.redaction.entropy import is_placeholder, looks_random, looks_secret
+
+Span = tuple[int, int, str]  # where a secret begins and ends, and its kind
+
+MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")
+
+# What stands before a token is no part of a word, but it may be the end of an escape: \n, %3D, \u0022, ESC[0m.
+_LEFT = (
+    r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4})|(?<=\[[0-9]m)|(?<=\[[0-9]{2}m))"
+)
+_RUN_LEFT = _LEFT.replace("[A-Za-z0-9])", "[A-Za-z0-9_-])", 1)
+_RIGHT = r"(?![A-Za-z0-9])"
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A kind of secret: *regex* is tried where *anchor* stands, its group 1 is the secret if it is *accepts*-ed."""
+
+    kind: str
+    anchor: str
+    regex: re.Pattern[str]
+    accepts: Callable[[str], bool] | None = None
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where it stands in *text*."""
+        at = text.find(self.anchor)
+        while at >= 0:
+            found = self.regex.match(text, at)
+            after = at + 1
+            if found:
+                after = max(found.end(), after)
+                if self.accepts is None or self.accepts(found[1]):
+                    yield found.start(1), found.end(1), self.kind
+            at = text.find(self.anchor, after)
+
+
+def _real(value: str) -> bool:
+    return not is_placeholder(value) and len(set(value)) > 5
+
+
+def _real_word(value: str) -> bool:
+    return not is_placeholder(value)
+
+
+def _is_basic(value: str) -> bool:
+    try:
+        plain = base64.b64decode(value, validate=True)
+    except ValueError:
+        return False
+    return b":" in plain and not is_placeholder(plain.decode("utf-8", "replace"))
+
+
+def _is_cookie(value: str) -> bool:
+    return "[masked: " in value or any(looks_random(part.partition("=")[2].strip()) for part in value.split(";"))
+
+
+def _is_password(value: str) -> bool:
+    return looks_secret(value, password=True, literal=True)
+
+
+def _is_url_password(value: str) -> bool:
+    return value.lower() not in _NO_URL_PASSWORDS and not is_placeholder(value) and "$" != value[0] != "%"
+
+
+_NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
+
+# kind, prefixes, what follows a prefix; those whose prefix alone is not telling enough are judged by their look.
+_PREFIXED = [
+    ("Anthropic key", "sk-ant-", r"[A-Za-z0-9_-]{20,}", _real),
+    ("OpenAI key", "sk-proj- sk-svcacct- sk-admin-", r"[A-Za-z0-9_-]{20,}", _real),
+    ("API key", "sk-", r"(?:[a-z0-9]{2,10}-){0,2}[A-Za-z0-9_-]{20,}", looks_random),
+    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{30,}", _real),
+    ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}", _real),
+    ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glsoat- gloas- glagent-",
+     r"[A-Za-z0-9_.-]{18,}", _real),
+    ("Slack token", "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxe. xoxc- xoxd- xoxo-", r"[A-Za-z0-9.%-]{10,}", _real),
+    ("Slack token", "xapp-", r"[0-9A-Za-z-]{20,}", _real),
+    ("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_", r"[A-Za-z0-9]{10,}", _real),
+    ("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{20,}", _real),
+    ("Google key", "AIza", r"[A-Za-z0-9_-]{35}(?![A-Za-z0-9_+/-])", _real),
+    ("Google secret", "GOCSPX-", r"[A-Za-z0-9_-]{20,}", _real),
+    ("Google token", "ya29.", r"[A-Za-z0-9_-]{20,}", _real),
+    ("Google token", "1//0", r"[A-Za-z0-9_-]{30,}", looks_random),
+    ("npm token", "npm_", r"[A-Za-z0-9]{36}" + _RIGHT, _real),
+    ("PyPI token", "pypi-", r"[A-Za-z0-9_-]{50,}", looks_random),
+    ("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}", looks_random),
+    ("Twilio key", "SK", r"[0-9a-f]{32}" + _RIGHT, _real),
+    ("SendGrid key", "SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", _real),
+    ("Mailgun key", "key-", r"[0-9a-zA-Z]{32}" + _RIGHT, looks_random),
+    ("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{40,}", _real),
+    ("Databricks token", "dapi", r"[a-f0-9]{32}(?:-[0-9])?" + _RIGHT, _real),
+    ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[a-fA-F0-9]{32}", _real),
+    ("Docker token", "dckr_pat_ dckr_oat_", r"[A-Za-z0-9_-]{20,}", _real),
+    ("Groq key", "gsk_", r"[A-Za-z0-9]{40,}", _real),
+    ("xAI key", "xai-", r"[A-Za-z0-9_-]{40,}", looks_random),
+    ("Replicate token", "r8_", r"[A-Za-z0-9]{30,}", looks_random),
+    ("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}", _real),
+    ("Vault token", "hvs. hvb. hvr.", r"[A-Za-z0-9_-]{24,}", looks_random),
+    ("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{40,}", _real),
+    ("Grafana token", "glsa_ glc_", r"[A-Za-z0-9_+/=]{30,}", looks_random),
+    ("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9_+/=]{30,}", _real),
+    ("New Relic key", "NRAK-", r"[A-Z0-9]{20,}", _real),
+    ("Postman key", "PMAK-", r"[a-f0-9-]{50,}", _real),
+    ("Linear key", "lin_api_", r"[A-Za-z0-9]{30,}", _real),
+    ("Notion token", "ntn_", r"[A-Za-z0-9]{40,}", _real),
+    ("Figma token", "figd_", r"[A-Za-z0-9_-]{30,}", _real),
+    ("PlanetScale token", "pscale_tkn_ pscale_pw_", r"[A-Za-z0-9_.-]{30,}", _real),
+    ("Supabase token", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{20,}", looks_random),
+    ("Doppler token", "dp.pt. dp.st. dp.sa. dp.ct.", r"[A-Za-z0-9_.-]{40,}", _real),
+    ("Tailscale key", "tskey-", r"[A-Za-z0-9-]{20,}", looks_random),
+    ("Square token", "sq0csp- sq0atp-", r"[A-Za-z0-9_-]{22,}", _real),
+    ("RubyGems key", "rubygems_", r"[a-f0-9]{48}", _real),
+    ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}", _real),
+]  # fmt: skip
+
+
+def _prefixed() -> Iterator[Pattern]:
+    for kind, prefixes, tail, accepts in _PREFIXED:
+        for prefix in prefixes.split():
+            yield Pattern(kind, prefix, re.compile(f"{_LEFT}({re.escape(prefix)}{tail})"), accepts)
+
+
+def _patterns(kind: str, anchors: str, regex: str, accepts: Callable[[str], bool] | None = None) -> list[Pattern]:
+    return [Pattern(kind, anchor, re.compile(regex), accepts) for anchor in anchors.split("|")]
+
+
+_AWS_ID = r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"
+_URL_SAFE = "[A-Za-z0-9_-]"
+
+TOKENS: tuple[Pattern, ...] = (
+    *_patterns(
+        "AWS key",
+        "AKIA|ASIA|ABIA|ACCA",
+        rf"{_LEFT}({_AWS_ID}(?:[\s:,;|/\"']{{1,5}}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))?){_RIGHT}",
+        lambda value: not value[:20].endswith("EXAMPLE"),
+    ),
+    *_patterns(
+        "JWT", "eyJ", rf"{_RUN_LEFT}(eyJ{_URL_SAFE}{{8,}}\.(?:eyJ)?{_URL_SAFE}*(?:\.{_URL_SAFE}+){{1,3}})", _real
+    ),
+    *_prefixed(),
+    *_patterns("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
+    *_patterns("Discord webhook", "/api/webhooks/", rf"/api/webhooks/([0-9]{{10,25}}/{_URL_SAFE}{{40,}})", _real),
+    *_patterns("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", looks_random),
+    *_patterns("Azure key", "AccountKey=|SharedAccessKey=", r"[A-Za-z]+=([A-Za-z0-9+/]{40,}={0,2})", _real),
+    *_patterns("Azure signature", "&sig=|?sig=", r".sig=([A-Za-z0-9%+/=_-]{30,})", _real),
+    *_patterns(
+        "Azure secret", "Q~", r"(?<=[A-Za-z0-9_~.]{3}[0-9])(Q~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])", _real
+    ),
+)
+_DISCORD = re.compile(
+    rf"[MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}}(?!{_URL_SAFE})"
+)
+
+_MASKED = r"\[masked:\s[A-Za-z ]{1,30}\]"
+_GAP = r"(?:\s|\\n){1,20}"  # in `.netrc`, which may stand in a JSON string
+
+HEADERS: tuple[Pattern, ...] = (
+    *_patterns(
+        "password",
+        "://",
+        r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5},)([^\s/?#\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])",
+        _is_url_password,
+    ),
+    *_patterns("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", looks_random),
+    *_patterns("token", "earer |EARER |earer\\u0020", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", looks_random),
+    *_patterns("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
+    *_patterns(
+        "cookie",
+        "ookie|OOKIE",
+        rf"(?i:ookie)(?:\\{{0,8}}[\"'])?\]?\s?[:=]\s?(?:\\{{0,8}}[\"'])?([\w.%$!-]{{1,64}}=(?:{_MASKED}|[^\s;\"'\\]){{1,4096}}"
+        rf"(?:;\s?(?:{_MASKED}|[^;\"'\\\n]){{1,4096}}){{0,50}})",
+        _is_cookie,
+    ),
+    *_patterns(
+        "password",
+        "login ",
+        rf"login[ \t]+[\w@.+-]{{1,200}}{_GAP}(?:account\s+\S{{1,200}}{_GAP})?password[ \t]+([^\s\"'\\]{{4,200}})",
+        _real_word,
+    ),
+    *_patterns(
+        "password", "machine ", rf"machine[ \t]+[\w.-]{{1,200}}{_GAP}password[ \t]+([^\s\"'\\]{{4,200}})", _real_word
+    ),
+    *_patterns(
+        "password", "-u |--user |--user=", r"--?u(?:ser)?[ =][\"']?[\w.@+-]{1,64}:([^\s\"'\\$<]{4,200})", _is_password
+    ),
+    *_patterns("password", "sshpass -p", r"sshpass -p\s?[\"']?([^\s\"'\\$<]{4,200})", _real_word),
+    *_patterns(
+        "password",
+        "mysql|mariadb",
+        r"(?:mysql|mariadb)[a-z]{0,10}\s(?:[^\n\"'|;]{0,80}?\s)?-p([^\s\"'\\$<]{6,200})",
+        _is_password,
+    ),
+)
+_PGPASS = re.compile(
+    r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])"
+)
+
+
+def tokens(text: str) -> Iterator[Span]:
+    """Where tokens stand that are known by their look alone."""
+    for pattern in TOKENS:
+        yield from pattern.spans(text)
+    for found in _DISCORD.finditer(text):
+        if _real(found[0]):
+            yield found.start(), found.end(), "Discord token"
+
+
+def headers(text: str) -> Iterator[Span]:
+    """Where secrets stand in URLs, headers, options of commands, `.netrc` and `.pgpass`."""
+    for pattern in HEADERS:
+        yield from pattern.spans(text)
+    for found in _PGPASS.finditer(text):
+        if _is_password(found[1]):
+            yield found.start(1), found.end(1), "password"
+
+
+# Where private keys stand in a text, whole: PEM, OpenSSH and PGP, indented, escaped, or cut off.
+
+
+_BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_KEY_TEXT = re.compile(r"[A-Za-z0-9+/]{24}")
+# A break between lines of a key: white space, escapes, quotes, line numbers, marks of a diff, headers as `DEK-Info:
+# x`.
+_BREAK = (
+    r"(?:\\{1,8}[nrt]|[\s\"'+>|#,*\\]|[0-9]{1,6}[→\t|:])"
+    r"{1,80}(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):[^\n\\]{0,100}|=)?"
+)
+_CUT_OFF = re.compile(rf"(?:{_BREAK}){{1,6}}[A-Za-z0-9+/=]{{16,}}(?:{_BREAK}[A-Za-z0-9+/=]{{20,}})*")
+_LAST_LINE = re.compile(rf"{_BREAK}([A-Za-z0-9+/=]+)(?=[\"'\s\\]|$)")
+_PLAIN_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]{1,4}")
+_LONGEST_KEY = 40_000  # characters, with its line breaks
+
+
+def key_blocks(text: str) -> Iterator[Span]:
+    """Where private keys stand whole: from BEGIN to END, or as far as the key goes where END is missing."""
+    at = 0
+    while (begin := text.find("BEGIN ", at)) >= 0:
+        at = begin + 6
+        head = _BEGIN.match(text, max(begin - 6, 0)) or _BEGIN.match(text, max(begin - 5, 0))
+        if head is None:
+            continue
+        end = _end_of_key(text, head.end())
+        if end is not None:
+            yield head.start(), end, "private key"
+            at = end
+
+
+def _end_of_key(text: str, start: int) -> int | None:
+    following = text.find("BEGIN ", start, start + _LONGEST_KEY)
+    limit = following if following >= 0 else start + _LONGEST_KEY
+    dashes = text.find("END ", start, limit)
+    tail = _END.search(text, max(dashes - 6, start), dashes + 60) if dashes >= 0 else None
+    if tail and _KEY_TEXT.search(text, start, tail.start()):
+        return tail.end()
+    body = _CUT_OFF.match(text, start)
+    if body is None:
+        return None
+    last = _LAST_LINE.match(text, body.end())
+    return last.end() if last and not _PLAIN_WORD.fullmatch(last[1]) else body.end()

@@ -1,0 +1,180 @@
+"""What every model has in common: a prompt, its reply, what that cost, and who can be asked.
+
+Touches nothing; who is asked decides how.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from playbook_db.errors import TemplateError
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked. `stable` stays the same from one call to the next, comes first and may be cached.
+
+    `schema` is the JSON schema that the reply should follow; `max_tokens` are those of the reply.
+    """
+
+    system: str
+    stable: str
+    changing: str
+    schema: Mapping[str, Any] | None
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, and what they cost in US dollars (None: unknown).
+
+    `input_tokens` are those paid in full; `cached_tokens`, read from a cache, are not among them.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said. `structured` is there where the other side vouches for the schema.
+
+    `is_cut` tells that the reply ended before it was complete; `model` is the name of who answered.
+    """
+
+    text: str
+    structured: dict[str, Any] | None
+    is_cut: bool
+    usage: Usage
+    model: str
+    duration_ms: int
+
+
+class Model(Protocol):
+    """Somebody who can be asked."""
+
+    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
+        """The reply to *prompt*, by *deadline* (of `time.monotonic`), all attempts included. Raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One question and what came of it: a reply, or a `problem`."""
+
+    prompt: Prompt
+    reply: Reply | None
+    problem: str = ""
+
+    @property
+    def question(self) -> str:
+        """The whole prompt, as text."""
+        return "\n\n".join(part for part in (self.prompt.system, self.prompt.stable + self.prompt.changing) if part)
+
+    @property
+    def answer(self) -> str:
+        """What was said, or what went wrong, with the cost."""
+        if self.reply is None:
+            return f"({self.problem})"
+        reply, usage = self.reply, self.reply.usage
+        cost = "unknown cost" if usage.cost_usd is None else f"{usage.cost_usd:.6f} USD"
+        return (
+            f"{reply.text}\n\n({reply.model}, {reply.duration_ms} ms, {usage.input_tokens} tokens in, "
+            f"{usage.cached_tokens} cached, {usage.output_tokens} out, {cost}{', cut off' if reply.is_cut else ''})"
+        )
+
+
+@dataclass(slots=True)
+class Recording:
+    """A model that remembers every exchange with the one behind it, those that failed too."""
+
+    model: Model
+    exchanges: list[Exchange] = field(default_factory=list)
+
+    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
+        """Ask the model behind."""
+        try:
+            reply = self.model.ask(prompt, deadline=deadline)
+        except Exception as error:
+            self.exchanges.append(Exchange(prompt, None, str(error)))
+            raise
+        self.exchanges.append(Exchange(prompt, reply))
+        return reply
+
+
+# A session's messages, as the text that a prompt shows. Pure.
+
+
+def render_messages(messages: Iterable[Any]) -> str:
+    """*messages* (`{"role", "content"}`, the content text or a list of blocks), each under who said it.
+
+    What is none, or says nothing, is left out.
+    """
+    spoken = [(message.get("role"), _text(message.get("content"))) for message in messages if isinstance(message, dict)]
+    return "\n\n".join(f"[{role or 'unknown'}]\n{text}" for role, text in spoken if text.strip())
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(told for block in content if (told := _block(block)))
+    return ""
+
+
+def _block(block: object) -> str:
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return ""
+    if block.get("type") == "tool_use":
+        return f"(uses {block.get('name')}: {json.dumps(block.get('input'), ensure_ascii=False, default=str)})"
+    if block.get("type") == "tool_result":
+        return f"({'error' if block.get('is_error') else 'result'}: {_text(block.get('content'))})"
+    return next((block[key] for key in ("text", "thinking") if isinstance(block.get(key), str)), "")
+
+
+# Putting texts into a template. Pure.
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """*template* with each `{name}` replaced by its value, the first time that it stands there.
+
+    Nothing else in the template is read, and nothing that was filled in: braces break and fill nothing.
+    """
+    if not values:
+        return template
+    waiting = dict(values)
+
+    def value(match: re.Match[str]) -> str:
+        return waiting.pop(match[1], match[0])
+
+    return _placeholders(values).sub(value, template)
+
+
+def split_stable(template: str, names: Iterable[str]) -> tuple[str, str]:
+    """*template* before its first placeholder, which is the same in every call, and from there on."""
+    first = _placeholders(names).search(template)
+    place = first.start() if first else len(template)
+    return template[:place], template[place:]
+
+
+def require(template: str, names: Iterable[str], file: str) -> None:
+    """Raise TemplateError where *template*, the text of *file*, lacks one of the placeholders."""
+    missing = [f"{{{name}}}" for name in names if f"{{{name}}}" not in template]
+    if missing:
+        raise TemplateError(
+            f"Your template {file} lacks {', '.join(missing)}. Add it, or move the file away to use the built-in one."
+        )
+
+
+def enclosed(text: str, tag: str) -> str:
+    """*text* as it may stand between `<tag>` and `</tag>`: it can't close them itself."""
+    return re.sub(rf"<(?=/\s*{re.escape(tag)})", "<\u200b", text, flags=re.IGNORECASE)
+
+
+def _placeholders(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(r"\{(" + "|".join(re.escape(name) for name in names) + r")\}")

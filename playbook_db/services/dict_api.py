@@ -1,0 +1,153 @@
+"""Playbooks as plain dicts, in both layouts, for programs that were written against the JSON file."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from playbook_db.domain import merge, playbook_file
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import KeyPoint, Playbook
+from playbook_db.domain.playbook_file import Reading, read_playbook
+from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.services import mirror
+from playbook_db.services.projects import Project
+from playbook_db.services.revise import Proposal, read_with_revision, revise
+from playbook_db.store.past import Past
+
+
+class PlaybookDict(dict[str, Any]):
+    """A plain dict that remembers what it was loaded from; a deep copy remembers it too.
+
+    `origin` is the database and the project, `revision` the revision, `spent` the names that points which left have
+    used up, those included that left from this dict since.
+    """
+
+    origin: tuple[str, str] | None = None
+    revision: int | None = None
+    spent: frozenset[str] = frozenset()
+
+
+def to_plain(playbook: Playbook, *, origin: tuple[str, str], revision: int) -> PlaybookDict:
+    """*playbook* as a dict in the layout of the file, with all five sections, `version` and `last_updated`."""
+    fields = {"version": "1.0", "last_updated": None, **dict(playbook.header.fields)}
+    plain = PlaybookDict(copy.deepcopy(fields))
+    plain["sections"] = {section: [] for section in SECTION_SLUGS}
+    for point in playbook.points:
+        plain["sections"][point.section].append(_entry(point))
+    plain.origin, plain.revision, plain.spent = origin, revision, playbook.spent
+    return plain
+
+
+def from_plain(plain: Mapping[str, Any]) -> Reading:
+    """The playbook in *plain*, a dict in either layout; one without points is an empty playbook.
+
+    Raises PlaybookFileError, naming the entry and the value.
+    """
+    data = dict(plain)
+    if "sections" not in data and "key_points" not in data:
+        data["sections"] = {}
+    reading = read_playbook(data, source="the playbook given")
+    playbook_file.check_header(reading.playbook.header, "the playbook given")
+    if not isinstance(plain, PlaybookDict):
+        return reading
+    known = replace(reading.playbook, spent=plain.spent - reading.playbook.by_name.keys())
+    return replace(reading, playbook=known)
+
+
+def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None:
+    """Let *plain* hold what *playbook* does, keeping its lists and entries where they are the same ones."""
+    if isinstance(plain, PlaybookDict):
+        plain.spent = playbook.spent
+    known = {
+        entry["name"]: entry
+        for listed in _lists(plain, flat=flat)
+        for entry in listed
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
+    }
+    if flat:
+        _fill(plain, "key_points", playbook.points, known)
+        return
+    if not isinstance(plain.get("sections"), dict):
+        plain["sections"] = {}
+    sections = plain["sections"]
+    for title in [title for title in sections if title not in SECTION_SLUGS]:
+        del sections[title]
+    for section in SECTION_SLUGS:
+        _fill(sections, section, [point for point in playbook.points if point.section == section], known)
+
+
+def _lists(plain: Mapping[str, Any], *, flat: bool) -> list[list[Any]]:
+    held = [plain.get("key_points")] if flat else list((plain.get("sections") or {}).values())
+    return [listed for listed in held if isinstance(listed, list)]
+
+
+def _fill(holder: dict[str, Any], key: str, points: Sequence[KeyPoint], known: dict[str, Any]) -> None:
+    entries = []
+    for point in points:
+        entry = known.get(point.name, {})
+        entry.clear()
+        entry.update(_entry(point))
+        entries.append(entry)
+    if isinstance(holder.get(key), list):
+        holder[key][:] = entries
+    else:
+        holder[key] = entries
+
+
+def _entry(point: KeyPoint) -> dict[str, Any]:
+    return {"name": point.name, "text": point.text, "helpful": point.helpful, "harmful": point.harmful}
+
+
+# What programs do to a playbook as a whole: load it, change a copy, save it. Other writers' changes survive.
+
+
+def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
+    """The project's playbook as a dict, after taking in its file where that changed; and what is worth a word."""
+    synced = mirror.accept(project)
+    playbook, revision = read_with_revision(project)
+    return to_plain(playbook, origin=_origin(project), revision=revision), synced.notes
+
+
+def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
+    """Store *given* and write the mirror; what is worth a word.
+
+    Where it is known which revision *given* was loaded from, what others changed since is merged; else the playbook
+    becomes equal to it. Afterwards *given* holds what is stored. Raises PlaybookFileError for a bad entry.
+    """
+    reading = from_plain(given)
+    before = mirror.accept(project)  # what stands in the file is in the history before it is written over
+
+    def plan(draft: Draft, past: Past) -> Proposal:
+        ours = draft.playbook()
+        theirs, left_out = merge.incoming(reading, ours, past.forgotten())
+        retired = {name: gone.point for name, gone in past.retired().items()}
+        loaded = None
+        if isinstance(given, PlaybookDict) and given.origin == _origin(project):
+            loaded = given.revision
+        base_revision = past.revision_of(theirs.header) if loaded is None else loaded
+        if base_revision is None:
+            notes = merge.become(draft, theirs, retired)
+            header = merge.header_as_forgotten(ours.header, theirs.header)
+        else:
+            base, was_erased = past.at(base_revision), base_revision < past.last_erased_in()
+            notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
+            header = merge.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
+        return Proposal(
+            "sync",
+            "saved by a program",
+            notes=(*reading.warnings, *left_out, *notes),
+            header=header,
+            is_kept_anyway=True,
+        )
+
+    saved = revise(project, plan)
+    write_back(given, saved.playbook, flat=reading.is_flat)
+    given["last_updated"] = saved.playbook.header.last_updated
+    if isinstance(given, PlaybookDict):
+        given.origin, given.revision = _origin(project), saved.revision
+    return (*before.notes, *saved.notes, *mirror.write(project).notes)
+
+
+def _origin(project: Project) -> tuple[str, str]:
+    return str(project.store.url), project.key

@@ -1,0 +1,212 @@
+"""Backups of the database: taken by hand and daily, listed, put back."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from playbook_db import settings
+from playbook_db.errors import DamagedError, DatabaseError
+from playbook_db.services import mirror
+from playbook_db.store import check as check_rows
+from playbook_db.store import connect, migrate
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.sqlite import backups, dialect, files, restore
+from playbook_db.store.sqlite.backups import Backup, Held
+from playbook_db.store.sqlite.restore import Replaced, State
+
+_DAILY_AFTER = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A backup that was just taken: its file, its size, and what it holds."""
+
+    path: str
+    size_bytes: int
+    holds: tuple[Held, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A backup, and the schema it is at; None where it can't be read."""
+
+    backup: Backup
+    schema: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A backup that could be put back: what it holds, what is here now, and where both are."""
+
+    path: str
+    prepared: str
+    holds: tuple[Held, ...]
+    state: State
+    here: tuple[Held, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of the database that was there, and whether a worker was at work meanwhile."""
+
+    replaced: Replaced
+    worker_was_at_work: bool
+
+
+def take(url: str, file: str | None = None) -> Taken:
+    """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
+    path = _there(url)
+    if file is None:
+        file = backups.take(path, backups.BY_HAND, now=_now()).path
+    else:
+        backups.take_to(path, file)
+    return Taken(file, os.path.getsize(file), tuple(backups.held_in(file)))
+
+
+def take_daily(url: str) -> Backup | None:
+    """Take the daily backup of the database at *url*, if it is due, and let the oldest go; None where it isn't.
+
+    It is due where the last daily one is a day old and something was written since.
+    """
+    path, now = _there(url), _now()
+    daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
+    last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
+    if last and (now - last.time < _DAILY_AFTER or _changed_at(path) <= last.time):
+        return None
+    taken = backups.take(path, backups.DAILY, now=now)
+    backups.rotate(path)
+    return taken
+
+
+def list_all(url: str) -> list[Listed]:
+    """The backups of the database at *url*, newest first."""
+    return [Listed(backup, _schema_of(backup.path)) for backup in backups.list_backups(_path(url))]
+
+
+def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
+    """The newest backup of the database at *url*, and for how long something has been waiting to be backed up."""
+    path = _there(url)
+    last = next(iter(backups.list_backups(path)), None)
+    if last is None:
+        return None, timedelta(0)
+    return last, _now() - last.time if _changed_at(path) > last.time else timedelta(0)
+
+
+@contextmanager
+def candidate(url: str, file: str) -> Iterator[Candidate]:
+    """The backup *file*, checked, beside what is at *url* now: for a look before `put_back`. Nothing is changed.
+
+    Raises BackupError, SchemaTooNewError, DatabaseError.
+    """
+    path = _path(url)
+    with restore.prepared(path, file) as prepared:
+        state = restore.state_of(path)
+        here = backups.held_in(path, in_use=True) if state == "sound" else []
+        yield Candidate(path, prepared, tuple(backups.held_in(prepared)), state, tuple(here))
+
+
+def put_back(chosen: Candidate) -> Restored:
+    """Put the backup in the place of the database, which is kept. Raises DatabaseBusyError, BackupError."""
+    from filelock import FileLock, Timeout
+
+    os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
+    lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout:
+        return Restored(_put_back(chosen), True)
+    try:
+        return Restored(_put_back(chosen), False)
+    finally:
+        lock.release()
+
+
+def _put_back(chosen: Candidate) -> Replaced:
+    """Replace the database; the mirrors that were in step with it follow, so that they don't bring back what goes."""
+    url = f"sqlite:///{chosen.path}"
+    held: dict[str, str] = {}
+    if chosen.state == "sound" and dialect.schema_version(chosen.path) == SCHEMA:
+        with open_store(url) as store:
+            held = mirror.in_step(store)
+    replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
+    with open_store(url) as store:
+        for _ in mirror.follow(store, held):
+            pass
+    return replaced
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _path(url: str) -> str:
+    path = connect.sqlite_path(url)
+    if not path:
+        raise DatabaseError(f"{connect.described(url)} is no SQLite file; back it up with its own tools.")
+    return path
+
+
+def _there(url: str) -> str:
+    path = _path(url)
+    schema = dialect.schema_version(path)
+    if not schema:
+        raise DatabaseError(f"There is no database at {path}. Run: playbook init")
+    migrate.refuse_newer(path, schema)
+    return path
+
+
+def _changed_at(path: str) -> datetime:
+    """When the file or its log was last written; the log of nobody is empty."""
+    times = [os.stat(path).st_mtime]
+    if files.has_log(path):
+        times.append(os.stat(f"{path}-wal").st_mtime)
+    return datetime.fromtimestamp(max(times), UTC)
+
+
+def _schema_of(path: str) -> int | None:
+    try:
+        return files.schema_of(path)
+    except DatabaseError:
+        return None
+
+
+# Whether a database is sound: the file itself, its references, and that the points equal what the history says.
+
+
+NOT_IN_A_QUICK_LOOK = ("indexes", "references", "whether each playbook equals its history", "ranks")
+REPAIR = "Salvage what can be read: playbook db repair"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found wrong with the database `where`, and what to do about it; both empty where all is well."""
+
+    where: str
+    problems: tuple[str, ...]
+    remedy: str = ""
+
+
+def check(store: Store, *, quick: bool = False) -> list[str]:
+    """What is wrong with the database, in words; nothing where all is well.
+
+    A quick look leaves out what takes long: NOT_IN_A_QUICK_LOOK.
+    """
+    with store.snapshot() as connection:
+        return check_rows.look(connection, check_rows.QUICK if quick else check_rows.THOROUGH)
+
+
+def check_database(url: str, *, quick: bool = False) -> Report:
+    """What is wrong with the database at *url*, whatever stands there; not a byte of it is changed."""
+    where = connect.described(url)
+    try:
+        migrate.require_current(url)
+        with check_rows.opened_to_check(connect.sqlite_path(url) or "") as store:
+            found = check(store, quick=quick)
+    except DamagedError as error:
+        return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), REPAIR)
+    except DatabaseError as error:
+        return Report(where, (str(error),))
+    return Report(where, tuple(found), REPAIR if found else "")

@@ -1,0 +1,268 @@
+"""The statements that a hook needs, as SQL text for any driver with `:name` parameters. Imports nothing.
+
+The services read through the same text, so that it can't rot alone.
+"""
+
+import os
+import sys
+
+from playbook_db.domain.sections import SLUG_SECTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from sqlite3 import Connection as Connection
+    from typing import Any
+
+
+SCHEMA = 3  # the migration that this code is written for, as in PRAGMA user_version
+
+_POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
+
+LIVE_POINTS = f"""
+SELECT {_POINT}
+FROM key_points AS k JOIN sections AS s ON s.slug = k.section
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
+ORDER BY s.position, k.position
+"""
+
+PROJECT = """
+SELECT p.id, p.ignored, p.mirror, p.live_points,
+       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0)
+FROM playbooks AS p WHERE p.key = :key
+"""
+
+RANKED_POINTS = f"""
+SELECT k.id, {_POINT} FROM key_points AS k
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
+ORDER BY k.rank DESC, k.id
+"""
+
+NEWEST = 50  # points that are looked at for those without votes: the time must not hang on how many there are
+
+UNJUDGED_POINTS = f"""
+SELECT k.id, {_POINT} FROM key_points AS k
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.helpful = 0 AND k.harmful = 0
+  AND k.id > (SELECT max(n.id) FROM key_points AS n WHERE n.playbook_id = :playbook_id) - {NEWEST}
+ORDER BY k.id DESC
+"""
+
+MIRROR_FILE = "SELECT m.size_bytes, m.mtime_ns FROM mirrors AS m WHERE m.playbook_id = :playbook_id AND m.path = :path"
+
+# Whether the worker has something to do for this project now.
+DUE_JOB = """
+SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.state = 'queued'
+               AND (j.not_before IS NULL OR j.not_before <= :now))
+"""
+
+ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
+
+ADD_INJECTION = """
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now
+FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+"""
+
+# A transcript that waits already is not queued twice.
+ADD_JOB = """
+INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, created_at)
+SELECT :playbook_id, coalesce(max(j.id), 0) + 1, 'learn', :session_id, :transcript_path, :parent_path, :agent_id,
+       :reason, :now
+FROM jobs AS j WHERE j.playbook_id = :playbook_id
+ON CONFLICT (playbook_id, kind, transcript_path) WHERE state = 'queued' DO NOTHING
+"""
+
+
+# The database as a hook opens it: without SQLAlchemy, with next to no imports, never waiting long, never migrating.
+#
+# It runs on any Python from 3.8 on. Errors are the driver's own, `Error` here; the hook decides what becomes of them.
+
+
+OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+
+
+class StoredPoint:
+    """A live key point, as `rules.selection` wants it."""
+
+    __slots__ = ("harmful", "helpful", "id", "name", "position", "section", "text")
+
+    id: int
+    name: str
+    text: str
+    helpful: int
+    harmful: int
+    position: int
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.id, self.name, self.text, slug, self.helpful, self.harmful, self.position = row
+        self.section = SLUG_SECTIONS[slug]
+
+
+class StoredProject:
+    """Where a project's playbook stands: its number, whether it is kept out, its mirror's state, how many points are
+    live, and the number of its last revision."""
+
+    __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision")
+
+    id: int
+    mirror: str
+    live_points: int
+    revision: int
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.id, ignored, self.mirror, self.live_points, self.revision = row
+        self.is_ignored = bool(ignored)
+
+
+class UnusableError(Exception):
+    """The database can't be used by this code, though nothing may be wrong with it; the text says why and what to do.
+
+    `is_old` is true where it waits for a migration.
+    """
+
+    def __init__(self, text: str, *, is_old: bool = False) -> None:
+        self.is_old = is_old
+        super().__init__(text)
+
+
+def connect(path: str, *, wait_s: float) -> "Connection":
+    """Open the database file at *path*, which is there, and make sure that it is at our schema; reads only, until
+    `allow_writes`.
+
+    Raises UnusableError or the driver's Error. The connection is meant to be dropped with the process: closing the
+    last one would work the write-ahead log into the file, which costs more than all the rest.
+    """
+    driver = _driver()
+    if tuple(map(int, driver.sqlite_version.split("."))) < OLDEST_SQLITE:
+        raise UnusableError(
+            f"{sys.executable} brings SQLite {driver.sqlite_version}; playbook-db needs 3.37 or later. "
+            "Install a newer Python, then run: playbook install"
+        )
+    if not os.path.getsize(path):  # SQLite would remove its log
+        raise UnusableError(f"{path} is empty. Run: playbook db check")
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection: Connection = driver.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
+    connection.execute("PRAGMA query_only = ON")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+        raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")
+    if version != SCHEMA:
+        remedy = "pip install --upgrade playbook-db" if version > SCHEMA else "playbook db upgrade"
+        raise UnusableError(
+            f"{path} is at schema {version:04d}, this playbook-db needs {SCHEMA:04d}. Run: {remedy}",
+            is_old=version < SCHEMA,
+        )
+    return connection
+
+
+def find_project(connection: "Connection", key: str) -> "StoredProject | None":
+    """Where the playbook of the project *key* stands, None where there is none."""
+    row = connection.execute(PROJECT, {"key": key}).fetchone()
+    return StoredProject(row) if row else None
+
+
+def ranked_points(connection: "Connection", playbook_id: int) -> "Iterator[StoredPoint]":
+    """The live points, those first that most deserve to be shown; read as they are asked for."""
+    return map(StoredPoint, connection.execute(RANKED_POINTS, {"playbook_id": playbook_id}))
+
+
+def unjudged_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
+    """The newest live points that have no vote yet."""
+    return list(map(StoredPoint, connection.execute(UNJUDGED_POINTS, {"playbook_id": playbook_id})))
+
+
+def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None] | None":
+    """Size in bytes and time of change in nanoseconds of the mirror at *path* when it was last in step; None where it
+    never was."""
+    found: tuple[int | None, int | None] | None = connection.execute(
+        MIRROR_FILE, {"playbook_id": playbook_id, "path": path}
+    ).fetchone()
+    return found
+
+
+def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
+    """Whether a job of the project waits and may be begun."""
+    (found,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
+    return bool(found)
+
+
+def allow_writes(connection: "Connection") -> None:
+    """Let what follows on *connection* write."""
+    connection.execute("PRAGMA query_only = OFF")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # one checkpointer at a time: the worker
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def add_injection(
+    connection: "Connection",
+    project: StoredProject,
+    points: "Sequence[StoredPoint]",
+    *,
+    session_id: str,
+    source: str,
+    now: str,
+) -> None:
+    """Keep which points a session was shown."""
+    connection.execute(
+        ADD_INJECTION,
+        {
+            "playbook_id": project.id,
+            "session_id": session_id,
+            "source": source,
+            "revision": project.revision,
+            "points": "[" + ",".join([str(point.id) for point in points]) + "]",
+            "left_out": project.live_points - len(points),
+            "now": now,
+        },
+    )
+
+
+def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
+    """Queue *job* for the project *key*, which is made where need be; False where the project is kept out.
+
+    *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A transcript that waits already
+    isn't queued twice. All of it is on the disk afterwards, or nothing.
+    """
+    # A session's last act: it must outlive even a power cut, so this one commit waits for the disk.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(ADD_PROJECT, {"key": key, "now": now})
+    project = find_project(connection, key)
+    if project is None or project.is_ignored:
+        connection.execute("ROLLBACK")
+        return False
+    connection.execute(ADD_JOB, {**job, "playbook_id": project.id, "now": now})
+    connection.execute("COMMIT")
+    return True
+
+
+def _driver() -> "Any":
+    """The driver's C module: `import sqlite3` would cost four times as much."""
+    if "functools" in sys.modules:
+        import _sqlite3
+
+        return _sqlite3
+    try:
+        return _driver_alone()
+    except Exception:  # another Python's driver may want more of functools
+        sys.modules.pop("_sqlite3", None)
+        import sqlite3
+
+        return sqlite3
+
+
+def _driver_alone() -> "Any":
+    """The driver, without the half of the standard library that `functools` brings: it wants `lru_cache` alone."""
+    from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
+
+    class OnlyLruCache:
+        @staticmethod
+        def lru_cache(maxsize: int = 128) -> "Any":
+            return lambda function: _lru_cache_wrapper(function, maxsize, False, tuple)
+
+    sys.modules["functools"] = OnlyLruCache  # type: ignore[assignment]
+    try:
+        import _sqlite3
+    finally:
+        del sys.modules["functools"]
+    return _sqlite3

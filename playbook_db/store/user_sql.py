@@ -1,0 +1,146 @@
+"""People's own SQL: one statement, which can read and nothing else.
+
+Three things hold it: the file is opened read-only, the connection refuses to write, and SQLite asks of each thing that
+a statement would do whether it may. The first two alone would let it make other files.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from playbook_db.errors import QueryError, QueryRefusedError
+from playbook_db.store import migrate
+from playbook_db.store.connect import sqlite_path
+from playbook_db.store.sqlite import files
+
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_OUTWARD_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
+_TELLING_PRAGMAS = ("table_list", "table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list")
+_REFUSALS = ("not authorized", "authorization denied")  # some come without a number of their own
+_OF_THE_FILE = {
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
+}  # fmt: skip
+_CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite's whole work; no question takes the machine
+_STEPS_PER_LOOK = 20_000  # of SQLite's machine between two looks for Ctrl-C; some milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The titles of the columns as SQLite has them, two may be equal, and the rows, read as they are asked for."""
+
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+@contextmanager
+def ask(url: str, question: str, *, project_key: str) -> Iterator[Answer]:
+    """What the database at *url* answers to one SQL statement; `:project` in it is *project_key*.
+
+    Raises QueryError where it is no SQL that can be run, QueryRefusedError where it would do more than read, and
+    DatabaseError and its kin where the database can't be used. Nothing is migrated, nothing is left beside the file.
+    """
+    if not _is_unicode(question):
+        raise QueryError("the statement is no UTF-8 text")
+    if not question.strip("; \t\r\n"):
+        raise QueryError("there is no statement")
+    with _open_to_read(url) as connection, _explained(connection, url):
+        _allow_reading_only(connection)
+        with closing(connection.execute(question, {"project": project_key})) as cursor:
+            if cursor.description is None:
+                raise QueryRefusedError
+            yield Answer(tuple(column[0] for column in cursor.description), cursor)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@contextmanager
+def _open_to_read(url: str) -> Iterator[sqlite3.Connection]:
+    """A connection that can't write to the database at *url*, which is at our schema.
+
+    Who reads from a file with a write-ahead log makes the log's files, and who may only read can't remove them: so
+    they are taken away afterwards where there were none.
+    """
+    path = sqlite_path(url) or ""
+    was_at_rest = not os.path.exists(f"{path}-wal")
+    try:
+        migrate.require_current(url)
+        with closing(files.open_to_read(path)) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")  # a long sort makes no file either
+            yield connection
+    finally:
+        if was_at_rest:
+            _drop_empty_log(path)
+
+
+def _drop_empty_log(path: str) -> None:
+    """Let SQLite remove the log of the database in *path*, where it is empty and no one else has it open."""
+    try:
+        if os.path.getsize(f"{path}-wal") == 0:
+            with closing(sqlite3.connect(path, timeout=0)) as connection:
+                connection.execute("SELECT count(*) FROM sqlite_master")
+    except (OSError, sqlite3.Error):
+        return
+
+
+def _allow_reading_only(connection: sqlite3.Connection) -> None:
+    # SQLite makes these tables at their first use, and asks for that as if it were a change of the schema.
+    for table in ("json_each", "json_tree", "dbstat", *(f"pragma_{name}" for name in _TELLING_PRAGMAS)):
+        with suppress(sqlite3.OperationalError):  # not every SQLite has dbstat
+            connection.execute(f"SELECT * FROM {table} LIMIT 0")
+    connection.execute(f"PRAGMA hard_heap_limit = {_MEMORY_BYTES}")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL_BYTES)
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    connection.set_progress_handler(_go_on, _STEPS_PER_LOOK)
+    connection.set_authorizer(_may)
+
+
+def _go_on() -> int:
+    """Not to stop. It is Python, and between two lines of Python a Ctrl-C is heard; SQLite alone would not."""
+    return 0
+
+
+def _may(action: int, first: str | None, second: str | None, _database: str | None, _inside: str | None) -> int:
+    """Whether a statement may do *action*, which SQLite says with a number and up to two names."""
+    if action == sqlite3.SQLITE_FUNCTION:
+        return sqlite3.SQLITE_DENY if (second or "").lower() in _OUTWARD_FUNCTIONS else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA:
+        return sqlite3.SQLITE_OK if (first or "").lower() in _TELLING_PRAGMAS else sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+
+@contextmanager
+def _explained(connection: sqlite3.Connection, url: str) -> Iterator[None]:
+    """Turn the driver's errors into ours: those about the statement, and those about the file at *url*."""
+    try:
+        yield
+    except MemoryError as error:
+        raise QueryError("the question takes more memory than there is for one") from error
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from None
+        if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or str(error).startswith(_REFUSALS):
+            raise QueryRefusedError from error
+        if isinstance(error, sqlite3.Error) and code in _OF_THE_FILE:
+            raise files.translated(error, sqlite_path(url) or url) from error
+        raise QueryError(str(error), views=_views(connection)) from error
+
+
+def _views(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """The names of the views there are."""
+    try:
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
+        return tuple(name for (name,) in found)
+    except sqlite3.Error:
+        return ()

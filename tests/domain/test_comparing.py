@@ -1,0 +1,132 @@
+"""What differs between two playbooks."""
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain.diff import Comparison, KeyChange, compare
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of
+from tests.builders import a_key_point, a_playbook, headers, playbook_values, versions_of
+
+
+def carry_out(found: Comparison, before: Playbook) -> list[KeyPoint]:
+    """The points of *before* after all that *found* tells, in order; their positions count for nothing."""
+    points = dict(before.by_name)
+    for gone in found.retired:
+        del points[gone.name]
+    for pair in found.reworded:
+        points[pair.after.name] = replace(points[pair.after.name], text=pair.after.text)
+    for pair in found.voted:
+        now = pair.after
+        points[now.name] = replace(points[now.name], helpful=now.helpful, harmful=now.harmful)
+    placed = {moved.now.point.name: moved.now for moved in found.moved} | {at.point.name: at for at in found.added}
+    order = [name for name in points if name not in placed]
+    for name, at in placed.items():
+        known = points.get(name, at.point)
+        points[name] = replace(known, section=at.point.section)
+    made = [points[name] for name in order]
+    for at in sorted(placed.values(), key=lambda placed: placed.point.position):
+        point = points[at.point.name]
+        if at.behind is None:
+            made.insert(0, point)
+        else:
+            made.insert(1 + next(i for i, p in enumerate(made) if p.name == at.behind), point)
+    return list(playbook_of(made).points)
+
+
+def content(points: "list[KeyPoint]") -> list[KeyPoint]:
+    """The points but for their positions."""
+    return [replace(point, position=0) for point in points]
+
+
+@st.composite
+def two_playbooks(draw: st.DrawFn) -> tuple[Playbook, Playbook]:
+    """A playbook, and what somebody may have made of it; or any other."""
+    before = draw(playbook_values())
+    after = draw(versions_of(before) | playbook_values())
+    return before, playbook_of(after.points)
+
+
+@given(two_playbooks())
+def test_carrying_out_the_difference_gives_the_other_playbook(both: tuple[Playbook, Playbook]) -> None:
+    """It is complete: points, texts, sections, counters and order."""
+    before, after = both
+
+    made = carry_out(compare(before, after), before)
+
+    assert content(made) == content(list(after.points))
+
+
+@given(two_playbooks())
+def test_nothing_differs_where_content_and_order_are_the_same_and_only_there(both: tuple[Playbook, Playbook]) -> None:
+    """Positions are how the order is kept, not a content."""
+    before, after = both
+
+    assert compare(before, after).is_empty == (before.content == after.content)
+    assert compare(before, before).is_empty
+
+
+@given(st.permutations([f"pat-{number:03d}" for number in range(1, 7)]))
+def test_as_few_points_as_possible_count_as_moved(names: list[str]) -> None:
+    """Those that are left stand in the same order as before, and no larger set of points does."""
+    before = a_playbook(*(a_key_point(name) for name in sorted(names)))
+    after = a_playbook(*(a_key_point(name) for name in names))
+
+    moved = {moved.before.name for moved in compare(before, after).moved}
+
+    stayed = [name for name in names if name not in moved]
+    assert stayed == sorted(stayed)
+    more = combinations(names, len(stayed) + 1)
+    assert all(list(some) != sorted(some) for some in more)
+
+
+def test_a_point_moves_to_another_section_or_behind_another_point() -> None:
+    """It is told behind which one it stands now; what comes or goes around it moves nobody."""
+    one, two, three = (a_key_point(f"pat-{number}") for number in (1, 2, 3))
+    elsewhere = replace(two, section="OTHERS")
+
+    (moved,) = compare(a_playbook(one, two, three), a_playbook(one, three, elsewhere)).moved
+    assert (moved.before.name, moved.now.point.section, moved.now.behind) == ("pat-2", "OTHERS", None)
+
+    (moved,) = compare(a_playbook(one, two, three), a_playbook(two, three, one)).moved
+    assert (moved.before.name, moved.now.behind) == ("pat-1", "pat-3")
+
+    found = compare(a_playbook(one, two), a_playbook(three, two))
+    assert (found.moved, [placed.behind for placed in found.added]) == ((), [None])
+
+
+def test_one_point_can_be_reworded_moved_and_voted_on_at_once() -> None:
+    """Each is told in its own list."""
+    before = a_key_point("pat-1", "use ruff", helpful=2)
+    after = replace(before, text="use mypy", section="OTHERS", helpful=1, harmful=3)
+
+    found = compare(a_playbook(before), a_playbook(after))
+
+    assert [len(told) for told in (found.reworded, found.moved, found.voted)] == [1, 1, 1]
+    assert (found.added, found.retired) == ((), ())
+
+
+def test_top_level_keys_are_compared_as_json_and_the_time_is_not() -> None:
+    """To JSON 1, 1.0 and true differ; `last_updated` is another in every file."""
+    before = Header((("version", "1.0"), ("last_updated", "a"), ("sections", None), ("n", 1), ("gone", {"x": 1})))
+    after = Header((("last_updated", "b"), ("version", "1.0"), ("n", True), ("new", None)))
+
+    found = compare(Playbook(header=before), Playbook(header=after))
+
+    assert found.keys == (
+        KeyChange("n", "1", "true"),
+        KeyChange("gone", '{"x": 1}', None),
+        KeyChange("new", None, "null"),
+    )
+
+
+@given(headers(), headers())
+def test_no_key_but_the_time_goes_unnoticed(one: Header, other: Header) -> None:
+    """The same keys with the same values, or a difference."""
+    keys = {change.key for change in compare(Playbook(header=one), Playbook(header=other)).keys}
+
+    assert compare(Playbook(header=one), Playbook(header=one)).is_empty
+    assert keys >= (dict(one.fields).keys() ^ dict(other.fields).keys()) - {"last_updated"}
+    assert "last_updated" not in keys

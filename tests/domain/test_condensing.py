@@ -1,0 +1,195 @@
+"""What a reader with little room gets of what was said and done."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.claude_code.chunks import (
+    CALL_LIMIT,
+    ERROR_LIMIT,
+    NO_OUTPUT,
+    RESULT_LIMIT,
+    WORDS_LIMIT,
+    Part,
+    condense,
+    cut_middle,
+    share,
+)
+
+NOISE = "".join(f"collecting module number {index} of many\n" for index in range(2_000))
+parts = st.builds(Part, st.sampled_from(["text", "thinking", "call", "result"]), st.text(max_size=3_000), st.booleans())
+
+
+def a_call(name: str, given: object) -> Part:
+    """A call as the transcript's reader hands it on."""
+    return Part("call", f"{name} {json.dumps(given, ensure_ascii=False)}")
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking", "result"])
+def test_what_is_short_stays_as_it_is(kind: str) -> None:
+    """Only white space around it goes."""
+    assert condense(Part(kind, "\n  first\n\n  second \n")) == "first\n\n  second"
+
+
+def test_words_are_cut_only_beyond_a_generous_limit() -> None:
+    """Twenty thousand characters are whole; of more, both ends stay and the number between is told."""
+    whole = "word " * (WORDS_LIMIT // 5)
+    cut = condense(Part("text", "BEGIN" + "x" * 2 * WORDS_LIMIT + "END"))
+
+    assert condense(Part("text", whole)) == whole.strip()
+    assert cut.startswith("BEGINx")
+    assert cut.endswith("xEND")
+    assert len(cut) <= WORDS_LIMIT
+
+
+def test_the_number_of_characters_left_out_is_right() -> None:
+    """What is kept and what is told to be left out make the whole."""
+    text = "abcdefghij" * 100
+    head, told, tail = cut_middle(text, 200).split("\n")
+
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert told == f"[... {len(text) - len(head) - len(tail)} characters left out ...]"
+
+
+def test_a_call_is_one_line() -> None:
+    """`tool(NAME): ` and what was given; line breaks are written as `\\n`."""
+    assert condense(a_call("Bash", {"command": "pytest -q\nruff check"})) == r"tool(Bash): pytest -q\nruff check"
+    assert condense(a_call("Grep", {"pattern": "x", "n": 3, "in": ["a"]})) == 'tool(Grep): pattern=x; n=3; in=["a"]'
+    assert condense(a_call("Now", {})) == "tool(Now):"
+    assert condense(Part("call", "Odd not json\u2028at all")) == r"tool(Odd): not json\nat all"
+
+
+def test_of_a_long_input_the_short_values_stay_whole() -> None:
+    """The path of an edited file is told however long its new content is."""
+    told = condense(a_call("Write", {"content": "line\n" * 5_000, "file_path": "/home/dev/project/a.py"}))
+
+    assert "file_path=/home/dev/project/a.py" in told
+    assert "characters left out" in told
+    assert len(told) <= CALL_LIMIT
+    assert "\n" not in told
+
+
+def test_a_result_without_output_says_so() -> None:
+    """That a command said nothing may be the news."""
+    assert condense(Part("result", " \n")) == NO_OUTPUT
+
+
+def test_colours_of_a_terminal_and_its_line_ends_go() -> None:
+    """They tell nothing and hide the errors."""
+    assert condense(Part("result", "\x1b[1;31mFAILED\x1b[0m x\r\nend")) == "FAILED x\nend"
+
+
+EVIDENCE = [
+    "Exit code 137",
+    "Process exited with status 2",
+    "ValueError: 'x' is not in list",
+    "java.lang.IllegalStateException: closed",
+    "src/main.rs:3: error[E0308]: mismatched types",
+    "a.c:3:1: error: expected ';'",
+    "fatal: not a git repository",
+    "thread 'main' panicked at src/main.rs:2:5:",
+    "Traceback (most recent call last):",
+    "FAILED tests/test_a.py::test_b - assert 1 == 2",
+    "3 failed, 12 passed in 0.5s",
+    "Tests:       1 failed, 2 passed, 3 total",
+    "test result: ok. 5 passed; 0 failed",
+    "Ran 12 tests in 0.1s",
+    "--- FAIL: TestSum (0.00s)",
+    "bash: foo: command not found",
+    "cat: x: No such file or directory",
+    "Permission denied (publickey)",
+    "npm ERR! code ELIFECYCLE",
+    'src/a.ts(3,1): error TS2304: Cannot find name "x".',
+    '  File "/home/dev/a.py", line 3, in f',
+    "    at main (/home/dev/a.js:3:1)",
+]
+
+
+@pytest.mark.parametrize("evidence", EVIDENCE)
+def test_evidence_of_what_worked_outlives_the_noise_around_it(evidence: str) -> None:
+    """In the middle of a long output, with equal noise before and after."""
+    told = condense(Part("result", f"{NOISE}{evidence}\n{NOISE}"))
+
+    assert evidence in told
+    assert told.startswith("collecting module number 0")
+    assert told.endswith("collecting module number 1999 of many")
+    assert told.count("characters left out") == 2
+    assert len(told) <= RESULT_LIMIT
+
+
+def test_an_error_gets_more_room() -> None:
+    """A failed call teaches more than one that worked."""
+    shown, failed = (condense(Part("result", NOISE, is_error)) for is_error in (False, True))
+
+    assert RESULT_LIMIT * 0.9 < len(shown) <= RESULT_LIMIT
+    assert ERROR_LIMIT * 0.9 < len(failed) <= ERROR_LIMIT
+
+
+def test_of_much_evidence_the_last_and_the_first_stay() -> None:
+    """A summary stands at the end, the first error is often the cause of the others."""
+    errors = "".join(f"Error: number {index}\n" for index in range(1_000))
+    told = condense(Part("result", f"{NOISE}{errors}{NOISE}"))
+
+    assert "Error: number 0\n" in told
+    assert "Error: number 999\n" in told
+    assert "Error: number 500\n" not in told
+
+
+def test_evidence_in_one_endless_line_is_found() -> None:
+    """Minified output has no lines; what is around the error is kept."""
+    told = condense(Part("result", "x;" * 50_000 + " TypeError: undefined is no function " + "y;" * 50_000))
+
+    assert "TypeError: undefined is no function" in told
+    assert len(told) <= RESULT_LIMIT
+
+
+def test_a_gap_shorter_than_the_word_for_it_is_kept() -> None:
+    """Nothing is won by leaving it out."""
+    told = condense(Part("result", f"{NOISE}Error: one\nand\nError: two\n{NOISE}"))
+
+    assert "Error: one\nand\nError: two" in told
+
+
+def test_what_a_result_says_is_left_out_adds_up() -> None:
+    """Kept characters and those told to be left out make the whole."""
+    text = f"{NOISE}Exit code 1\n{NOISE}3 failed\n{NOISE}".strip()
+    told = condense(Part("result", text))
+    kept = told.split("\n[... ")
+    left_out = [int(gap.split(" ", 1)[0]) for gap in kept[1:]]
+    pieces = [kept[0], *(gap.split("...]\n", 1)[1] for gap in kept[1:])]
+
+    assert sum(left_out) + sum(map(len, pieces)) == len(text)
+    assert all(piece in text for piece in pieces)
+
+
+@given(part=parts, room=st.integers(0, 4_000))
+def test_the_room_is_kept_and_the_outcome_is_the_same_each_time(part: Part, room: int) -> None:
+    """Whatever the text is."""
+    told = condense(part, room)
+
+    assert len(told) <= room
+    assert told == condense(part, room)
+
+
+@given(st.text("a\n", max_size=50), st.integers(0, 300), st.integers(400, 3_000))
+def test_the_room_is_kept_by_texts_full_of_evidence(line: str, times: int, room: int) -> None:
+    """The words in the gaps count too."""
+    assert len(condense(Part("result", f"{line}\nError\n{line}" * times), room)) <= room
+
+
+@given(st.lists(st.integers(0, 500), max_size=20), st.integers(-5, 2_000))
+def test_shares_never_exceed_the_room_nor_what_is_wanted(wanted: list[int], room: int) -> None:
+    """Nothing is given away while somebody wants more, but for what can't be divided."""
+    given_ = share(wanted, room)
+
+    assert all(got <= want for got, want in zip(given_, wanted, strict=True))
+    assert sum(given_) <= max(room, 0)
+    assert sum(given_) >= min(sum(wanted), room) - len(wanted)
+
+
+def test_small_wants_are_met_first() -> None:
+    """Who wants less than an equal share leaves the rest to the others."""
+    assert share([10, 1_000, 30], 100) == (10, 60, 30)

@@ -1,0 +1,153 @@
+"""Which points say the same, and how they become one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, fold_equal, fold_similar
+from playbook_db.domain.playbook import KeyPoint, Playbook, normalised, playbook_of
+from tests.builders import a_draft, a_key_point, key_point_lists, playbooks_of_few_texts
+
+numbered_points = key_point_lists(of=st.integers(0, 20).map(str), votes=st.integers(0, 5))
+
+
+def nearness(one: KeyPoint, other: KeyPoint) -> float:
+    """1 for texts that are the same number, 0 for numbers 10 or more apart."""
+    return max(0.0, 1 - abs(int(one.text) - int(other.text)) / 10)
+
+
+def votes_of(playbook: Playbook) -> tuple[int, int]:
+    """All helpful and all harmful votes."""
+    return sum(point.helpful for point in playbook.points), sum(point.harmful for point in playbook.points)
+
+
+def test_equal_texts_are_folded_into_the_first_in_canonical_order() -> None:
+    """It keeps its name, text and section; the counters are summed; the other retires with the reason."""
+    draft = a_draft(
+        a_key_point("oth-001", "use ruff", section="OTHERS", helpful=1, harmful=2),
+        a_key_point("pat-001", "Use  Ruff.", helpful=3, harmful=1),
+        a_key_point("pat-002", "use mypy"),
+    )
+
+    folded = fold_equal(draft)
+
+    assert [point.name for point in folded] == ["oth-001"]
+    assert draft.playbook().content == (
+        ("pat-001", "Use  Ruff.", "PATTERNS & APPROACHES", 4, 3),
+        ("pat-002", "use mypy", "PATTERNS & APPROACHES", 0, 0),
+    )
+    left = draft.changes[-1]
+    assert (left.kind, left.point.name, left.reason, left.successor) == (
+        "retire", "oth-001", "duplicate of pat-001", "pat-001",
+    )  # fmt: skip
+
+
+def test_near_texts_are_not_folded_without_being_asked_for() -> None:
+    """What is merely near may be the opposite: no similarity merges by itself."""
+    draft = a_draft(a_key_point("pat-001", "use X, not Y"), a_key_point("pat-002", "use Y, not X"))
+
+    assert fold_equal(draft) == ()
+    assert draft.changes == []
+
+
+def test_duplicate_without_votes_leaves_its_survivor_untouched() -> None:
+    """There is nothing to take over, so nothing of the survivor changes."""
+    draft = a_draft(a_key_point("pat-001", helpful=2), a_key_point("pat-002"))
+
+    fold_equal(draft)
+
+    assert [(change.kind, change.point.name) for change in draft.changes] == [("retire", "pat-002")]
+
+
+@given(playbooks_of_few_texts())
+def test_after_folding_no_two_texts_are_equal_and_no_vote_is_lost(playbook: Playbook) -> None:
+    """The first of each text survives as it was but for its counters; folding again does nothing."""
+    draft = Draft(playbook)
+    firsts = {normalised(point.text): point.name for point in reversed(playbook.points)}
+
+    folded = fold_equal(draft)
+
+    after = draft.playbook()
+    assert [p.name for p in after.points] == [p.name for p in playbook.points if p.name in firsts.values()]
+    assert all(playbook.by_name[p.name].text == p.text for p in after.points)
+    assert votes_of(after) == votes_of(playbook)
+    assert len(folded) + len(after.points) == len(playbook.points)
+    assert fold_equal(Draft(after)) == ()
+
+
+def test_similar_points_are_folded_into_the_first() -> None:
+    """At the threshold counts as similar; the votes go to the survivor."""
+    draft = a_draft(a_key_point("pat-001", "0", helpful=1), a_key_point("pat-002", "2", helpful=2, harmful=1))
+
+    folded = fold_similar(draft, nearness, threshold=0.8)
+
+    assert [point.name for point in folded] == ["pat-002"]
+    assert [(p.name, p.text, p.helpful, p.harmful) for p in draft.points()] == [("pat-001", "0", 3, 1)]
+
+
+def test_point_just_below_the_threshold_stays() -> None:
+    """The threshold is a bound, not a suggestion."""
+    draft = a_draft(a_key_point("pat-001", "0"), a_key_point("pat-002", "2"))
+
+    assert fold_similar(draft, nearness, threshold=0.81) == ()
+
+
+@pytest.mark.parametrize(
+    ("chain", "left"),
+    [(["0", "1", "2", "3", "4", "5", "6"], ["0", "2", "4", "6"]), (["0", "1", "5", "2", "3"], ["0", "5", "2"])],
+)
+def test_chain_of_neighbours_does_not_collapse_into_one(chain: list[str], left: list[str]) -> None:
+    """Each is like the next, the ends are nothing alike: what is folded must be like its survivor."""
+    draft = a_draft(*(a_key_point(f"pat-{number:03d}", text) for number, text in enumerate(chain, 1)))
+
+    fold_similar(draft, nearness, threshold=0.9)
+
+    assert [point.text for point in draft.points()] == left
+
+
+@pytest.mark.parametrize(("threshold", "left"), [(7.0, ["0", "1", "20"]), (1.0, ["0", "1", "20"]), (-3.0, ["0"])])
+def test_threshold_is_clamped_to_0_and_1(threshold: float, left: list[str]) -> None:
+    """Above 1 means equal, below 0 means that anything not opposite is similar."""
+    draft = a_draft(*(a_key_point(f"pat-{n:03d}", text) for n, text in enumerate(["0", "0", "1", "20"], 1)))
+
+    fold_similar(draft, nearness, threshold=threshold)
+
+    assert [point.text for point in draft.points()] == left
+
+
+def test_opposite_points_stay_apart_at_the_lowest_threshold() -> None:
+    """Clamping below 0 doesn't reach the negative cosines."""
+    draft = a_draft(a_key_point("pat-001"), a_key_point("pat-002"))
+
+    assert fold_similar(draft, lambda one, other: -0.5, threshold=-1.0) == ()
+
+
+def test_default_threshold_is_the_documented_one() -> None:
+    """Cosine 0.85, which is public."""
+    assert DEFAULT_THRESHOLD == 0.85
+
+
+@given(numbered_points, st.sampled_from([0.7, 0.8, 0.9, 1.0]) | st.floats(0, 1))
+def test_folding_similar_points_keeps_its_word(points: list[KeyPoint], threshold: float) -> None:
+    """No two survivors are that similar, each that left is that similar to its survivor, and no vote is lost."""
+    playbook = playbook_of(points)
+    draft = Draft(playbook)
+
+    folded = fold_similar(draft, nearness, threshold=threshold)
+
+    left = draft.playbook()
+    pairs = [(one, other) for one in left.points for other in left.points if one.name != other.name]
+    assert all(nearness(one, other) < threshold for one, other in pairs)
+    into = {change.point.name: str(change.successor) for change in draft.changes if change.kind == "retire"}
+    assert sorted(into) == sorted(point.name for point in folded)
+    assert all(nearness(playbook.by_name[name], left.by_name[kept]) >= threshold for name, kept in into.items())
+    assert votes_of(left) == votes_of(playbook)
+    assert all(playbook.by_name[p.name].text == p.text for p in left.points)
+
+
+def test_a_threshold_that_is_no_number_is_the_default() -> None:
+    """It must not fold all points into one."""
+    draft = a_draft(a_key_point("pat-001", "a"), a_key_point("pat-002", "b"))
+
+    assert fold_similar(draft, lambda one, other: 0.1, threshold=float("nan")) == ()

@@ -1,0 +1,388 @@
+"""Every shape that a playbook file ever had, read into one."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain.playbook import MAX_COUNTER
+from playbook_db.domain.playbook_file import Migrated, Reading, read_playbook
+from playbook_db.errors import PlaybookFileError
+from tests.builders import a_flat_dict, a_sections_dict, an_entry, counters, section_names, texts
+
+SOURCE = ".claude/playbook.json"
+PATTERNS, MISTAKES, OTHERS = "PATTERNS & APPROACHES", "MISTAKES TO AVOID", "OTHERS"
+
+scores = st.integers(-5, 5)
+own_names = st.sampled_from(["kpt_001", "kpt_002", "pat-001", "oth-002", "mine"])
+entries = st.one_of(
+    texts,
+    st.fixed_dictionaries({"text": texts}, optional={"score": scores}),
+    st.fixed_dictionaries({"text": texts, "name": own_names}, optional={"score": scores}),
+    st.fixed_dictionaries({"text": texts, "name": own_names, "helpful": counters, "harmful": counters}),
+)
+
+
+def read(data: object, *, rename_duplicates: bool = False) -> Reading:
+    """The reading of *data* from a file of the usual name."""
+    return read_playbook(data, source=SOURCE, rename_duplicates=rename_duplicates)
+
+
+def read_entry(entry: object) -> tuple[str, str, int, int]:
+    """What became of the one entry of a flat file: name, text, helpful, harmful."""
+    (point,) = read(a_flat_dict(entry)).playbook.points
+    return point.name, point.text, point.helpful, point.harmful
+
+
+def refusal_of(data: object) -> PlaybookFileError:
+    """The error with which *data* is refused; it names the file and says that nothing was taken in."""
+    with pytest.raises(PlaybookFileError) as caught:
+        read(data)
+    assert str(caught.value).startswith(SOURCE)
+    assert str(caught.value).endswith("Nothing of it was taken in.")
+    assert not caught.value.damaged
+    return caught.value
+
+
+# --- shapes of an entry ---
+
+
+@pytest.mark.parametrize(
+    ("entry", "point"),
+    [
+        ("always use type hints", ("kpt_001", "always use type hints", 0, 0)),
+        ({"text": "use types"}, ("kpt_001", "use types", 0, 0)),
+        ({"name": None, "text": "use types"}, ("kpt_001", "use types", 0, 0)),
+        ({"name": "kpt_005", "text": "use types"}, ("kpt_005", "use types", 0, 0)),
+        ({"name": "kpt_001", "text": "use types", "score": 5}, ("kpt_001", "use types", 5, 0)),
+        ({"name": "kpt_001", "text": "use types", "score": 0}, ("kpt_001", "use types", 0, 0)),
+        ({"name": "kpt_001", "text": "use types", "score": -3}, ("kpt_001", "use types", 0, 3)),
+        ({"name": "kpt_001", "text": "use types", "score": -7.0}, ("kpt_001", "use types", 0, 7)),
+        ({"text": "use types", "score": 2}, ("kpt_001", "use types", 2, 0)),
+        ({"name": "kpt_001", "text": "use types", "helpful": 3, "harmful": 1}, ("kpt_001", "use types", 3, 1)),
+        ({"text": "use types", "helpful": 3, "harmful": 1}, ("kpt_001", "use types", 3, 1)),
+        ({"text": "use types", "helpful": 3}, ("kpt_001", "use types", 3, 0)),
+        ({"text": "use types", "harmful": 2.0}, ("kpt_001", "use types", 0, 2)),
+        ({"text": "use types", "helpful": 3, "harmful": 1, "score": 2}, ("kpt_001", "use types", 3, 1)),
+        ({"text": "use types", "harmful": 1, "score": "x"}, ("kpt_001", "use types", 0, 1)),
+        ({"text": "use types", "tags": ["a"], "added": "2026-01-01"}, ("kpt_001", "use types", 0, 0)),
+        ({"text": " use types\n", "helpful": MAX_COUNTER}, ("kpt_001", " use types\n", MAX_COUNTER, 0)),
+    ],
+)
+def test_entry_of_any_shape_becomes_a_point(entry: object, point: tuple[str, str, int, int]) -> None:
+    """Bare text, text alone, score, canonical: a score splits into the two counters; where there are counters they
+    win over it, and the one that is missing is 0. Texts are kept to the letter."""
+    assert read_entry(entry) == point
+
+
+def test_shapes_may_be_mixed() -> None:
+    """The example of the scoring contract."""
+    reading = read(
+        a_flat_dict(
+            "Use type hints",
+            {"name": "kpt_002", "text": "Prefer pathlib"},
+            {"name": "kpt_003", "text": "Avoid globals", "score": -3},
+            {"name": "kpt_004", "text": "Write tests", "helpful": 8, "harmful": 2},
+        )
+    )
+
+    assert reading.playbook.content == (
+        ("kpt_001", "Use type hints", OTHERS, 0, 0),
+        ("kpt_002", "Prefer pathlib", OTHERS, 0, 0),
+        ("kpt_003", "Avoid globals", OTHERS, 0, 3),
+        ("kpt_004", "Write tests", OTHERS, 8, 2),
+    )
+    assert reading.migrated == (
+        Migrated("kpt_001", "bare_string", None),
+        Migrated("kpt_002", "dict_no_score", None),
+        Migrated("kpt_003", "dict_with_score", -3),
+    )
+
+
+@given(st.lists(entries, max_size=6), st.lists(st.tuples(section_names, st.lists(entries, max_size=4)), max_size=4))
+def test_no_entry_is_dropped_and_no_name_stands_twice(flat: list[Any], sections: list[tuple[str, list[Any]]]) -> None:
+    """Whatever shapes are mixed: as many points as entries, their texts in order, every name once."""
+    by_section = dict(sections)
+    canonical = [entry for title in a_sections_dict({})["sections"] for entry in by_section.get(title, [])]
+    for data, listed in ((a_flat_dict(*flat), flat), ({"sections": by_section}, canonical)):
+        points = read(data, rename_duplicates=True).playbook.points
+
+        assert [p.text for p in points] == [raw if isinstance(raw, str) else raw["text"] for raw in listed]
+        assert len({p.name for p in points}) == len(points)
+
+
+@given(st.lists(entries, max_size=6))
+def test_what_was_read_reads_the_same_once_it_is_canonical(flat: list[Any]) -> None:
+    """A second load migrates nothing and changes nothing."""
+    first = read(a_flat_dict(*flat), rename_duplicates=True).playbook
+
+    second = read(a_flat_dict(*(an_entry(p.name, p.text, p.helpful, p.harmful) for p in first.points)))
+
+    assert second.playbook == first
+    assert not second.migrated
+    assert not second.warnings
+
+
+# --- flat and sections ---
+
+
+def test_flat_file_goes_to_others_with_its_names() -> None:
+    """Also names that belong to another section's slug: they are kept for ever."""
+    reading = read(a_flat_dict(an_entry("pat-001"), an_entry("kpt_007")))
+
+    assert [(point.name, point.section) for point in reading.playbook.points] == [
+        ("pat-001", OTHERS),
+        ("kpt_007", OTHERS),
+    ]
+    assert reading.is_flat
+    assert reading.warnings == ()
+
+
+def test_sections_are_read_into_canonical_order() -> None:
+    """In whatever order the file has them; the order within a section is the file's."""
+    reading = read(
+        {
+            "sections": {
+                OTHERS: [an_entry("oth-002"), an_entry("oth-001")],
+                "patterns & approaches": [an_entry("pat-001")],
+            }
+        }
+    )
+
+    assert [(point.name, point.section) for point in reading.playbook.points] == [
+        ("pat-001", PATTERNS),
+        ("oth-002", OTHERS),
+        ("oth-001", OTHERS),
+    ]
+    assert not reading.is_flat
+    assert reading.warnings == ()
+
+
+def test_missing_sections_are_empty() -> None:
+    """A file need not name all five."""
+    assert read({"sections": {}}).playbook.points == ()
+    assert [p.name for p in read({"sections": {MISTAKES: ["be careful"]}}).playbook.points] == ["mis-001"]
+
+
+def test_unknown_section_goes_to_others_and_is_reported() -> None:
+    """Nothing is dropped in silence."""
+    reading = read({"sections": {"TIPS": [an_entry("tip-1"), "be brief"], OTHERS: [an_entry("oth-001")]}})
+
+    assert [(point.name, point.section) for point in reading.playbook.points] == [
+        ("tip-1", OTHERS),
+        ("oth-002", OTHERS),
+        ("oth-001", OTHERS),
+    ]
+    assert reading.warnings == ("the section 'TIPS' is unknown; its 2 entries go to OTHERS",)
+
+
+def test_sections_win_over_key_points_with_a_warning() -> None:
+    """A file with both keys is one of sections."""
+    reading = read({**a_flat_dict(an_entry("kpt_001")), "sections": {PATTERNS: [an_entry("pat-001")]}})
+
+    assert [point.name for point in reading.playbook.points] == ["pat-001"]
+    assert not reading.is_flat
+    assert reading.warnings == ("it has both `sections` and `key_points`; `key_points` is ignored",)
+
+
+@pytest.mark.parametrize(
+    ("data", "fields"),
+    [
+        (
+            {"a": 1, "key_points": [], "last_updated": "2026", "z": {"b": []}},
+            (("a", 1), ("sections", None), ("last_updated", "2026"), ("z", {"b": []})),
+        ),
+        ({"sections": {}, "version": 2}, (("sections", None), ("version", 2))),
+        ({"key_points": [], "version": "1.0", "sections": {}}, (("version", "1.0"), ("sections", None))),
+    ],
+)
+def test_header_keeps_every_other_key_in_its_place(data: dict[str, Any], fields: tuple[tuple[str, Any], ...]) -> None:
+    """The points' place among them is the file's, too; an ignored `key_points` is left out."""
+    assert read(data).playbook.header.fields == fields
+
+
+# --- names ---
+
+
+def test_unnamed_entry_gets_the_next_free_legacy_name() -> None:
+    """One more than the highest before it, and never one that stands later in the file."""
+    reading = read(a_flat_dict("a", an_entry("kpt_002"), "b", an_entry("kpt_009"), "c", {"text": "d"}))
+
+    assert [point.name for point in reading.playbook.points] == [
+        "kpt_001",
+        "kpt_002",
+        "kpt_003",
+        "kpt_009",
+        "kpt_010",
+        "kpt_011",
+    ]
+
+
+def test_unnamed_entry_does_not_take_a_name_that_stands_later() -> None:
+    """It would make the later one a duplicate."""
+    reading = read(a_flat_dict("a", an_entry("kpt_001"), an_entry("kpt_002")))
+
+    assert [point.name for point in reading.playbook.points] == ["kpt_003", "kpt_001", "kpt_002"]
+
+
+def test_unnamed_entry_of_a_section_gets_its_slug() -> None:
+    """As a new point of that section would."""
+    reading = read({"sections": {PATTERNS: ["a", an_entry("pat-005"), "b"], MISTAKES: [{"text": "c", "score": -1}]}})
+
+    assert [point.name for point in reading.playbook.points] == ["pat-001", "pat-005", "pat-006", "mis-001"]
+
+
+def test_name_that_stands_twice_is_refused_with_both_places() -> None:
+    """Over the whole playbook; and it is said how to repair it."""
+    error = refusal_of({"sections": {PATTERNS: ["a", an_entry("kpt_001")], OTHERS: [an_entry("kpt_001", "b")]}})
+
+    assert error.place == "section 'OTHERS', entry 1"
+    assert "'kpt_001'" in error.problem
+    assert f"section '{PATTERNS}', entry 2" in error.problem
+    assert "--rename-duplicates" in error.problem
+
+
+def test_name_that_stands_twice_in_a_flat_file_is_refused_with_both_places() -> None:
+    """Entries are counted from 1, as people count."""
+    error = refusal_of(a_flat_dict(an_entry("kpt_001"), "a", an_entry("kpt_001", "b")))
+
+    assert error.place == "`key_points`, entry 3"
+    assert "`key_points`, entry 1" in error.problem
+
+
+def test_duplicates_can_be_renamed_and_nothing_is_dropped() -> None:
+    """The first keeps the name, the others get new ones of their section, and each is told."""
+    reading = read(
+        {
+            "sections": {
+                PATTERNS: [an_entry("x", "a"), an_entry("x", "b"), an_entry("pat-004")],
+                OTHERS: [an_entry("x")],
+            }
+        },
+        rename_duplicates=True,
+    )
+
+    assert [point.name for point in reading.playbook.points] == ["x", "pat-005", "pat-004", "oth-001"]
+    assert reading.warnings == (
+        f"the second 'x' (section '{PATTERNS}', entry 2) is now 'pat-005'",
+        "the second 'x' (section 'OTHERS', entry 1) is now 'oth-001'",
+    )
+
+
+def test_duplicate_of_a_flat_file_gets_a_legacy_name() -> None:
+    """A flat file has no slugs."""
+    reading = read(a_flat_dict(an_entry("kpt_001"), an_entry("kpt_001")), rename_duplicates=True)
+
+    assert [point.name for point in reading.playbook.points] == ["kpt_001", "kpt_002"]
+
+
+# --- refusals ---
+
+
+@pytest.mark.parametrize("value", ["3", -1, True, 1.5, float("nan"), float("inf"), 2**63, 10**70, None, [], {"n": 1}])
+@pytest.mark.parametrize("key", ["helpful", "harmful"])
+def test_counter_that_is_no_count_is_refused(key: str, value: object) -> None:
+    """File, entry, its name and the value are named; a counter is whole, >= 0 and fits the database."""
+    error = refusal_of(a_flat_dict("a", {"name": "kpt_007", "text": "b", key: value}))
+
+    assert error.place == "`key_points`, entry 2 ('kpt_007')"
+    assert f"`{key}` must be a whole number from 0 up, and it is {json.dumps(value)[:60]}" in error.problem
+
+
+@pytest.mark.parametrize(
+    "value", ["-3", True, 0.5, float("nan"), float("-inf"), 2**63, -(2**63), None, [5], {}, "a long text " * 30]
+)
+def test_score_that_is_no_whole_number_is_refused(value: object) -> None:
+    """A score may be negative, but nothing is rounded and nothing guessed; a long value is cut short."""
+    error = refusal_of({"sections": {MISTAKES: [{"name": "mis-001", "text": "b", "score": value}]}})
+
+    assert error.place == "section 'MISTAKES TO AVOID', entry 1 ('mis-001')"
+    assert f"`score` must be a whole number, and it is {json.dumps(value)[:60]}" in error.problem
+    assert len(str(error)) < 250
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("", '`text` is "": a text must not be blank.'),
+        (" \n", '`text` is " \\n": a text must not be blank.'),
+        (None, "`text` is null: a text must be a string."),
+        (5, "`text` is 5: a text must be a string."),
+        (["a"], '`text` is ["a"]: a text must be a string.'),
+        ("ab\ud83d", '`text` is "ab\\ud83d": a text must be Unicode, and this one holds half a surrogate pair'),
+    ],
+)
+def test_text_that_is_none_is_refused(value: object, problem: str) -> None:
+    """Blank, no string, or nothing that UTF-8 can hold."""
+    error = refusal_of(a_flat_dict({"name": "kpt_001", "text": value}))
+
+    assert error.place == "`key_points`, entry 1 ('kpt_001')"
+    assert error.problem.startswith(problem)
+
+
+def test_entry_without_a_text_is_refused() -> None:
+    """A point is its text; a bare string that is blank is none, either."""
+    assert "`text` is null" in refusal_of(a_flat_dict({"name": "kpt_001", "score": 1})).problem
+    assert '`text` is " "' in refusal_of(a_flat_dict("a", " ")).problem
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("", '`name` is "": a name must not be blank.'),
+        ("a] b", '`name` is "a] b": a name must not hold brackets, line breaks or control characters.'),
+        ("a\nb", '`name` is "a\\nb": a name must not hold brackets, line breaks or control characters.'),
+        ("\ud800", '`name` is "\\ud800": a name must not hold brackets, line breaks or control characters.'),
+        ("x" * 201, f'`name` is "{"x" * 59}…: a name must not be longer than 200 characters.'),
+        (7, "`name` must be a text, and it is 7."),
+        (["a"], '`name` must be a text, and it is ["a"].'),
+    ],
+)
+def test_bad_name_is_refused(value: object, problem: str) -> None:
+    """It could break out of its brackets in a prompt, or isn't one at all."""
+    error = refusal_of({"sections": {"TIPS": [{"name": value, "text": "a"}]}})
+
+    assert error.place.startswith("section 'TIPS', entry 1")
+    assert error.problem == problem
+
+
+@pytest.mark.parametrize("entry", [None, 5, 1.5, True, ["a"]])
+def test_entry_of_no_known_shape_is_refused(entry: object) -> None:
+    """Neither text nor object: it is shown as it is."""
+    error = refusal_of(a_flat_dict("a", entry))
+
+    assert error.place == "`key_points`, entry 2"
+    assert error.problem == f"an entry is a text or an object, and this is {json.dumps(entry)}."
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "problem"),
+    [
+        ([], "", "a playbook is a JSON object, and this is []."),
+        ("use ruff", "", 'a playbook is a JSON object, and this is "use ruff".'),
+        (None, "", "a playbook is a JSON object, and this is null."),
+        ({}, "", "it has neither `sections` nor `key_points`, so it is no playbook."),
+        ({"key_points": {}}, "`key_points`", "it must be a list, and it is {}."),
+        ({"key_points": None}, "`key_points`", "it must be a list, and it is null."),
+        ({"sections": []}, "`sections`", "it must be an object, and it is []."),
+        ({"sections": None, "key_points": []}, "`sections`", "it must be an object, and it is null."),
+        ({"sections": {OTHERS: {}}}, "section 'OTHERS'", "it must be a list, and it is {}."),
+        ({"sections": {"TIPS": None}}, "section 'TIPS'", "it must be a list, and it is null."),
+    ],
+)
+def test_file_that_is_no_playbook_is_refused(data: object, place: str, problem: str) -> None:
+    """What isn't there can't be read; the place and what stands there instead are named."""
+    error = refusal_of(data)
+
+    assert (error.place, error.problem) == (place, problem)
+
+
+def test_what_was_migrated_is_told_under_the_name_it_has_now() -> None:
+    """Also where that was given anew."""
+    data = a_flat_dict({"name": "a", "text": "x"}, {"name": "a", "text": "y"})
+
+    reading = read_playbook(data, source="F", rename_duplicates=True)
+
+    assert [entry.name for entry in reading.migrated] == [point.name for point in reading.playbook.points]

@@ -1,0 +1,287 @@
+"""The rules on what of a text is masked, and what is left out."""
+
+import base64
+import json
+import re
+import time
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain.redaction.redact import mask, secret_values, without_private
+from tests.harmless_texts import HARMLESS
+from tests.secrets_made_up import MadeUp, made_up_secrets
+
+_SEEDS = (1, 20, 300)
+_MADE_UP = [made for seed in _SEEDS for made in made_up_secrets(seed)]
+_BEGIN = "-----BEGIN " + "PRIVATE KEY-----"
+_MARK = re.compile(r"\[masked: [A-Za-z ]+\]")
+
+
+def test_every_secret_of_the_set_is_masked() -> None:
+    """Prefixes, key blocks, headers, URLs and names beside a value, in prose, code, JSON, dumps and over lines."""
+    leaked = [(made.kind, made.text) for made in _MADE_UP if made.leaks_into(mask(made.text))]
+
+    assert leaked == []
+
+
+def test_the_set_is_a_wide_one() -> None:
+    """At least 25 kinds and 60 secrets, no two of them the same."""
+    one = made_up_secrets(_SEEDS[0])
+
+    assert len({made.kind for made in one}) >= 25
+    assert len({made.secret for made in one}) >= 60
+    assert one == made_up_secrets(_SEEDS[0])
+
+
+@pytest.mark.parametrize("made", made_up_secrets(4), ids=lambda made: made.kind)
+def test_what_stands_around_a_secret_stays(made: MadeUp) -> None:
+    """Before the first marker and after the last one the text is as it was."""
+    masked = mask(made.text)
+    first, *_, last = _MARK.split(masked)
+
+    assert made.text.startswith(first)
+    assert made.text.endswith(last)
+    assert len(masked.replace("masked: ", "")) <= len(made.text) + 40
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    """Sums, ids, images, placeholders, code and prose are left as they are."""
+    assert mask(text) == text
+
+
+def test_harmless_texts_stay_when_they_stand_in_json() -> None:
+    """A transcript holds texts escaped, often twice."""
+    once = json.dumps(HARMLESS)
+
+    assert mask(once) == once
+    assert mask(json.dumps(once)) == json.dumps(once)
+
+
+def test_masking_a_whole_transcript_leaks_nothing() -> None:
+    """Secrets side by side do not hide each other."""
+    some = made_up_secrets(5)
+    masked = mask("\n".join(made.text for made in some))
+
+    assert [made.kind for made in some if made.leaks_into(masked)] == []
+
+
+def test_masking_twice_changes_nothing() -> None:
+    """Nothing in a masked text looks like a secret again."""
+    texts = [*(made.text for made in _MADE_UP), "\n".join(made.text for made in _MADE_UP)]
+
+    assert [mask(mask(text)) for text in texts] == [mask(text) for text in texts]
+
+
+def test_user_and_host_of_a_url_stay() -> None:
+    """Only the password within an address is secret."""
+    assert mask("redis://ann:" + "x9Kq2vv7w" + "@cache:6379/0") == "redis://ann:[masked: password]@cache:6379/0"
+
+
+@pytest.mark.parametrize(
+    ("form", "say"),
+    [
+        ("plain", lambda value: f"it says {value}!"),
+        ("within a word", lambda value: f"xx{value}yy"),
+        ("JSON", lambda value: json.dumps({"said": value})),
+        ("JSON, not ASCII only", lambda value: json.dumps({"said": value}, ensure_ascii=False)),
+        ("JSON in JSON", lambda value: json.dumps(json.dumps({"said": value}))),
+        ("URL", lambda value: f"https://example.org/?q={quote(value, safe='')}&x=1"),
+        ("form", lambda value: f"q={quote_plus(value)}"),
+        ("lower-case URL", lambda value: re.sub("%..", lambda code: code[0].lower(), quote(value, safe=""))),
+        ("base64", lambda value: base64.b64encode(value.encode()).decode()),
+        ("base64 of more", lambda value: base64.b64encode(f"ann:{value}:x".encode()).decode()),
+        ("URL-safe base64", lambda value: base64.urlsafe_b64encode(f"a{value}".encode()).decode()),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "value", ['quo"te\\and/slash', "two\nlines here", "gr\u00fc\u00dfe-\u4f60\u597d-x", "plainvalue", "??>>~~ff"]
+)
+def test_value_of_the_environment_is_masked_in_whatever_form(form: str, say: object, value: str) -> None:
+    """Nothing about such a value needs to look secret: that it is one, the environment says."""
+    assert callable(say)
+    text = say(value)
+    masked = mask(text, [value])
+
+    assert "[masked: environment value]" in masked, form
+    assert value not in masked
+    assert mask(masked, [value]) == masked
+
+
+def test_letters_that_grow_when_they_are_lowered_shift_nothing() -> None:
+    """A dotted capital I becomes two characters in lower case."""
+    assert mask("\u0130" * 40 + " password=Xk29fj3k!") == "\u0130" * 40 + " password=[masked: password]"
+
+
+def test_short_values_are_not_looked_for() -> None:
+    """Seven characters stand in texts by chance."""
+    assert mask("a letter of seven", ["letters", "of", ""]) == "a letter of seven"
+
+
+def test_a_value_that_reads_like_a_marker_does_no_harm() -> None:
+    """Markers are left alone, whatever the values are."""
+    text = "password='Xk29fj3k!' and masked: password"
+    values = ["masked: password", "password]", "[masked: ", "environment value"]
+    once = mask(text, values)
+
+    assert mask(once, values) == once
+    assert "Xk29fj3k" not in once
+
+
+def test_a_token_that_begins_with_a_value_is_masked_whole() -> None:
+    """The part of a token behind the value would be a leak."""
+    token = "gh" + "p_" + "a1B2c3D4e5" * 4
+
+    assert mask(f"see {token}", [token[:12]]) == "see [masked: GitHub token]"
+
+
+def test_secret_values_are_those_of_variables_named_like_secrets() -> None:
+    """KEY, TOKEN, SECRET, PASSWORD and their like."""
+    environ = {
+        name: f"value-{place:02}-xyz"
+        for place, name in enumerate(
+            ("API_KEY", "GITHUB_TOKEN", "client_secret", "DB_PASSWORD", "MYSQL_PWD", "PGPASSWORD", "AWS_CREDENTIALS",
+             "BASIC_AUTH", "DEPLOY_PRIVATE", "OPENAI_APIKEY", "DB_PASS", "npm_config__authToken"),
+        )
+    }  # fmt: skip
+
+    assert secret_values(environ) == set(environ.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SSH_AUTH_SOCK", "/tmp/ssh-1234/agent.5678"),  # noqa: S108
+        ("XAUTHORITY", "/run/user/1000/gdm/Xauthority"),
+        ("PWD", "/home/ann/project"),
+        ("GIT_AUTHOR_NAME", "Ann Example"),
+        ("KEYBOARD_LAYOUT", "de-latin1"),
+        ("MAX_OUTPUT_TOKENS", "1234567890"),
+        ("TOKENIZERS_PARALLELISM", "disabled"),
+        ("USE_TOKEN_AUTH", "required"),
+        ("API_KEY", "short"),
+        ("API_KEY", "your-api-key-here"),
+        ("AUTH_URL", "https://auth.example.org/login"),
+        ("KEY_FILE", "C:\\keys\\app.pem"),
+        ("POSTGRES_PASSWORD", "postgres"),
+        ("HOME", "value-that-is-long"),
+    ],
+)
+def test_harmless_variables_are_no_secrets(name: str, value: str) -> None:
+    """Paths, numbers, switches, addresses, placeholders, words, and names that only sound alike."""
+    assert secret_values({name: value}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>b</private> c", "a  c"),
+        ("a <PRIVATE>b</Private> c", "a  c"),
+        ("a <private>b <private>c</private> d</private> e", "a  e"),
+        ("a <private>b <private>c</private> d", "a "),
+        ("a <private>b\nc", "a "),
+        ("a </private> b", "a </private> b"),
+        ('a <private reason="x">b</private >c', "a c"),
+        ("a <privateer>b</privateer>", "a <privateer>b</privateer>"),
+        ("<private>a</private>b<private>c</private>", "b"),
+        ("", ""),
+    ],
+)
+def test_private_parts_are_left_out_whole(text: str, left: str) -> None:
+    """Nested, in any case, and to the end where nothing closes them; a closing tag alone closes nothing."""
+    assert without_private(text) == left
+
+
+_PIECES = st.sampled_from(
+    ["password", "=", ":", " ", '"', "'", "\\", "\n", "\\n", "token", "[masked: password]", "[masked:", "]", "://",
+     "@", "user", "Bearer ", "Authorization: ", "Cookie: a=", "eyJ", ".", "sk-", "ghp_", "-", "_", "AKIA", "login ",
+     ":5432:", _BEGIN, _BEGIN.replace("BEGIN", "END"), "a1B2c3D4e5F6g7H8", "Zz9" * 14, "{", "}", "(",
+     "key", "api_", "<", ">", "\0", "\ud800", "\u0130", "--password ", "is ", "x", "9", "hunter2!", "export DB_PASS="],
+)  # fmt: skip
+_TEXTS = st.one_of(
+    st.text(),
+    st.text(st.characters(exclude_categories=())),  # with half surrogate pairs
+    st.lists(_PIECES, max_size=14).map("".join),
+    st.lists(st.sampled_from([made.text for made in made_up_secrets(6)]), max_size=3).map("".join),
+)
+
+
+@given(
+    _TEXTS, st.lists(st.one_of(st.text(min_size=8), st.lists(_PIECES, min_size=2, max_size=4).map("".join)), max_size=3)
+)
+def test_masking_is_idempotent_and_never_fails(text: str, values: list[str]) -> None:
+    """Whatever a text and the values are made of."""
+    once = mask(text, values)
+
+    assert mask(once, values) == once
+    without_private(text)
+
+
+@given(
+    st.lists(st.sampled_from([*HARMLESS, "Ein Satz.", "\u4f60\u597d", "\n\n", "\ud800", "\0"]), max_size=8),
+    st.sampled_from("\n ;"),
+)
+def test_text_without_secrets_is_unchanged(parts: list[str], between: str) -> None:
+    """Harmless texts side by side are harmless."""
+    text = f"{between}\n".join(parts)
+
+    assert mask(text) == text
+
+
+@given(st.sampled_from(_MADE_UP), st.sampled_from(HARMLESS), st.sampled_from(HARMLESS))
+def test_a_secret_is_found_among_other_text(made: MadeUp, before: str, after: str) -> None:
+    """What stands around a secret does not hide it."""
+    assert not made.leaks_into(mask(f"{before}\n{made.text}\n{after}"))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("a", "-", ":", '"', "\\\\", "eyJ", "eyJ.", "-eyJ", "\\neyJa.", "sk-", "sk-ant-", ":AA", "12345678:A", "AKIA"),
+        *("://", "://a:", "://a:b", "a@", ":5432:a:b:", "&sig=", "M" + "a" * 23 + ".aaaaaa.", "Ma."),
+        *(
+            "password",
+            "password=",
+            "password=' ",
+            'password:"',
+            'password=\\"',
+            "passwordvalue=",
+            "pass>",
+            "\u0130token=",
+        ),
+        *(
+            "token ",
+            "token is ",
+            "key,",
+            "secret for the ",
+            "api_key = \n",
+            "a_key",
+            "_key" * 20,
+            "PASSWORD=",
+            "--token=",
+        ),
+        *(
+            "[masked: ",
+            "[masked: a",
+            "BEGIN ",
+            _BEGIN,
+            f"{_BEGIN}\nAAAA",
+            _BEGIN + "A" * 30 + "\n",
+            "<private>",
+            "<private ",
+        ),
+        *("Cookie: a=b;", "cookie:a=", "Bearer ", "Bearer\t\t", "Authorization: Basic aaaa"),
+        *("login a password ", "mysql -", "mysql ", "curl -u a:"),
+    ],
+)
+def test_no_text_takes_long(piece: str) -> None:
+    """A megabyte of what begins like a secret, again and again, is through in linear time."""
+    text = piece * (1_000_000 // len(piece))
+    started = time.process_time()
+    mask(text)
+    without_private(text)
+
+    assert time.process_time() - started < 15.0  # seconds on a busy machine; what is quadratic takes minutes

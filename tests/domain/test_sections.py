@@ -1,0 +1,53 @@
+"""The canonical sections, and which of them somebody means."""
+
+import ast
+import inspect
+
+import pytest
+
+from playbook_db.domain import sections
+from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS, find_section, is_unknown_section, resolve_section
+
+
+def test_sections_stand_in_the_documented_order_with_their_slugs() -> None:
+    """Names, slugs and order are public: every listing, export and injected text follows them."""
+    assert list(SECTION_SLUGS.items()) == [
+        ("PATTERNS & APPROACHES", "pat"),
+        ("MISTAKES TO AVOID", "mis"),
+        ("USER PREFERENCES", "pref"),
+        ("PROJECT CONTEXT", "ctx"),
+        ("OTHERS", "oth"),
+    ]
+    assert [sections.SECTION_ORDER[title] for title in SECTION_SLUGS] == [0, 1, 2, 3, 4]
+    assert {slug: title for title, slug in SECTION_SLUGS.items()} == SLUG_SECTIONS
+
+
+@pytest.mark.parametrize("given", ["USER PREFERENCES", "user preferences", "  User Preferences\n"])
+def test_section_is_matched_without_case_and_surrounding_space(given: str) -> None:
+    """A model writes titles as it likes; what it means is found."""
+    assert find_section(given) == "USER PREFERENCES"
+    assert resolve_section(given) == "USER PREFERENCES"
+    assert not is_unknown_section(given)
+
+
+@pytest.mark.parametrize("given", [None, "", "  "])
+def test_missing_section_is_others_and_nothing_to_report(given: object) -> None:
+    """Who names no section means OTHERS."""
+    assert find_section(given) is None
+    assert resolve_section(given) == "OTHERS"
+    assert not is_unknown_section(given)
+
+
+@pytest.mark.parametrize("given", ["PATTERNS", "USER  PREFERENCES", "pat", 5, True, ["OTHERS"], {}])
+def test_unknown_section_is_others_and_reported(given: object) -> None:
+    """What was meant as a section but is none of ours goes to OTHERS, and the user hears of it."""
+    assert find_section(given) is None
+    assert resolve_section(given) == "OTHERS"
+    assert is_unknown_section(given)
+
+
+def test_sections_import_nothing() -> None:
+    """A hook pays for every import, so this module has none."""
+    tree = ast.parse(inspect.getsource(sections))
+
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]

@@ -1,0 +1,257 @@
+"""Which points are told when not all fit: the best, some untested ones, whole entries, never more than the limit."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain import prompt_text
+from playbook_db.domain.playbook import KeyPoint, playbook_of
+from playbook_db.domain.prompt_text import choose, rank, render_point, render_points, tell, utf16_units
+from tests.builders import a_key_point, a_playbook
+
+TEMPLATE = "before\n{key_points}\nafter"
+
+wild_texts = st.text(st.characters() | st.sampled_from("💥💡字漢\ud800\udfff\n\r\u2028\x85é"), min_size=1, max_size=60)
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> list[KeyPoint]:
+    """Points in any section with any text, best first."""
+    texts = draw(st.lists(wild_texts, max_size=12))
+    sections = ["PATTERNS & APPROACHES", "MISTAKES TO AVOID", "OTHERS"]
+    points = [
+        a_key_point(f"pat-{number:03d}", text, section=draw(st.sampled_from(sections)), helpful=draw(st.integers(0, 3)))
+        for number, text in enumerate(texts)
+    ]
+    placed = {point.name: point for point in playbook_of(points).points}
+    return [placed[point.name] for point in points]
+
+
+def _placed(*points: KeyPoint) -> list[KeyPoint]:
+    """*points* in their order, with the positions that a playbook gives them."""
+    by_name = a_playbook(*points).by_name
+    return [by_name[point.name] for point in points]
+
+
+def _named(numbers: Sequence[int], text: str = "t" * 50, **votes: int) -> list[KeyPoint]:
+    return _placed(*[a_key_point(f"pat-{number:03d}", text, **votes) for number in numbers])
+
+
+def _names(points: Sequence[KeyPoint]) -> list[str]:
+    return [point.name for point in points]
+
+
+def test_many_helpful_votes_rank_above_one() -> None:
+    """10 of 10 are surer than 1 of 1, and 1 of 1 is better than nothing."""
+    assert rank(10, 0, 5) > rank(1, 0, 5) > rank(0, 0, 5)
+
+
+def test_more_helpful_votes_never_lower_a_rank_and_more_harmful_ones_never_raise_it() -> None:
+    """As far as anybody counts."""
+    for helpful, harmful in itertools.product(range(12), range(12)):
+        here = rank(helpful, harmful, 0)
+        assert rank(helpful + 1, harmful, 0) > here > rank(helpful, harmful + 1, 0)
+
+
+def test_an_untested_point_ranks_between_the_helpful_and_the_harmful() -> None:
+    """It may be either."""
+    assert rank(1, 0, 0) > rank(0, 0, 0) > rank(0, 1, 0) > rank(0, 10, 0)
+
+
+def test_a_fresh_point_ranks_above_a_stale_one() -> None:
+    """With the same votes; and after FADING_REVISIONS the best is no better than the worst of today."""
+    assert rank(2, 1, 100) > rank(2, 1, 10)
+    assert rank(0, 0, prompt_text.FADING_REVISIONS) > rank(1000, 0, 0) - 0.5
+    assert rank(0, 1000, prompt_text.FADING_REVISIONS) >= rank(1000, 0, 0)
+
+
+def test_one_revision_does_not_outweigh_a_vote() -> None:
+    """Freshness is a little, votes are the most."""
+    assert rank(3, 0, 0) > rank(2, 0, 1)
+    assert rank(1, 0, 0) > rank(0, 0, 20)
+
+
+@given(wild_texts | st.text())
+def test_the_length_is_counted_as_the_client_counts_it(text: str) -> None:
+    """UTF-16 units: what encoding takes, halved."""
+    assert utf16_units(text) == len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@given(candidates(), st.integers(-50, 900), st.integers(0, 12))
+def test_the_text_never_passes_the_limit_and_holds_whole_entries_in_canonical_order(
+    points: list[KeyPoint], limit_units: int, unjudged: int
+) -> None:
+    """Whatever the texts; what is returned is what is told; the last line says how many are left out."""
+    text, chosen = tell(TEMPLATE, iter(points), points[-unjudged:], len(points), limit_units=limit_units)
+
+    assert utf16_units(text) <= max(limit_units, 0)
+    assert len(set(_names(chosen))) == len(chosen)
+    assert chosen == [point for point in playbook_of(points).points if point in chosen]
+    if not chosen:
+        assert text == ""
+        return
+    left_out = len(points) - len(chosen)
+    more = "\n\n" + prompt_text.LEFT_OUT.format(left_out) if left_out else ""
+    assert text == f"before\n{render_points(chosen)}{more}\nafter"
+
+
+@given(candidates(), st.integers(0, 900))
+def test_the_same_points_are_told_in_the_same_words(points: list[KeyPoint], limit_units: int) -> None:
+    """No clock and no chance."""
+    told = [tell(TEMPLATE, iter(points), points[:2], len(points), limit_units=limit_units) for _ in range(2)]
+
+    assert told[0] == told[1]
+
+
+@given(candidates())
+def test_where_all_fit_all_are_told_and_nothing_is_said_of_others(points: list[KeyPoint]) -> None:
+    """No line about what is left out."""
+    text, chosen = tell(TEMPLATE, iter(points), points, len(points))
+
+    assert chosen == list(playbook_of(points).points)
+    assert "more key points" not in text
+    assert bool(text) == bool(points)
+
+
+@given(candidates(), st.integers(0, 600))
+def test_more_room_never_tells_fewer_of_equal_points(points: list[KeyPoint], room: int) -> None:
+    """Entries of one length: what fits is a count."""
+    equal = _placed(*[replace(point, text="t" * 40, section="OTHERS", helpful=1) for point in points])
+
+    assert len(choose(equal, [], room)) <= len(choose(equal, [], room + 50))
+
+
+def test_the_best_are_told_where_not_all_fit() -> None:
+    """Those that come first, put into the playbook's own order."""
+    best_first = _named([3, 1, 2, 4, 5], helpful=1)
+    by_place = {point.name: replace(point, position=int(point.name[-3:])) for point in best_first}
+    ranked = [by_place[point.name] for point in best_first]
+    one = utf16_units(render_point("pat-001", 1, 0, "t" * 50)) + 1
+    header = len("## PATTERNS & APPROACHES") + 2
+
+    assert _names(choose(ranked, [], 3 * one + header)) == ["pat-001", "pat-002", "pat-003"]
+    assert _names(choose(ranked, [], 3 * one + header - 1)) == ["pat-001", "pat-003"]
+
+
+def test_a_section_s_header_takes_room_of_its_own() -> None:
+    """Counted once, with the blank line."""
+    points = _placed(
+        a_key_point("pat-001", "t" * 50),
+        a_key_point("mis-001", "t" * 50, section="MISTAKES TO AVOID"),
+    )
+    whole = utf16_units(render_points(points)) + 2  # the blank line and the line break that the ends don't have
+
+    assert len(choose(points, [], whole)) == 2
+    assert len(choose(points, [], whole - 1)) == 1
+
+
+def test_the_newest_untested_points_get_their_share() -> None:
+    """One part in eight, newest first, though better ones would fill all the room; never more than that."""
+    judged = _named(range(1, 100), helpful=9)
+    unjudged = [replace(point, position=900 - place) for place, point in enumerate(_named(range(900, 800, -1)))]
+    room = 8000
+
+    chosen = choose(iter([*judged, *unjudged]), unjudged, room)
+
+    new = [point for point in chosen if not point.helpful]
+    units = sum(utf16_units(render_point(p.name, 0, 0, p.text)) + 1 for p in new)
+    assert room // prompt_text.UNJUDGED_SHARE - 150 < units <= room // prompt_text.UNJUDGED_SHARE
+    assert set(_names(new)) == {f"pat-{number}" for number in range(900, 900 - len(new), -1)}
+    assert len(chosen) - len(new) > 5 * len(new)
+
+
+def test_a_point_that_got_in_as_untested_is_not_paid_for_twice() -> None:
+    """It stands among the ranked too."""
+    points = _named(range(1, 100))
+    one = utf16_units(render_point("pat-001", 0, 0, "t" * 50)) + 1
+
+    assert len(choose(points, points[:3], 8000)) == (8000 - len("## PATTERNS & APPROACHES") - 2) // one
+
+
+def test_a_share_that_nobody_needs_falls_to_the_best() -> None:
+    """All of the room is used."""
+    judged = _named(range(1, 100), helpful=9)
+    one = utf16_units(render_point("pat-001", 9, 0, "t" * 50)) + 1
+
+    assert len(choose(judged, [], 8000)) == (8000 - len("## PATTERNS & APPROACHES") - 2) // one
+
+
+def test_a_point_that_is_too_long_makes_way_for_shorter_ones() -> None:
+    """It is passed over; the ones after it are told."""
+    points = _placed(a_key_point("pat-001", "x" * 5000), a_key_point("pat-002"), a_key_point("pat-003"))
+
+    text, chosen = tell(TEMPLATE, points, [], 3, limit_units=400)
+
+    assert _names(chosen) == ["pat-002", "pat-003"]
+    assert text.endswith("\n\n(1 more key points don't fit here; the user sees all with: playbook list)\nafter")
+
+
+def test_the_search_for_shorter_ones_ends() -> None:
+    """After MISFITS of them, however many there are: the time must not hang on the playbook's size."""
+    read = []
+
+    def reading() -> itertools.chain[KeyPoint]:
+        long = (a_key_point(f"pat-{number}", "x" * 500) for number in range(10_000))
+        return itertools.chain((read.append(1) or point for point in long), [])  # type: ignore[func-returns-value]
+
+    assert choose(reading(), [], 300) == []
+    assert len(read) <= prompt_text.MISFITS + 2
+
+
+def test_no_more_is_read_than_fits() -> None:
+    """A playbook of any size is read as far as needed."""
+    read = []
+
+    def reading() -> itertools.chain[KeyPoint]:
+        short = (a_key_point(f"pat-{number:05d}", "x" * 200) for number in range(10_000))
+        return itertools.chain((read.append(1) or point for point in short), [])  # type: ignore[func-returns-value]
+
+    told = choose(reading(), [], 3000)
+
+    assert len(told) > 5
+    assert len(read) <= len(told) + prompt_text.MISFITS + 2
+
+
+@pytest.mark.parametrize("units", [390, 10_000, 100_000])
+def test_a_template_that_leaves_no_room_says_nothing(units: int) -> None:
+    """Rather than a playbook without a point."""
+    assert tell("x" * units + "{key_points}", [a_key_point()], [a_key_point()], 1, limit_units=400) == ("", [])
+
+
+def test_a_template_counts_in_the_client_s_units() -> None:
+    """Of an emoji in it, too, two are counted."""
+    points = _named(range(1, 60), helpful=1)
+    text, chosen = tell("💥" * 1000 + "{key_points}", points, [], 59, limit_units=4000)
+
+    assert chosen
+    assert utf16_units(text) <= 4000
+
+
+def test_an_empty_playbook_says_nothing() -> None:
+    """Not even the template."""
+    assert tell(TEMPLATE, [], [], 0) == ("", [])
+
+
+@pytest.mark.parametrize("total", [3, 10, 123_456_789])
+def test_the_left_out_line_counts_what_is_not_told(total: int) -> None:
+    """All live points less those in the text."""
+    points = _named([1, 2, 3], helpful=1)
+
+    text, chosen = tell(TEMPLATE, points, [], total)
+
+    assert len(chosen) == 3
+    assert ("more key points" in text) is (total > 3)
+    assert total == 3 or f"({total - 3} more" in text
+
+
+def test_what_is_told_stays_below_what_the_client_shows() -> None:
+    """10,000 units, with room to spare."""
+    points = _named(range(1, 400), "字" * 90, helpful=1)
+
+    text, _ = tell(TEMPLATE, points, [], len(points))
+
+    assert 9000 < utf16_units(text) <= prompt_text.LIMIT_UNITS < 10_000
