@@ -158,7 +158,7 @@ def _work(environment: Mapping[str, str]) -> None:
     """The worker, in a process of its own."""
     os.environ.clear()
     os.environ.update(environment)
-    learner.STRETCH_ROOM_CHARS = _ROOM_CHARS
+    learner.CHUNK_CHARS = _ROOM_CHARS
     worker.main()
 
 

@@ -194,11 +194,11 @@ def cited_names(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-# A transcript of any size in stretches that fit before a model, cut along turns.
+# A transcript of any size in chunks that fit before a model, cut along turns.
 #
-# Consecutive stretches touch: each begins at the byte where the one before ended, and the same file and start always
+# Consecutive chunks touch: each begins at the byte where the one before ended, and the same file and start always
 # give
-# the same ones. Where something had to be left out of a stretch, its text says so.
+# the same ones. Where something had to be left out of a chunk, its text says so.
 
 
 MIN_ROOM_CHARS = 1_000
@@ -210,7 +210,7 @@ _FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Chunk:
     """What stands between the bytes *start* and *end* of a transcript, as a model is to read it.
 
     *text* is `""` where nobody said or did anything there. *cited* are the key points that the assistant named, *turns*
@@ -227,8 +227,8 @@ class Stretch:
     broken_lines: int
 
 
-def cut(path: str, start: int, room_chars: int, *, clean: Callable[[str], str] = str) -> Iterator[Stretch]:
-    """The stretches of the transcript at *path* from byte *start* on, each text at most *room_chars* long.
+def cut(path: str, start: int, room_chars: int, *, clean: Callable[[str], str] = str) -> Iterator[Chunk]:
+    """The chunks of the transcript at *path* from byte *start* on, each text at most *room_chars* long.
 
     Whole turns go together as long as they fit; a turn larger than the room is split between its entries, and an entry
     larger than it is condensed harder. *clean* is given what is to be condensed as a whole before it is: half a secret
@@ -236,7 +236,7 @@ def cut(path: str, start: int, room_chars: int, *, clean: Callable[[str], str] =
     the file can't be read, ValueError for a room below MIN_ROOM_CHARS.
     """
     if room_chars < MIN_ROOM_CHARS:
-        raise ValueError(f"a stretch needs room for {MIN_ROOM_CHARS} characters; {room_chars} are too few")
+        raise ValueError(f"a chunk needs room for {MIN_ROOM_CHARS} characters; {room_chars} are too few")
     room = room_chars - _NOTE_ROOM
     turns, turn = _Draft(start), _Draft(start)
     for passage in walk(path, start):
@@ -246,16 +246,16 @@ def cut(path: str, start: int, room_chars: int, *, clean: Callable[[str], str] =
             turn = _Draft(passage.start)
         size = turn.size + sum(section.size for section in sections)
         if turns.size and turns.size + size > room:
-            yield turns.stretch()
+            yield turns.chunk()
             turns = _Draft(turn.start)
         if size > room:
             turns.append(turn)
-            yield turns.stretch()
+            yield turns.chunk()
             turns, turn = _Draft(passage.start), _Draft(passage.start)
         turn.add(passage, sections)
     turns.append(turn)
     if turns.end > turns.start:
-        yield turns.stretch()
+        yield turns.chunk()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ class _Section:
 
 
 class _Draft:
-    """A stretch that still grows, a passage or a whole turn at a time."""
+    """A chunk that still grows, a passage or a whole turn at a time."""
 
     def __init__(self, start: int) -> None:
         self.start = self.end = start
@@ -308,8 +308,8 @@ class _Draft:
         self._left_out_bytes += later._left_out_bytes
         self._is_worth_reading |= later._is_worth_reading
 
-    def stretch(self) -> Stretch:
-        return Stretch(
+    def chunk(self) -> Chunk:
+        return Chunk(
             start=self.start,
             end=self.end,
             text=_rendered([*self._sections, *self._note()]) if self._is_worth_reading else "",

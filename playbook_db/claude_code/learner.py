@@ -1,4 +1,4 @@
-"""Learning from a whole transcript: its stretches one after the other, from where the cursor stands."""
+"""Learning from a whole transcript: its chunks one after the other, from where the cursor stands."""
 
 import math
 import os
@@ -19,13 +19,13 @@ from playbook_db.store.past import Past
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
 
-STRETCH_ROOM_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
-JOB_DEADLINE_S = 900.0  # for all calls of one stretch together
+CHUNK_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
+JOB_DEADLINE_S = 900.0  # for all calls of one chunk together
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a transcript taught: how many stretches were looked at, and what came of those that were new."""
+    """What a transcript taught: how many chunks were looked at, and what came of those that were new."""
 
     chunks: int = 0
     learnt: tuple[Learnt, ...] = field(default=())
@@ -50,9 +50,9 @@ def learn_transcript(
     progress: Callable[[int], None] | None = None,
     until: float = math.inf,
 ) -> Summary:
-    """Learn from what is new in the transcript at *path*; *at_end* is done in the commit of its last stretch.
+    """Learn from what is new in the transcript at *path*; *at_end* is done in the commit of its last chunk.
 
-    *progress* is told up to which byte it has come; no stretch is begun after *until* (of `time.monotonic`). Raises
+    *progress* is told up to which byte it has come; no chunk is begun after *until* (of `time.monotonic`). Raises
     FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learnt until then
     is kept.
     """
@@ -65,17 +65,17 @@ def learn_transcript(
 
     done: list[Learnt] = []
     ended = False
-    for stretch, is_last in _with_last(chunks.cut(path, start, STRETCH_ROOM_CHARS, clean=clean)):
+    for chunk, is_last in _with_last(chunks.cut(path, start, CHUNK_CHARS, clean=clean)):
         if time.monotonic() > until:
-            raise TimeOverError(f"{path} is learnt from up to byte {stretch.start}. The next worker goes on.")
+            raise TimeOverError(f"{path} is learnt from up to byte {chunk.start}. The next worker goes on.")
         lesson = Lesson(
             path,
-            stretch.start,
-            stretch.end,
-            stretch.text,
-            stretch.cited,
-            stretch.session_id or _session_of(path),
-            stretch.last_uuid or None,
+            chunk.start,
+            chunk.end,
+            chunk.text,
+            chunk.cited,
+            chunk.session_id or _session_of(path),
+            chunk.last_uuid or None,
             first_uuid,
         )
         outcome = learn.learn(
@@ -89,7 +89,7 @@ def learn_transcript(
         done.append(outcome)
         ended = is_last and not outcome.was_known
         if progress is not None:
-            progress(stretch.end)
+            progress(chunk.end)
     if at_end is not None and not ended:
         queue.keep(project, at_end)
     return Summary(len(done), tuple(outcome for outcome in done if not outcome.was_known))
@@ -129,13 +129,13 @@ def _first_uuid(path: str) -> str | None:
     return next((entry.uuid for entry in transcript.read_entries(path) if entry.uuid), None)
 
 
-def _with_last(found: Iterator[chunks.Stretch]) -> Iterator[tuple[chunks.Stretch, bool]]:
-    """Each stretch, and whether it is the last."""
+def _with_last(found: Iterator[chunks.Chunk]) -> Iterator[tuple[chunks.Chunk, bool]]:
+    """Each chunk, and whether it is the last."""
     before = None
-    for stretch in found:
+    for chunk in found:
         if before is not None:
             yield before, False
-        before = stretch
+        before = chunk
     if before is not None:
         yield before, True
 

@@ -257,10 +257,6 @@ def _take_in(store: "Store", path: str) -> bool:
     return is_queued
 
 
-if __name__ == "__main__":
-    main()
-
-
 # Sessions that ended without a word, as a kill lets them: their transcripts have grown past their cursors.
 
 
@@ -335,3 +331,7 @@ def _transcripts(folders: list[str]) -> Iterator[str]:
                 yield path
             elif os.path.isdir(os.path.join(path, "subagents")):
                 yield from _transcripts([os.path.join(path, "subagents")])
+
+
+if __name__ == "__main__":
+    main()

@@ -16,13 +16,13 @@ NOTHING = answers(reflection(), curation())
 
 
 def _citations(project: Project) -> dict[tuple[str, str], int]:
-    """In how many stretches each session cited each point."""
+    """In how many chunks each session cited each point."""
     with project.store.snapshot() as connection:
         rows = connection.exec_driver_sql(
             "SELECT c.session_id, k.name, c.stretches FROM citations AS c"
             " JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id"
         )
-        return {(session, name): stretches for session, name, stretches in rows}
+        return {(session, name): chunks for session, name, chunks in rows}
 
 
 def _transcript(folder: Path, session_id: str, *said: str) -> str:
@@ -33,7 +33,7 @@ def _transcript(folder: Path, session_id: str, *said: str) -> str:
     return session.write(folder / f"{session_id}.jsonl")
 
 
-def test_a_stretch_that_taught_nothing_leaves_what_it_cited(
+def test_a_chunk_that_taught_nothing_leaves_what_it_cited(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No vote, no operation, no revision; the session cited the point all the same, once, however often it is met."""
@@ -61,11 +61,11 @@ def test_live_and_retired_points_count_and_names_of_no_point_do_not(
     assert _citations(learner_project) == {("s-2", "pat-001"): 1, ("s-2", "pref-001"): 1}
 
 
-def test_each_stretch_that_cites_a_point_counts_once(
+def test_each_chunk_that_cites_a_point_counts_once(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session in many stretches: one row for the point, and in it how many of them cited it, however often each."""
-    monkeypatch.setattr(learner, "STRETCH_ROOM_CHARS", 2000)
+    """A session in many chunks: one row for the point, and in it how many of them cited it, however often each."""
+    monkeypatch.setattr(learner, "CHUNK_CHARS", 2000)
     said = [f"{text} {'and so on ' * 300}" for text in ("[pat-001], [pat-001]", "nothing", "[pat-001]")]
     path = _transcript(tmp_path, "s-3", *said)
     with MessagesApi(*NOTHING) as api:

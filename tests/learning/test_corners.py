@@ -101,10 +101,10 @@ def test_votes_for_three_hundred_points_all_arrive(
     assert {points[name].helpful for name in names} == {1}
 
 
-def test_a_megabyte_of_talk_is_learnt_from_in_stretches(
+def test_a_megabyte_of_talk_is_learnt_from_in_chunks(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every turn is before the model once, and every stretch votes."""
+    """Every turn is before the model once, and every chunk votes."""
     path = _session(tmp_path / "long.jsonl", *(f"errand {number}. {'and so on ' * 150}" for number in range(600)))
     assert os.path.getsize(path) > 800_000
     with MessagesApi(*HELPFUL) as api:
@@ -113,7 +113,7 @@ def test_a_megabyte_of_talk_is_learnt_from_in_stretches(
 
     seen = [int(number) for said in asked for number in re.findall(r"errand (\d+)\.", said)]
     assert seen == list(range(600))
-    assert len(asked) == summary.stretches > 3
+    assert len(asked) == summary.chunks > 3
     assert _points(learner_project)["pat-001"].helpful == len(asked)
 
 

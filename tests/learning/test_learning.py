@@ -46,7 +46,7 @@ def test_votes_and_operations_become_one_revision(
 def test_the_same_lines_are_never_learnt_from_twice(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often they are met; what was added since is a stretch of its own."""
+    """However often they are met; what was added since is a chunk of its own."""
     with MessagesApi(*GOOD) as api:
         model = model_at(api, monkeypatch)
         learn_transcript(learner_project, transcript, model)
@@ -81,7 +81,7 @@ def test_a_curator_that_fails_does_not_ask_the_reflector_again(
 def test_whoever_comes_second_keeps_nothing(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two that learn from the same stretch at once: the one that commits last finds the cursor moved."""
+    """Two that learn from the same chunk at once: the one that commits last finds the cursor moved."""
 
     def meanwhile(request: object) -> str:
         with MessagesApi(*GOOD) as inner:
@@ -119,17 +119,17 @@ def test_secrets_and_private_words_reach_neither_the_model_nor_the_database(
     assert any("masked" in text for text, _, _ in _points(learner_project).values())
 
 
-def test_a_session_of_many_turns_is_learnt_from_in_stretches(
+def test_a_session_of_many_turns_is_learnt_from_in_chunks(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is dropped for its length, and a stop between two stretches loses nothing of the first."""
+    """Nothing is dropped for its length, and a stop between two chunks loses nothing of the first."""
 
-    monkeypatch.setattr(learner, "STRETCH_ROOM_CHARS", 2000)
+    monkeypatch.setattr(learner, "CHUNK_CHARS", 2000)
     path = a_session(12).write(tmp_path / "long.jsonl")
     failing = Rule(Answer("no", status=400), when=is_reflector, times=1)
     with MessagesApi(*answers(reflection(("pat-001", "helpful")), curation())) as api:
         model = model_at(api, monkeypatch)
-        count = learn_transcript(learner_project, path, model).stretches
+        count = learn_transcript(learner_project, path, model).chunks
         asked = len(api.messages())
     assert count > 2
     assert asked == 2 * count
@@ -173,7 +173,7 @@ def test_a_forked_session_begins_after_what_was_copied(
     assert "mend the bug" not in api.messages()[2].last_said
 
 
-def test_the_job_ends_in_the_commit_of_its_last_stretch(
+def test_the_job_ends_in_the_commit_of_its_last_chunk(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker: claimed, learnt, done; the mirror follows."""
@@ -261,8 +261,8 @@ def test_what_asking_took_is_kept_with_each_call(
 def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between two stretches; what it learnt is kept, and the job waits without a try counted against it."""
-    monkeypatch.setattr(learner, "STRETCH_ROOM_CHARS", 2000)
+    """Between two chunks; what it learnt is kept, and the job waits without a try counted against it."""
+    monkeypatch.setattr(learner, "CHUNK_CHARS", 2000)
     path = a_session(12).write(tmp_path / "long.jsonl")
     queue.take_in(learner_project.store, learner_project.key, {"transcript_path": path, "session_id": "s"})
     monkeypatch.setattr(worker, "MOST_MINUTES", 0.5 / 60)

@@ -162,7 +162,7 @@ def test_sessions_that_end_at_once_lose_no_vote_and_no_point(client: Client, mon
 
 
 def test_a_session_seen_by_many_events_is_learnt_from_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two compactions, three subagents and the end: two calls for each stretch, however often it is seen."""
+    """Two compactions, three subagents and the end: two calls for each chunk, however often it is seen."""
     agents = [client.transcript.with_suffix("") / "subagents" / f"agent-a{number}.jsonl" for number in range(3)]
     _session(client.transcript, running.SESSION, "first task")
     for number, agent in enumerate(agents):
