@@ -8,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from playbook_db.services.projects import Project
+from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
+from tests.databases import DATABASES, copy_or_migrate
 
 settings.register_profile(
     "search", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -45,10 +47,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An open database in a file of its own."""
-    with open_store(f"sqlite:///{tmp_path / 'playbook.db'}") as opened:
+@pytest.fixture(autouse=True)
+def _new_databases_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens a database that isn't there yet gets a copy of one that was migrated before."""
+    monkeypatch.setattr(migrate, "migrate", copy_or_migrate)
+
+
+@pytest.fixture(params=DATABASES)
+def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """An open database of the test's own, of each kind in turn."""
+    with open_store(DATABASES[request.param](tmp_path)) as opened:
         yield opened
 
 

@@ -21,6 +21,7 @@ import pytest
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from tests.databases import empty_database, put_empty_database
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / "hooks"
@@ -232,8 +233,7 @@ class Client:
 def a_client(folder: Path, home: Path) -> Client:
     """The client in *folder*, with an empty database where the hooks look for it."""
     client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home)
-    client.data.mkdir(parents=True)
-    client.database.write_bytes(_empty_database())
+    put_empty_database(client.database)
     (client.data / "worker.lock").touch()  # a worker has looked just now
     client.worker.write_text('#!/bin/sh\necho "$*" > "$0.new" && mv "$0.new" "$0-began"\n')
     client.worker.chmod(0o755)
@@ -269,16 +269,6 @@ def are_permissions_binding() -> bool:
     return tried.returncode != 0
 
 
-@functools.cache
-def _empty_database() -> bytes:
-    """A database at our schema; made once, since that takes longer than a hook."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "playbook.db")
-        with open_store(f"sqlite:///{path}") as store:
-            store.tidy()
-        return path.read_bytes()
-
-
 def a_bad_database(kind: str, path: Path) -> None:
     """Put something at *path* that is no database of ours, or none that this code may touch."""
     path.unlink(missing_ok=True)
@@ -293,7 +283,7 @@ def a_bad_database(kind: str, path: Path) -> None:
     elif kind == "older":
         shutil.copy(ROOT / "tests" / "frozen" / "0001.db", path)
     elif kind == "newer":
-        path.write_bytes(_empty_database())
+        put_empty_database(path)
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA user_version = 9999")
     elif kind == "another's":
@@ -301,7 +291,7 @@ def a_bad_database(kind: str, path: Path) -> None:
             connection.execute("CREATE TABLE moz_places (url TEXT)")
             connection.execute("PRAGMA user_version = 77")
     elif kind == "truncated":
-        path.write_bytes(_empty_database()[:6000])
+        path.write_bytes(empty_database()[:6000])
     else:
         raise ValueError(kind)
 

@@ -368,7 +368,7 @@ from tests.claude_code import running
 from pathlib import Path
 client = running.Client(Path({folder!r}), Path({home!r}, ".claude/playbook/playbook.db"), Path({home!r}))
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(client.data)], check=True)
-client.database.write_bytes(running._empty_database())
+running.put_empty_database(client.database)
 if {reserve!r}:
     client.enqueue()
     client.rows("SELECT * FROM jobs")  # works the log in and removes it: nothing but the reserve may give room

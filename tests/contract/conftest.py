@@ -27,21 +27,10 @@ from tests.contract.playbooks import (
 )
 
 
-@pytest.fixture(scope="session")
-def empty_database(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A database that holds nothing yet."""
-    path = tmp_path_factory.mktemp("database") / "playbook.db"
-    open_store(f"sqlite:///{path}").close()
-    return path.read_bytes()
-
-
 @pytest.fixture(autouse=True)
-def _databases_are_there(home: Path, tmp_path: Path, empty_database: bytes) -> None:
-    """The databases of the programs and of `store` exist already: making them anew takes most of a test's time."""
-    data_folder = home / ".claude" / "playbook"
-    data_folder.mkdir(mode=0o700, parents=True)
-    for path in (data_folder / "playbook.db", tmp_path / "playbook.db"):
-        path.write_bytes(empty_database)
+def _user_has_a_claude_folder(home: Path) -> None:
+    """Claude Code has run before, and made its folder."""
+    (home / ".claude").mkdir()
 
 
 @pytest.fixture(params=LAYOUTS)

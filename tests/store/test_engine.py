@@ -56,14 +56,14 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
     """Eight processes of 25 batches each: every one is there, and nobody meets a locked database."""
     edit.add(project, "use type hints")
     script = (
-        "import sys; from playbook_db.services import editing; from playbook_db.services.projects import Project\n"
+        "import sys; from playbook_db.services import edit; from playbook_db.services.projects import Project\n"
         "from playbook_db.store.engine import open_store\n"
         f"with open_store('sqlite:///{project.store.where}') as store:\n"
         f"    project = Project(store, {project.folder!r})\n"
         "    for number in range(25):\n"
-        "        editing.vote(project, 'oth-001', 'helpful')\n"
+        "        edit.vote(project, 'oth-001', 'helpful')\n"
         "        operations = [{'type': 'ADD', 'text': f'{sys.argv[1]} learnt {number}'}]\n"
-        "        editing.apply_batch(project, operations, origin='a test')\n"
+        "        edit.apply_batch(project, operations, origin='a test')\n"
     )
 
     running = [

@@ -188,9 +188,9 @@ def test_eight_processes_that_open_a_new_database_at_once_make_one(tmp_path: Pat
     """The first makes it, the others wait; each then adds its point."""
     path = tmp_path / "playbook.db"
     script = (
-        "import sys; from playbook_db.services import editing; from playbook_db.services.projects import Project\n"
+        "import sys; from playbook_db.services import edit; from playbook_db.services.projects import Project\n"
         "from playbook_db.store.engine import open_store\n"
-        f"with open_store('sqlite:///{path}') as store: editing.add(Project(store, {str(tmp_path)!r}), sys.argv[1])\n"
+        f"with open_store('sqlite:///{path}') as store: edit.add(Project(store, {str(tmp_path)!r}), sys.argv[1])\n"
     )
 
     running = [
