@@ -1,4 +1,4 @@
-"""What differs between two playbooks. Pure."""
+"""What differs between two playbooks, and which words differ between two texts."""
 
 import bisect
 import json
@@ -11,7 +11,9 @@ from typing import Any
 
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook
 
-_NOT_COMPARED = ("last_updated", "sections")  # a time of its own each file has; where the points stand is no content
+_NOT_COMPARED = ("last_updated", "sections")  # the time of a file, and the mark of where its points go
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_MAX_PAIRS = 50_000  # of equal words; with more, all between the first and the last difference counts as changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A point at a place: `behind` names the one before it in its section, None where it is the first."""
+    """A point and its place: `behind` names the point before it in its section, None where it is the first."""
 
     point: KeyPoint
     behind: str | None
@@ -49,10 +51,10 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What became of one playbook in another.
+    """What differs from one playbook to another.
 
-    A point that is in both may be reworded, moved and voted on at once. Of those that stayed in their section as few
-    count as moved as explain the order; what came or went between them moves nobody.
+    A point that is in both may be reworded, moved and voted on at once. Of the points that stayed in their section,
+    the fewest that explain the new order count as moved; points that were added or retired between them move nobody.
     """
 
     added: tuple[Placed, ...]
@@ -68,8 +70,21 @@ class Comparison:
         return not (self.added or self.retired or self.reworded or self.moved or self.voted or self.keys)
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of two texts, as it is in either; equal where nothing changed."""
+
+    before: str
+    after: str
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the part is in both texts."""
+        return self.before == self.after
+
+
 def compare(before: Playbook, after: Playbook) -> Comparison:
-    """What differs from *before* to *after*; each list in the order of the playbook that the points stand in."""
+    """What differs from *before* to *after*; each list in the order of the playbook that its points are in."""
     old, new = before.by_name, after.by_name
     pairs = [Pair(old[name], point) for name, point in new.items() if name in old]
     placed = _placed(after.points)
@@ -85,10 +100,51 @@ def compare(before: Playbook, after: Playbook) -> Comparison:
 
 
 def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
-    """The top-level keys whose value differs, to JSON, in which 1, 1.0 and true do."""
+    """The top-level keys whose JSON differs; in JSON 1, 1.0 and true differ."""
     old, new = dict(before.fields), dict(after.fields)
-    told = ((key, _json(old, key), _json(new, key)) for key in {**old, **new} if key not in _NOT_COMPARED)
-    return tuple(KeyChange(key, was, now) for key, was, now in told if was != now)
+    values = ((key, _json(old, key), _json(new, key)) for key in {**old, **new} if key not in _NOT_COMPARED)
+    return tuple(KeyChange(key, was, now) for key, was, now in values if was != now)
+
+
+def compare_words(before: str, after: str) -> tuple[Piece, ...]:
+    """The pieces of two texts, in order, so that few words count as changed; joined, they give either text."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    middle = _middle(old[head : len(old) - tail], new[head : len(new) - tail])
+    pieces = [_piece(old[:head], old[:head]), *middle, _piece(old[len(old) - tail :], new[len(new) - tail :])]
+    return tuple(piece for piece in pieces if piece.before or piece.after)
+
+
+def marked(before: str, after: str) -> str:
+    """The new text with its changes marked, as `[-old-]{+new+}`."""
+    return "".join(mark(piece) for piece in compare_words(before, after))
+
+
+def mark(piece: Piece) -> str:
+    """The piece with its change marked."""
+    if piece.is_same:
+        return piece.after
+    removed = f"[-{piece.before}-]" if piece.before else ""
+    return removed + (f"{{+{piece.after}+}}" if piece.after else "")
+
+
+def rising(keys: Sequence[Any]) -> list[int]:
+    """The indices of the longest strictly increasing subsequence of *keys*."""
+    ends: list[Any] = []
+    places: list[int] = []
+    before: list[int] = []
+    for place, key in enumerate(keys):
+        length = bisect.bisect_left(ends, key)
+        before.append(places[length - 1] if length else -1)
+        ends[length : length + 1] = [key]
+        places[length : length + 1] = [place]
+    longest = []
+    place = places[-1] if places else -1
+    while place >= 0:
+        longest.append(place)
+        place = before[place]
+    return longest[::-1]
 
 
 def _where(pairs: Sequence[Pair], claim: Callable[[Pair], bool]) -> tuple[Pair, ...]:
@@ -115,94 +171,30 @@ def _moved(before: Playbook, after: Playbook) -> set[str]:
     both = [point for point in after.points if point.name in old]
     moved = {point.name for point in both if old[point.name].section != point.section}
     was_at = {point.name: place for place, point in enumerate(before.points)}
-    # Both playbooks are in the same order of sections, so that one run over all points does for each section.
+    # Both playbooks have the same order of sections, so that one sequence of all points does for each section.
     stayed = [point.name for point in both if point.name not in moved]
     in_order = set(rising([was_at[name] for name in stayed]))
-    return moved | {name for at, name in enumerate(stayed) if at not in in_order}
+    return moved | {name for place, name in enumerate(stayed) if place not in in_order}
 
 
 def _json(fields: dict[str, Any], key: str) -> str | None:
     return json.dumps(fields[key], ensure_ascii=False) if key in fields else None
 
 
-# Which words of a text changed. Pure.
-
-
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_MOST_PAIRS = 50_000  # of equal words; beyond it, all between the first and the last difference counts as changed
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of two texts: what was there before and what is there now; the same in both where nothing changed."""
-
-    before: str
-    after: str
-
-    @property
-    def is_same(self) -> bool:
-        """Whether the part is in both texts."""
-        return self.before == self.after
-
-
-def compare_words(before: str, after: str) -> tuple[Piece, ...]:
-    """The parts of two texts, in order, as few as tell which words changed; together they give either text again."""
-    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    middle = _middle(old[head : len(old) - tail], new[head : len(new) - tail])
-    pieces = [_piece(old[:head], old[:head]), *middle, _piece(old[len(old) - tail :], new[len(new) - tail :])]
-    return tuple(piece for piece in pieces if piece.before or piece.after)
-
-
-def marked(before: str, after: str) -> str:
-    """The new text with its changes marked, as `[-old-]{+new+}`."""
-    return "".join(mark(piece) for piece in compare_words(before, after))
-
-
-def mark(piece: Piece) -> str:
-    """The piece as it stands in a marked text."""
-    if piece.is_same:
-        return piece.after
-    gone = f"[-{piece.before}-]" if piece.before else ""
-    return gone + (f"{{+{piece.after}+}}" if piece.after else "")
-
-
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many tokens both begin with."""
+    """How many tokens at the beginning are the same in both."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
-    often = Counter(new)
-    if sum(often[token] for token in old if not token.isspace()) > _MOST_PAIRS:
+    counts = Counter(new)
+    if sum(counts[token] for token in old if not token.isspace()) > _MAX_PAIRS:
         yield _piece(old, new)
         return
-    # White space alone is no reason to take two places for the same.
+    # White space alone must not make two places equal.
     for _, a, b, c, d in SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
         yield _piece(old[a:b], new[c:d])
 
 
 def _piece(old: Sequence[str], new: Sequence[str]) -> Piece:
     return Piece("".join(old), "".join(new))
-
-
-# What of a sequence is in order, and so what is out of line. Pure.
-
-
-def rising(keys: Sequence[Any]) -> list[int]:
-    """The places in *keys* of the longest run that goes up throughout, not of neighbours only."""
-    ends: list[Any] = []
-    places: list[int] = []
-    before: list[int] = []
-    for place, key in enumerate(keys):
-        length = bisect.bisect_left(ends, key)
-        before.append(places[length - 1] if length else -1)
-        ends[length : length + 1] = [key]
-        places[length : length + 1] = [place]
-    found = []
-    place = places[-1] if places else -1
-    while place >= 0:
-        found.append(place)
-        place = before[place]
-    return found[::-1]

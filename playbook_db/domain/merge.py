@@ -1,12 +1,12 @@
-"""How two playbooks become one: taking a file in, making equal to one, and the three-way merge.
+"""How two playbooks become one: importing a file, making the playbook equal to it, and the three-way merge.
 
-All three work on a draft of our playbook. *theirs* is the other one; *retired* are our points that have
-left, by name. What a user should hear of comes back in words.
+All three work on a draft of our playbook; *theirs* is the other one, *retired* are our retired points by name. They
+return notes for the user. A file may be older than an erasure here: what was forgotten doesn't come back with it.
 """
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -21,13 +21,17 @@ Retired = Mapping[str, KeyPoint]
 
 
 def incoming(reading: Reading, ours: Playbook, forgotten: Collection[str]) -> tuple[Playbook, tuple[str, ...]]:
-    """The playbook that was read, as it may be merged into *ours*, and what is worth a word: in our sections, and
-    without the points whose names are *forgotten* here."""
-    return without_forgotten(in_our_sections(reading, ours), forgotten)
+    """The playbook of *reading* as it may be merged into *ours*, and notes: with the sections that our points have,
+    and without the points whose names are *forgotten*."""
+    theirs = in_our_sections(reading, ours)
+    dropped = [point.name for point in theirs.points if point.name in forgotten]
+    kept = tuple(point for point in theirs.points if point.name not in forgotten)
+    notes = (f"{name} was forgotten here; the text that came in for it was left out" for name in dropped)
+    return replace(theirs, points=kept) if dropped else theirs, tuple(notes)
 
 
 def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
-    """The playbook that was read; where it was flat, and so knows no sections, its points stay in ours."""
+    """The playbook of *reading*; a flat file has no sections, so each of its points gets the section it has in ours."""
     if not reading.is_flat:
         return reading.playbook
     known = ours.by_name
@@ -38,40 +42,38 @@ def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
 def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
     """Bring every point of *theirs* into the draft, where no common ancestor is known.
 
-    A point that is here already (same name and text, or the same text up to normalising) keeps the higher
-    of both counters: a file may be an older or newer copy of this playbook, so counts must not add up. One
-    of ours that had left under this name and text comes back. A name that belongs to another text is given
-    anew on the incoming side. Taking the same file in twice changes nothing the second time. What may be
-    a text before something of it was forgotten stays out.
+    A point that is here already (same name and text, or the same text up to normalising) gets the higher of both
+    counters: the file may be an older or newer copy of this playbook, so votes must not add up. A retired point with
+    this name and text is restored. A name that has another text here is changed on the incoming side. Importing the
+    same file twice changes nothing the second time.
     """
-    theirs, held_back = as_forgotten({**retired, **draft.playbook().by_name}, theirs)
-    notes = [*held_back]
+    theirs, kept = as_forgotten({**retired, **draft.playbook().by_name}, theirs)
+    notes = [*kept]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
-    # What the file has under its own name is nobody else's twin; of the others the exact text comes before a like one.
+    # A point with the same name is no match for another one; of the rest, an exact text comes before a similar one.
     others = [point for point in draft.points() if point.name not in same]
     exact: dict[str, list[str]] = {}
     for point in others:
         exact.setdefault(point.text, []).append(point.name)
     alike = {normalised(point.text): point.name for point in reversed(others)}
     for point in theirs.points:
-        name = point.name if point.name in same else _next_twin(exact, point.text) or alike.get(normalised(point.text))
-        gone = retired.get(point.name)
+        name = point.name if point.name in same else _next_match(exact, point.text) or alike.get(normalised(point.text))
+        before = retired.get(point.name)
         if name is not None:
-            _set(draft, draft[name], _higher_counters(draft[name], point))
+            _set(draft, draft[name], _with_higher_counters(draft[name], point))
             if name != point.name:
                 notes.append(f"{point.name} is {name} here, with the same text")
-        elif gone is not None and point.name not in draft and gone.text == point.text:
-            draft.place(_higher_counters(gone, point), kind="restore", reason="imported again")
+        elif before is not None and point.name not in draft and before.text == point.text:
+            draft.place(_with_higher_counters(before, point), kind="restore", reason="imported again")
             notes.append(f"{point.name} had been retired and is back")
         else:
-            _add_theirs(draft, point, notes)
+            _add(draft, point, notes)
     return tuple(notes)
 
 
 def become(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
-    """Make the draft equal to *theirs*: same points, texts, counters, sections and order; but what may be a text before
-    something of it was forgotten stays out."""
+    """Make the draft equal to *theirs*: the same points, texts, counters, sections and order."""
     theirs, notes = as_forgotten({**retired, **draft.playbook().by_name}, theirs)
     for point in draft.points():
         if point.name not in theirs.by_name:
@@ -83,7 +85,7 @@ def become(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
             draft.place(replace(point, position=draft.free_position()), kind="restore", reason="imported again")
         else:
             draft.add(point)
-    arrange(draft, theirs)
+    _arrange(draft, theirs)
     return notes
 
 
@@ -92,17 +94,17 @@ def merge_three_way(
 ) -> tuple[str, ...]:
     """Bring into the draft what changed from *base*, the common ancestor, to *theirs*.
 
-    Counters add both sides' votes. A text changed on both sides: the later one is live, the other is in the
-    history. A point that one side retired and the other reworded stays. Source: design, section 7. With
-    *was_erased_since* something was forgotten after *base*: what may be that in *theirs* counts as unchanged.
+    Votes of both sides add up. Where both changed a text, the later one is live and the other is in the history. A
+    point that one side retired and the other reworded stays. *was_erased_since* says that something was forgotten
+    after *base*. Source: design, section 7.
     """
     notes: list[str] = []
     if was_erased_since:
-        theirs, held_back = as_forgotten({**retired, **base.by_name}, theirs)
-        notes += held_back
+        theirs, kept = as_forgotten({**retired, **base.by_name}, theirs)
+        notes += kept
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
-    theirs_later = _is_later(theirs.header, base.header, ours.header)
+    theirs_is_later = _is_later(theirs.header, base.header, ours.header)
     ours_alone = {
         normalised(point.text): point.name
         for point in reversed(ours.points)
@@ -111,14 +113,14 @@ def merge_three_way(
     for point in theirs.points:
         before, here = base.by_name.get(point.name), ours.by_name.get(point.name)
         if before is None:
-            twin = None if here is not None and here.text == point.text else ours_alone.get(normalised(point.text))
-            _merge_new(draft, point, here if twin is None else draft[twin], retired, notes)
+            match = None if here is not None and here.text == point.text else ours_alone.get(normalised(point.text))
+            _merge_new(draft, point, here if match is None else draft[match], retired, notes)
         elif here is not None:
-            _combine(draft, before, here, point, notes, theirs_later=theirs_later)
+            _merge_changed(draft, before, here, point, notes, theirs_is_later=theirs_is_later)
         elif point.text != before.text and point.name in retired:
-            gone = retired[point.name]
-            helpful, harmful = _summed(before, gone, point)
-            back = replace(point, helpful=helpful, harmful=harmful, position=gone.position)
+            ours_before = retired[point.name]
+            helpful, harmful = _votes_of_both(before, ours_before, point)
+            back = replace(point, helpful=helpful, harmful=harmful, position=ours_before.position)
             draft.place(back, kind="restore", reason="reworded on the other side")
             notes.append(f"{point.name} had been retired here and reworded there; it is back with the new text")
     for before in base.points:
@@ -129,15 +131,15 @@ def merge_three_way(
             draft.retire(before.name, reason="removed on the other side")
         else:
             notes.append(f"{before.name} was removed there and reworded here; it stays")
-    if theirs_decides(base, ours, theirs):
-        arrange(draft, theirs)
+    if _has_their_order(base, ours, theirs):
+        _arrange(draft, theirs)
     return tuple(notes)
 
 
 def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:
     """Our header with every top-level key that *theirs* changed, added or removed since *base*.
 
-    `last_updated` stays ours: it is told by the revision, not merged.
+    `last_updated` stays ours: the revision sets it.
     """
     if was_erased_since:
         theirs = header_as_forgotten(base, theirs)
@@ -152,33 +154,73 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
     return Header(tuple(fields.items()), newline)
 
 
-def _next_twin(twins: dict[str, list[str]], text: str) -> str | None:
-    """The first of the points that say *text* which isn't taken yet; the last one serves as often as it must."""
-    names = twins.get(text, [])
+def as_forgotten(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
+    """*theirs*, where a text that may hold what was erased from one of *known* is replaced by our text; and notes.
+
+    The text then counts as unchanged on their side.
+    """
+    points, notes = [], []
+    for point in theirs.points:
+        ours = known.get(point.name)
+        if ours is not None and may_have_been(point.text, ours.text):
+            notes.append(f"{point.name}: the text that came in may hold what was forgotten here; ours stays")
+            point = replace(point, text=ours.text)
+        points.append(point)
+    return replace(theirs, points=tuple(points)), tuple(notes)
+
+
+def header_as_forgotten(base: Header, theirs: Header) -> Header:
+    """*theirs*, where a top-level key or value that may be what was erased from *base* is replaced by ours."""
+    known = dict(base.fields)
+    if MARK not in encoded(known):
+        return theirs
+    kept: dict[str, Any] = {}
+    for key, value in theirs.fields:
+        ours = [key] if key in known else [other for other in known if may_have_been(key, other)]
+        same = next((other for other in ours if _is_unchanged(value, known[other], has_name=other == key)), None)
+        kept[key if same is None else same] = value if same is None else known[same]
+    return Header(tuple(kept.items()), theirs.final_newline)
+
+
+def may_have_been(text: str, erased: str) -> bool:
+    """Whether *text* may be what *erased* was before a part of it was erased: it is the same around the marks."""
+    if MARK not in erased or text == erased:
+        return False
+    return bool(re.fullmatch(".*".join(map(re.escape, erased.split(MARK))), text, re.DOTALL))
+
+
+def _is_unchanged(value: object, known: object, *, has_name: bool) -> bool:
+    """Whether *value* may be what *known* was before an erasure; under another name, equal values will do."""
+    theirs, ours = encoded(value), encoded(known)
+    return may_have_been(theirs, ours) or (theirs == ours and not has_name)
+
+
+def _next_match(exact: dict[str, list[str]], text: str) -> str | None:
+    """A point with exactly *text*, each only once but the last one, which serves again and again."""
+    names = exact.get(text, [])
     return names.pop(0) if len(names) > 1 else next(iter(names), None)
 
 
-def _higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
-    """Our point with the higher of both counters: one may be an older copy of the other."""
+def _with_higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
     return replace(here, helpful=max(here.helpful, there.helpful), harmful=max(here.harmful, there.harmful))
 
 
-def _summed(before: KeyPoint, here: KeyPoint, there: KeyPoint) -> tuple[int, int]:
-    """The counters with the votes that both sides took since *before*."""
+def _votes_of_both(before: KeyPoint, here: KeyPoint, there: KeyPoint) -> tuple[int, int]:
+    """The counters with the votes that both sides counted since *before*."""
     return (
         max(0, here.helpful + there.helpful - before.helpful),
         max(0, here.harmful + there.harmful - before.harmful),
     )
 
 
-def _set(draft: Draft, here: KeyPoint, wanted: KeyPoint) -> None:
-    wanted = replace(wanted, position=here.position)
-    if wanted != here:
-        only_votes = replace(wanted, helpful=here.helpful, harmful=here.harmful) == here
-        draft.change(wanted, kind="vote" if only_votes else "edit")
+def _set(draft: Draft, here: KeyPoint, new: KeyPoint) -> None:
+    new = replace(new, position=here.position)
+    if new != here:
+        only_votes = replace(new, helpful=here.helpful, harmful=here.harmful) == here
+        draft.change(new, kind="vote" if only_votes else "edit")
 
 
-def _add_theirs(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
+def _add(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
     if not draft.is_used(point.name):
         draft.add(point)
         return
@@ -188,26 +230,22 @@ def _add_theirs(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
 
 
 def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Retired, notes: list[str]) -> None:
-    gone = retired.get(point.name)
-    if here is not None and normalised(here.text) == normalised(point.text):  # both sides learnt it on their own
+    before = retired.get(point.name)
+    if here is not None and normalised(here.text) == normalised(point.text):  # both sides learned it on their own
         both = replace(here, helpful=here.helpful + point.helpful, harmful=here.harmful + point.harmful)
         _set(draft, here, both)
-    elif here is None and gone is not None and gone.text == point.text:
-        draft.place(_higher_counters(gone, point), kind="restore", reason="put back on the other side")
+    elif here is None and before is not None and before.text == point.text:
+        draft.place(_with_higher_counters(before, point), kind="restore", reason="put back on the other side")
     else:
-        _add_theirs(draft, point, notes)
+        _add(draft, point, notes)
 
 
-def _combine(
-    draft: Draft, before: KeyPoint, here: KeyPoint, there: KeyPoint, notes: list[str], *, theirs_later: bool
+def _merge_changed(
+    draft: Draft, before: KeyPoint, here: KeyPoint, there: KeyPoint, notes: list[str], *, theirs_is_later: bool
 ) -> None:
-    helpful, harmful = _summed(before, here, there)
-    merged = replace(
-        here,
-        section=here.section if there.section == before.section else there.section,
-        helpful=helpful,
-        harmful=harmful,
-    )
+    section = here.section if there.section == before.section else there.section
+    helpful, harmful = _votes_of_both(before, here, there)
+    merged = replace(here, section=section, helpful=helpful, harmful=harmful)
     if there.text in (before.text, here.text):
         _set(draft, here, merged)
     elif here.text == before.text:
@@ -215,14 +253,14 @@ def _combine(
     else:
         reason = "reworded on both sides; the later text stays, the other is in the history"
         draft.change(replace(merged, text=there.text), kind="edit", reason=reason)
-        if not theirs_later:
+        if not theirs_is_later:
             draft.change(replace(draft[here.name], text=here.text), kind="edit", reason=reason)
-        kept = "theirs" if theirs_later else "ours"
+        kept = "theirs" if theirs_is_later else "ours"
         notes.append(f"{here.name} was reworded on both sides; {kept} is live, the other is in the history")
 
 
 def _is_later(theirs: Header, base: Header, ours: Header) -> bool:
-    """Whether the other side's text is the later one. A file edited by hand, its time untouched, is."""
+    """Whether the other side's text is the later one. A file that was edited by hand keeps its time and is later."""
     there, here = _time(theirs.last_updated), _time(ours.last_updated)
     if theirs.last_updated == base.last_updated or there is None or here is None:
         return True
@@ -237,84 +275,12 @@ def _time(value: str | None) -> datetime | None:
     return parsed.replace(tzinfo=UTC) if parsed is not None and parsed.tzinfo is None else parsed
 
 
-# What comes in from an older copy of a playbook: nothing that was forgotten here since comes back with it.
-#
-# Pure. A forgotten point is known by its name, and a passage that was taken out by what stands around its mark.
-
-
-def may_have_been(text: str, blanked: str) -> bool:
-    """Whether *text* may be what stood in *blanked* before something of it was forgotten."""
-    if MARK not in blanked or text == blanked:
-        return False
-    return bool(re.fullmatch(".*".join(map(re.escape, blanked.split(MARK))), text, re.DOTALL))
-
-
-def as_forgotten(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
-    """*theirs*, which may come from before something was forgotten in the points *known* by name, and a word on each.
-
-    Where a text may be what stood in one of them, it is taken for what that says now: the other side hasn't changed it.
-    """
-    points, notes = [], []
-    for point in theirs.points:
-        before = known.get(point.name)
-        if before is not None and may_have_been(point.text, before.text):
-            notes.append(f"{point.name}: the text that came in may hold what was forgotten here; ours stays")
-            point = replace(point, text=before.text)
-        points.append(point)
-    return replace(theirs, points=tuple(points)), tuple(notes)
-
-
-def header_as_forgotten(base: Header, theirs: Header) -> Header:
-    """*theirs*, likewise: the top-level keys and values that may be what was forgotten in *base* count as unchanged."""
-    known = dict(base.fields)
-    if MARK not in encoded(known):
-        return theirs
-    kept: dict[str, Any] = {}
-    for key, value in theirs.fields:
-        twins = [key] if key in known else [twin for twin in known if may_have_been(key, twin)]
-        old = next((twin for twin in twins if _is_unchanged(value, known[twin], is_named=twin == key)), None)
-        kept[key if old is None else old] = value if old is None else known[old]
-    return Header(tuple(kept.items()), theirs.final_newline)
-
-
-def without_forgotten(theirs: Playbook, forgotten: Collection[str]) -> tuple[Playbook, tuple[str, ...]]:
-    """*theirs* without the points whose names are *forgotten* here, and a word on each for the user."""
-    left_out = [point.name for point in theirs.points if point.name in forgotten]
-    if not left_out:
-        return theirs, ()
-    kept = tuple(point for point in theirs.points if point.name not in forgotten)
-    return replace(theirs, points=kept), tuple(
-        f"{name} was forgotten here; the text that came in for it was left out" for name in left_out
-    )
-
-
-def _is_unchanged(value: object, known: object, *, is_named: bool) -> bool:
-    """Whether *value* may be what *known* was; under the same name equal ones need no second look."""
-    now, before = encoded(value), encoded(known)
-    return may_have_been(now, before) or (now == before and not is_named)
-
-
-# The order of the points where two playbooks become one: whose it is, and putting ours into it.
-
-
-def theirs_decides(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
-    """Whether the order is to be the other side's: we left it alone, and they changed it or we added nothing."""
+def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
+    """Whether the order is to be the other side's: we moved nothing, and they did or we added nothing."""
     if _common_order(ours, base, theirs) != _common_order(base, ours, theirs):
         return False
     they_moved = _common_order(theirs, base, ours) != _common_order(base, theirs, ours)
     return they_moved or ours.by_name.keys() == base.by_name.keys()
-
-
-def arrange(draft: Draft, like: Playbook) -> None:
-    """Put the draft's points into the order of *like*; those that it doesn't have come last in their section."""
-    rank = {point.name: place for place, point in enumerate(like.points)}
-    by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_ORDER}
-    for point in draft.points():
-        by_section[point.section].append(point)
-    for points in by_section.values():
-        wanted = sorted(points, key=lambda point: rank.get(point.name, len(rank)))
-        if wanted != points:
-            _renumber(draft, wanted)
 
 
 def _common_order(of: Playbook, *others: Playbook) -> list[str]:
@@ -322,6 +288,14 @@ def _common_order(of: Playbook, *others: Playbook) -> list[str]:
     return [point.name for point in of.points if all(point.name in other.by_name for other in others)]
 
 
-def _renumber(draft: Draft, points: Sequence[KeyPoint]) -> None:
-    for point in points:
-        draft.place(replace(point, position=draft.free_position()), kind="move")
+def _arrange(draft: Draft, like: Playbook) -> None:
+    """Put the draft's points into the order of *like*; those that it doesn't have come last in their section."""
+    rank = {point.name: place for place, point in enumerate(like.points)}
+    by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_ORDER}
+    for point in draft.points():
+        by_section[point.section].append(point)
+    for points in by_section.values():
+        ordered = sorted(points, key=lambda point: rank.get(point.name, len(rank)))
+        if ordered != points:
+            for point in ordered:
+                draft.place(replace(point, position=draft.free_position()), kind="move")

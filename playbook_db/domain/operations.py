@@ -1,19 +1,28 @@
-"""What the curator asks for, and what of it the rules accept.
+"""What changes the points of a draft: operations of the curator, votes, pruning.
 
-An operation that breaks a rule is skipped with a reason and never spoils the others. Source: curator
-contract; UPDATE: contract, section 4.
+What breaks a rule is skipped with a reason and never spoils the rest. Sources: curator contract; scoring and
+reflector specifications; for UPDATE, contract, section 4.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from playbook_db.domain import playbook
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable
+from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable, why_text_unusable
 from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
 
-MAX_OPERATIONS = 10  # of one batch; what comes after is skipped
+MAX_OPERATIONS = 10  # of one batch; the rest is skipped
+TAGS = ("helpful", "harmful", "neutral")
+PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """The votes in a list of tags, and the items that are no vote."""
+
+    votes: tuple[Vote, ...]
+    skipped: tuple[Skipped, ...]
 
 
 class _RefusedError(Exception):
@@ -21,9 +30,9 @@ class _RefusedError(Exception):
 
 
 def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skipped, ...]:
-    """Carry out *operations* on the draft in their order, each seeing what the earlier ones left.
+    """Carry out *operations* on the draft in their order, each on what the earlier ones made of it.
 
-    The skipped ones come back with their reasons.
+    Returns those that were skipped.
     """
     skipped: list[Skipped] = []
     for index, operation in enumerate(operations):
@@ -32,14 +41,15 @@ def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skippe
                 raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
             _apply(draft, operation)
         except _RefusedError as refusal:
-            skipped.append(Skipped(index, operation, playbook.storable(str(refusal))))
+            skipped.append(Skipped(index, operation, storable(str(refusal))))
     return tuple(skipped)
 
 
 def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
-    """Add *entries*, texts or `{"text", "section"?}`, as the older form of a curator's answer lists them.
+    """Add *entries*, texts or `{"text", "section"?}`: the older form of a curator's answer.
 
-    Anything but a list adds nothing. Source: curator contract, ExtractionResult.
+    Anything but a list adds nothing. Returns the entries that were skipped. Source: curator contract,
+    ExtractionResult.
     """
     skipped: list[Skipped] = []
     for index, entry in enumerate(entries if isinstance(entries, list) else []):
@@ -51,12 +61,70 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:
-    """The operations (0-based) that name a section we don't have, with that name; such points go elsewhere."""
+    """The index (from 0) and the section of each operation that names an unknown section, and so uses another."""
     return tuple(
         (index, str(operation["section"]))
         for index, operation in enumerate(operations)
         if isinstance(operation, dict) and is_unknown_section(operation.get("section"))
     )
+
+
+def read_votes(raw: object, *, tag_key: str = "tag") -> Ballot:
+    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` from a model; None holds no votes.
+
+    An item that is no dict, has no name or an unknown tag is skipped. Source: reflector specification,
+    REQ-REFL-004 and -007; contract, section 5.
+    """
+    votes: list[Vote] = []
+    skipped: list[Skipped] = []
+    if raw is not None and not isinstance(raw, list):
+        return Ballot((), (Skipped(0, raw, "the votes are no list"),))
+    for index, item in enumerate(raw or []):
+        problem = _why_no_vote(item, tag_key)
+        if problem:
+            skipped.append(Skipped(index, item, problem))
+        else:
+            rationale = item.get("rationale")
+            reason = storable(rationale) if isinstance(rationale, str) else None
+            votes.append(Vote(storable(item["name"]), item[tag_key], reason))
+    return Ballot(tuple(votes), tuple(skipped))
+
+
+def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
+    """Count *votes* in the draft: `helpful` and `harmful` add one each, `neutral` adds nothing.
+
+    Returns every vote, each with `matched` set: a vote for a point that isn't live counts nowhere. All votes for
+    a point make one change. Source: scoring specification, REQ-SCORE-002.
+    """
+    tallies: dict[str, list[int]] = {}
+    marked: list[Vote] = []
+    for vote in votes:
+        matched = vote.name in draft
+        if matched and vote.tag != "neutral":
+            tally = tallies.setdefault(vote.name, [0, 0])
+            tally[vote.tag == "harmful"] += 1
+        marked.append(replace(vote, matched=matched))
+    for name, (helpful, harmful) in tallies.items():
+        point = draft[name]
+        draft.change(replace(point, helpful=point.helpful + helpful, harmful=point.harmful + harmful), kind="vote")
+    return tuple(marked)
+
+
+def is_harmful(point: KeyPoint) -> bool:
+    """Whether the votes say that *point* does more harm than good.
+
+    Harmful means at least PRUNE_MIN_HARMFUL harmful votes and more of them than helpful ones; a point
+    never voted on stays. Source: scoring specification, REQ-SCORE-007.
+    """
+    return point.harmful >= PRUNE_MIN_HARMFUL and point.harmful > point.helpful
+
+
+def prune(draft: Draft) -> tuple[KeyPoint, ...]:
+    """Retire every harmful point of the draft. Returns them in canonical order."""
+    pruned = tuple(point for point in draft.points() if is_harmful(point))
+    for point in pruned:
+        draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
+    return pruned
 
 
 def _apply(draft: Draft, operation: object) -> None:
@@ -105,8 +173,8 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
         helpful=sum(source.helpful for source in sources),
         harmful=sum(source.harmful for source in sources),
     )
-    told = f"merged from {', '.join(existing)}" + (f" (missing: {missing})" if missing else "")
-    draft.add(merged, reason=playbook.storable(told))
+    reason = f"merged from {', '.join(existing)}" + (f" (missing: {missing})" if missing else "")
+    draft.add(merged, reason=storable(reason))
     for source in sources:
         draft.retire(source.name, reason=f"merged into {merged.name}", successor=merged.name)
 
@@ -114,8 +182,7 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
 def _delete(draft: Draft, fields: Mapping[str, Any]) -> None:
     target = _target(draft, fields)
     reason = fields.get("reason")
-    told = playbook.storable(reason) if isinstance(reason, str) and reason.strip() else "deleted"
-    draft.retire(target.name, reason=told)
+    draft.retire(target.name, reason=storable(reason) if isinstance(reason, str) and reason.strip() else "deleted")
 
 
 _PERFORM: dict[str, Callable[[Draft, Mapping[str, Any]], None]] = {
@@ -134,10 +201,9 @@ def _as_mapping(item: object) -> Mapping[str, Any]:
 
 def _text(fields: Mapping[str, Any], key: str) -> str:
     value = fields.get(key)
-    problem = playbook.why_text_unusable(value)
-    if problem:
+    problem = why_text_unusable(value)
+    if problem or not isinstance(value, str):
         raise _RefusedError(f"`{key}`: {problem}")
-    assert isinstance(value, str)  # noqa: S101 - why_unusable says so
     return value.strip()
 
 
@@ -150,62 +216,7 @@ def _target(draft: Draft, fields: Mapping[str, Any]) -> KeyPoint:
     return draft[name]
 
 
-# Votes: which tags count, and what they do to the counters.
-
-
-TAGS = ("helpful", "harmful", "neutral")
-
-
-@dataclass(frozen=True, slots=True)
-class Ballot:
-    """The votes as they were taken, and what could not be read as one."""
-
-    votes: tuple[Vote, ...]
-    skipped: tuple[Skipped, ...]
-
-
-def read_votes(raw: object, *, tag_key: str = "tag") -> Ballot:
-    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` as a model gives it.
-
-    Null counts as no votes. What is no dict, has no name or an unknown tag is skipped with a reason; the rest
-    counts. Source: reflector specification, REQ-REFL-004 and -007; contract, section 5.
-    """
-    votes: list[Vote] = []
-    skipped: list[Skipped] = []
-    if raw is not None and not isinstance(raw, list):
-        return Ballot((), (Skipped(0, raw, "the votes are no list"),))
-    for index, item in enumerate(raw or []):
-        problem = _problem(item, tag_key)
-        if problem:
-            skipped.append(Skipped(index, item, problem))
-        else:
-            rationale = item.get("rationale")
-            told = storable(rationale) if isinstance(rationale, str) else None
-            votes.append(Vote(storable(item["name"]), item[tag_key], told))
-    return Ballot(tuple(votes), tuple(skipped))
-
-
-def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
-    """Count *votes* in the draft: `helpful` and `harmful` +1 each, `neutral` nothing.
-
-    Every vote comes back, marked with whether its name is that of a live point; others count nowhere.
-    All votes for a point make one change. Source: scoring specification, REQ-SCORE-002.
-    """
-    tallies: dict[str, list[int]] = {}
-    taken: list[Vote] = []
-    for vote in votes:
-        matched = vote.name in draft
-        if matched and vote.tag != "neutral":
-            tally = tallies.setdefault(vote.name, [0, 0])
-            tally[vote.tag == "harmful"] += 1
-        taken.append(replace(vote, matched=matched))
-    for name, (helpful, harmful) in tallies.items():
-        point = draft[name]
-        draft.change(replace(point, helpful=point.helpful + helpful, harmful=point.harmful + harmful), kind="vote")
-    return tuple(taken)
-
-
-def _problem(item: object, tag_key: str) -> str | None:
+def _why_no_vote(item: object, tag_key: str) -> str | None:
     if not isinstance(item, dict):
         return "a vote must be an object"
     if not isinstance(item.get("name"), str) or not item["name"]:
@@ -213,26 +224,3 @@ def _problem(item: object, tag_key: str) -> str | None:
     if item.get(tag_key) not in TAGS:
         return f"`{tag_key}` must be one of {', '.join(TAGS)}"
     return None
-
-
-# Which key points leave the playbook because their votes say they harm.
-
-
-PRUNE_MIN_HARMFUL = 3  # votes; fewer are too thin to act on
-
-
-def is_harmful(point: KeyPoint) -> bool:
-    """Whether the votes say that *point* does more harm than good.
-
-    Harmful means at least PRUNE_MIN_HARMFUL harmful votes and more of them than helpful ones; a point
-    never voted on stays. Source: scoring specification, REQ-SCORE-007.
-    """
-    return point.harmful >= PRUNE_MIN_HARMFUL and point.harmful > point.helpful
-
-
-def prune(draft: Draft) -> tuple[KeyPoint, ...]:
-    """Retire every harmful point of the draft; they come back in canonical order."""
-    leaving = tuple(point for point in draft.points() if is_harmful(point))
-    for point in leaving:
-        draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
-    return leaving

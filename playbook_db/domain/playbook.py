@@ -1,4 +1,4 @@
-"""What a playbook is made of: key points, in an order, under a header. Frozen values, no behaviour of their own."""
+"""The values that a playbook is made of, and the rules for the names and the texts of its key points."""
 
 import json
 from collections.abc import Iterable
@@ -9,6 +9,10 @@ from typing import Any
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER
 
 MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
+LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
+MAX_NAME_LENGTH = 200  # characters
+_MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
+_TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +38,24 @@ def canonical_order(point: KeyPoint) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Header:
-    """All of a playbook file but its points.
+    """All of a playbook file except its points.
 
-    `fields` are the file's top-level keys in its order; the key `sections` stands, with the value
-    None, where the points go. `final_newline` says whether the file ends with a newline.
+    `fields` are the file's top-level keys in their order; the key `sections`, with the value None,
+    marks where the points go. `final_newline` says whether the file ends with a newline.
     """
 
     fields: tuple[tuple[str, Any], ...] = (("version", "1.0"), ("last_updated", None), ("sections", None))
     final_newline: bool = True
 
     def __eq__(self, other: object) -> bool:
-        """Whether both write the same: to JSON, 1, 1.0 and true differ."""
-        return isinstance(other, Header) and self._written == other._written
+        """Whether both are the same JSON, in which 1, 1.0 and true differ."""
+        return isinstance(other, Header) and self._json == other._json
 
     def __hash__(self) -> int:
-        return hash(self._written)
+        return hash(self._json)
 
     @property
-    def _written(self) -> tuple[str, bool]:
+    def _json(self) -> tuple[str, bool]:
         return json.dumps(dict(self.fields)), self.final_newline
 
     def get(self, key: str) -> Any:
@@ -60,7 +64,7 @@ class Header:
 
     @property
     def last_updated(self) -> str | None:
-        """When the playbook last changed, ISO 8601, as far as the file says so in text."""
+        """When the playbook last changed (ISO 8601), as the file says; None where it says nothing or no text."""
         value = self.get("last_updated")
         return value if isinstance(value, str) else None
 
@@ -73,10 +77,10 @@ class Header:
 
 @dataclass(frozen=True)
 class Playbook:
-    """The live points in canonical order, the names that points which left have used up, and the header.
+    """The live points in canonical order, the header, and what retired points keep for themselves.
 
-    `last_position` is the highest position that any point ever had, if it is higher than those of the live ones: a
-    point that comes back finds its own place free.
+    `spent` are the names of the retired points, which are never given again. `last_position` is the highest
+    position of any point, where a retired one has it: a new point must not take the place of one that may come back.
     """
 
     points: tuple[KeyPoint, ...] = ()
@@ -91,19 +95,19 @@ class Playbook:
 
     @property
     def content(self) -> tuple[tuple[str, str, str, int, int], ...]:
-        """What readers of the playbook see of its points: two playbooks of equal content export alike."""
+        """What an export shows of the points: two playbooks with equal content have equal exports."""
         return tuple((p.name, p.text, p.section, p.helpful, p.harmful) for p in self.points)
 
 
 def playbook_of(points: Iterable[KeyPoint], *, header: Header | None = None) -> Playbook:
-    """A playbook of *points* in the order given within each section, positions counted from 1."""
+    """A playbook of *points*, which keep their order within each section; positions count from 1."""
     numbered = [replace(point, position=place) for place, point in enumerate(points, 1)]
     return Playbook(tuple(sorted(numbered, key=canonical_order)), header=header or Header())
 
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """A point as it was at some moment: itself, and whether it was live."""
+    """A point at some moment, and whether it was live then."""
 
     point: KeyPoint
     is_live: bool
@@ -114,8 +118,8 @@ class Change:
     """What happened to one point: `kind`, the point as it is afterwards, and why.
 
     `kind` is one of `add`, `vote`, `edit` (text, section or counters set), `move` (another place in its
-    section), `retire`, `restore`. `successor` names the point that took over a merged or duplicate one;
-    `reworded` says whether the text is another than that of the live point before.
+    section), `retire`, `restore`. `successor` names the point that replaces a merged or duplicate one;
+    `reworded` says whether the text differs from that of the live point before.
     """
 
     kind: str
@@ -127,7 +131,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One tag as it was given; `matched` says whether its name was that of a live point."""
+    """One tag for a point; `matched` says whether a live point has this name."""
 
     name: str
     tag: str
@@ -137,19 +141,11 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that was asked for and not done: its place in the list (0-based), itself, and why."""
+    """An item of a list that was not carried out: its index (from 0), the item, and why."""
 
     index: int
     item: object
     reason: str
-
-
-# How key points get their names. A name is given once in the life of a playbook.
-
-
-LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
-MAX_NAME_LENGTH = 200  # characters
-_MAX_DIGITS = 18  # of a number that counts; a name with more was made by somebody else
 
 
 def format_name(prefix: str, number: int) -> str:
@@ -158,7 +154,7 @@ def format_name(prefix: str, number: int) -> str:
 
 
 def number_of(name: str, prefix: str) -> int:
-    """The number in *name* if it is one that *prefix* makes, else 0."""
+    """The number in *name* if it has the form of *prefix*, else 0."""
     start = prefix + _joiner(prefix)
     digits = name[len(start) :]
     counts = name.startswith(start) and digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS
@@ -166,17 +162,17 @@ def number_of(name: str, prefix: str) -> int:
 
 
 def highest_number(names: Iterable[str], prefix: str) -> int:
-    """The highest number among the *names* of that prefix; 0 where there is none."""
+    """The highest number in those of *names* that have this prefix; 0 where there are none."""
     return max((number_of(name, prefix) for name in names), default=0)
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:
-    """One more than the highest name of that prefix: three digits at least. Source: contract, section 2."""
+    """The name after the highest one with that prefix, with at least three digits. Source: contract, section 2."""
     return format_name(prefix, highest_number(names, prefix) + 1)
 
 
 def why_name_unusable(name: str) -> str | None:
-    """What is wrong with *name*, or None. A name must not be able to break out of its brackets in a prompt."""
+    """Why *name* can't be the name of a point, or None. In a prompt it must not break out of its brackets."""
     if not name.strip():
         return "a name must not be blank"
     if not name.isprintable() or "[" in name or "]" in name:
@@ -186,18 +182,8 @@ def why_name_unusable(name: str) -> str | None:
     return None
 
 
-def _joiner(prefix: str) -> str:
-    return "_" if prefix == LEGACY_PREFIX else "-"
-
-
-# What a text of a key point may be, and when two texts say the same.
-
-
-_TRAILING_PUNCTUATION = ".,;:!?…。！？ "
-
-
 def why_text_unusable(text: object) -> str | None:
-    """What is wrong with *text* as the text of a key point, or None."""
+    """Why *text* can't be the text of a point, or None."""
     if not isinstance(text, str):
         return "a text must be a string"
     if not text.strip():
@@ -210,14 +196,18 @@ def why_text_unusable(text: object) -> str | None:
 
 
 def storable(text: str) -> str:
-    """*text* with what is no Unicode (half surrogate pairs, as JSON can hold them) replaced."""
+    """*text* with `?` for each half of a surrogate pair, which JSON can hold and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def normalised(text: str) -> str:
-    """*text* without what makes no difference: case, runs of white space, trailing punctuation.
+    """*text* for comparing: case folded, runs of white space as one space, no trailing punctuation.
 
-    Source: contract, section 10. A text of nothing but punctuation is kept as it is.
+    A text of nothing but punctuation keeps it. Source: contract, section 10.
     """
     folded = " ".join(text.casefold().split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded
+
+
+def _joiner(prefix: str) -> str:
+    return "_" if prefix == LEGACY_PREFIX else "-"

@@ -1,7 +1,8 @@
-"""Every shape that a playbook.json ever had, read into one: the entries of a decoded file become key points.
+"""The content of playbook.json: reading every shape that it ever had, and writing the present one.
 
-Anything that can't be read without guessing is refused with its place and value; nothing is dropped
-in silence. Source: scoring specification, REQ-SCORE-004 to -006; contract, section 3.
+Text in, values out, and back; the services read and write the file. What can't be read without guessing is refused
+with its place and value, and nothing is dropped silently. Source: scoring specification, REQ-SCORE-004 to -006;
+contract, section 3.
 """
 
 import json
@@ -10,17 +11,33 @@ from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import Any, Literal
 
-from playbook_db.domain import playbook as playbook_rules
-from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, playbook_of, storable
+from playbook_db.domain.playbook import (
+    LEGACY_PREFIX,
+    MAX_COUNTER,
+    Header,
+    KeyPoint,
+    Playbook,
+    format_name,
+    highest_number,
+    number_of,
+    playbook_of,
+    storable,
+    why_name_unusable,
+    why_text_unusable,
+)
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, find_section
 from playbook_db.errors import PlaybookFileError
 
-_SHOWN_VALUE_LENGTH = 60  # characters of a refused value
+MAX_DEPTH = 100  # of a top-level value that is kept for the export
+_MAX_DIGITS = 1000  # of a number
+_MAX_SHOWN = 60  # characters of a refused value
+
+Layout = Literal["sections", "flat"]
 
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """An entry of an older shape: the name it has now, its shape (`bare_string`, `dict_no_score`,
+    """An entry of an older shape: the name that it has now, its shape (`bare_string`, `dict_no_score`,
     `dict_with_score`), and its score if it had one."""
 
     name: str
@@ -30,8 +47,8 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A playbook as it was read: itself, what the user should hear of, what was of an older shape, and
-    whether the file was flat (`key_points`)."""
+    """The result of reading a file: the playbook, warnings for the user, the entries of an older shape, and whether
+    the file was flat (`key_points`)."""
 
     playbook: Playbook
     warnings: tuple[str, ...] = ()
@@ -39,19 +56,37 @@ class Reading:
     is_flat: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One raw entry and where it stands, in words."""
+class _UnreadableError(ValueError):
+    """A value that JSON or Python's reader allows, and that we don't."""
 
-    raw: Any
-    section: str
-    place: str
+
+def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -> Reading:
+    """The playbook in the text of a file of any shape; *source* names the file in errors.
+
+    Raises PlaybookFileError with the place; its `damaged` is true where *data* isn't JSON.
+    """
+    text = _as_text(data, source)
+    try:
+        content = json.loads(text, object_pairs_hook=_object, parse_int=_int)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        in_merge = text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
+        problem = _why_no_json(text, error, in_merge=in_merge)
+        raise PlaybookFileError(source, place, problem, damaged=True, in_git_merge=in_merge) from None
+    except _UnreadableError as error:
+        raise PlaybookFileError(source, "", str(error)) from None
+    except RecursionError:
+        raise PlaybookFileError(source, "", "it is nested too deeply for a playbook.") from None
+    reading = read_playbook(content, source=source, rename_duplicates=rename_duplicates)
+    header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
+    check_header(header, source)
+    return replace(reading, playbook=replace(reading.playbook, header=header))
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """The playbook in *data*, a decoded playbook file of any shape; *source* names it in errors.
+    """The playbook in *data*, the decoded content of a file of any shape; *source* names it in errors.
 
-    With `rename_duplicates` a name that stands twice is given anew the second time; else it is refused.
+    With `rename_duplicates` the second point of a name gets a new one; else the file is refused.
     Raises PlaybookFileError.
     """
     if not isinstance(data, dict):
@@ -63,11 +98,60 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
     if not is_flat and "key_points" in data:
         warnings.append("it has both `sections` and `key_points`; `key_points` is ignored")
     entries = list(_flat_entries(data, source) if is_flat else _section_entries(data, source, warnings))
-    points, shapes = _read_entries(entries, source, is_flat=is_flat)
-    points = _without_duplicates(points, entries, source, rename_duplicates, warnings, is_flat=is_flat)
-    playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
+    points, shapes = _read_entries(entries, is_flat=is_flat)
+    points = _without_duplicates(points, entries, warnings, rename=rename_duplicates, is_flat=is_flat)
     migrated = (Migrated(points[place].name, *shape) for place, shape in shapes.items())
+    playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
     return Reading(playbook, tuple(warnings), tuple(migrated), is_flat)
+
+
+def encode(playbook: Playbook, *, layout: Layout = "sections") -> str:
+    """The text of the playbook's file: two spaces of indent, no ASCII escapes, the sections in their order.
+
+    Byte for byte the same as `json.dumps(..., indent=2, ensure_ascii=False)` of the same content.
+    """
+    parts = []
+    for key, value in playbook.header.fields:
+        if key == "sections":
+            parts.append(_points_text(playbook, layout))
+        else:
+            indented = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).replace("\n", "\n  ")
+            parts.append(f"{encode_basestring(key)}: {indented}")
+    if "sections" not in dict(playbook.header.fields):
+        parts.append(_points_text(playbook, layout))
+    body = ",\n  ".join(parts)
+    return f"{{\n  {body}\n}}" + ("\n" if playbook.header.final_newline else "")
+
+
+def check_header(header: Header, source: str) -> None:
+    """Raise PlaybookFileError where a top-level value could be read but not be written again."""
+    for key, value in header.fields:
+        place = f"`{storable(key)}`"
+        if _depth(value) > MAX_DEPTH:
+            raise PlaybookFileError(source, place, f"it is nested more than {MAX_DEPTH} deep.")
+        try:
+            json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        except UnicodeEncodeError:
+            raise PlaybookFileError(source, place, "it holds half a surrogate pair.") from None
+        except ValueError:
+            raise PlaybookFileError(source, place, "it holds a number that JSON can't keep.") from None
+        except TypeError as error:
+            raise PlaybookFileError(source, place, f"it is nothing that JSON can keep ({error}).") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One entry as it is in the file `source`, and its place there in words."""
+
+    raw: Any
+    section: str
+    place: str
+    source: str
+
+    def refusal(self, problem: str) -> PlaybookFileError:
+        name = self.raw.get("name") if isinstance(self.raw, dict) else None
+        named = f" ({name!r})" if isinstance(name, str) else ""
+        return PlaybookFileError(self.source, self.place + named, problem)
 
 
 def _flat_entries(data: Mapping[str, Any], source: str) -> Iterator[_Entry]:
@@ -75,7 +159,7 @@ def _flat_entries(data: Mapping[str, Any], source: str) -> Iterator[_Entry]:
     if not isinstance(listed, list):
         raise PlaybookFileError(source, "`key_points`", f"it must be a list, and it is {_shown(listed)}.")
     for number, raw in enumerate(listed, 1):
-        yield _Entry(raw, OTHERS, f"`key_points`, entry {number}")
+        yield _Entry(raw, OTHERS, f"`key_points`, entry {number}", source)
 
 
 def _section_entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Iterator[_Entry]:
@@ -89,82 +173,77 @@ def _section_entries(data: Mapping[str, Any], source: str, warnings: list[str]) 
         if section is None:
             warnings.append(f"the section {title!r} is unknown; its {len(listed)} entries go to {OTHERS}")
         for number, raw in enumerate(listed, 1):
-            yield _Entry(raw, section or OTHERS, f"section {title!r}, entry {number}")
+            yield _Entry(raw, section or OTHERS, f"section {title!r}, entry {number}", source)
 
 
 def _read_entries(
-    entries: Sequence[_Entry], source: str, *, is_flat: bool
+    entries: Sequence[_Entry], *, is_flat: bool
 ) -> tuple[list[KeyPoint], dict[int, tuple[str, int | None]]]:
-    """The points of *entries*, and of those of an older shape, by their place, the shape and the score."""
+    """The points of *entries*, and the shape and score of those of an older shape, by their index."""
     names = _Names(entries, is_flat=is_flat)
     points: list[KeyPoint] = []
     shapes: dict[int, tuple[str, int | None]] = {}
     for place, entry in enumerate(entries):
-        point, shape, score = _read_entry(entry, source)
+        point, shape, score = _read_entry(entry)
         if point.name:
-            names.see(point.name)
+            names.count(point.name)
         else:
-            point = replace(point, name=names.give(entry.section))
+            point = replace(point, name=names.new(entry.section))
         if shape:
             shapes[place] = shape, score
         points.append(point)
     return points, shapes
 
 
-def _read_entry(entry: _Entry, source: str) -> tuple[KeyPoint, str | None, int | None]:
-    """The point of *entry* (its name `""` where it has none), its older shape if it is one, and its score."""
+def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
+    """The point of *entry* (with the name `""` where it has none), its older shape if it has one, and its score."""
     raw = entry.raw
     if isinstance(raw, str):
-        return KeyPoint("", _text(raw, entry, source), entry.section), "bare_string", None
+        return KeyPoint("", _text(raw, entry), entry.section), "bare_string", None
     if not isinstance(raw, dict):
-        raise _refusal(source, entry, f"an entry is a text or an object, and this is {_shown(raw)}.")
-    name = _name(raw.get("name"), entry, source)
-    text = _text(raw.get("text"), entry, source)
+        raise entry.refusal(f"an entry is a text or an object, and this is {_shown(raw)}.")
+    name = _name(raw.get("name"), entry)
+    text = _text(raw.get("text"), entry)
     if "helpful" in raw or "harmful" in raw:
-        helpful, harmful = (_counter(raw.get(key, 0), key, entry, source) for key in ("helpful", "harmful"))
+        helpful, harmful = (_counter(raw.get(key, 0), key, entry) for key in ("helpful", "harmful"))
         return KeyPoint(name, text, entry.section, helpful, harmful), None, None
     if "score" in raw:
         score = _whole(raw["score"])
         if score is None or abs(score) > MAX_COUNTER:
-            raise _refusal(source, entry, f"`score` must be a whole number, and it is {_shown(raw['score'])}.")
+            raise entry.refusal(f"`score` must be a whole number, and it is {_shown(raw['score'])}.")
         return KeyPoint(name, text, entry.section, max(score, 0), max(-score, 0)), "dict_with_score", score
     return KeyPoint(name, text, entry.section), "dict_no_score", None
 
 
 class _Names:
-    """Gives the entries without a name theirs: one more than the highest before it, never one that stands later."""
+    """Names for the entries without one: one more than the highest before the entry, and none that comes later."""
 
     def __init__(self, entries: Sequence[_Entry], *, is_flat: bool) -> None:
         self._is_flat = is_flat
         named = (entry.raw.get("name") for entry in entries if isinstance(entry.raw, dict))
         self._taken = {name for name in named if isinstance(name, str)}
-        self._needed = any(not isinstance(entry.raw, dict) or not entry.raw.get("name") for entry in entries)
-        self._highest = dict.fromkeys([playbook_rules.LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)
+        self._is_needed = any(not isinstance(entry.raw, dict) or not entry.raw.get("name") for entry in entries)
+        self._highest = dict.fromkeys([LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)
 
-    def see(self, name: str) -> None:
-        if self._needed:
+    def count(self, name: str) -> None:
+        if self._is_needed:
             for prefix, highest in self._highest.items():
-                self._highest[prefix] = max(highest, playbook_rules.number_of(name, prefix))
+                self._highest[prefix] = max(highest, number_of(name, prefix))
 
-    def give(self, section: str) -> str:
-        prefix = playbook_rules.LEGACY_PREFIX if self._is_flat else SECTION_SLUGS[section]
+    def new(self, section: str) -> str:
+        prefix = LEGACY_PREFIX if self._is_flat else SECTION_SLUGS[section]
         while True:
             self._highest[prefix] += 1
-            name = playbook_rules.format_name(prefix, self._highest[prefix])
+            name = format_name(prefix, self._highest[prefix])
             if name not in self._taken:
                 self._taken.add(name)
                 return name
 
 
 def _without_duplicates(
-    points: list[KeyPoint],
-    entries: Sequence[_Entry],
-    source: str,
-    rename: bool,
-    warnings: list[str],
-    *,
-    is_flat: bool,
+    points: list[KeyPoint], entries: Sequence[_Entry], warnings: list[str], *, rename: bool, is_flat: bool
 ) -> list[KeyPoint]:
+    """*points*, the second of a name under a new one. Raises PlaybookFileError unless *rename*."""
     first: dict[str, _Entry] = {}
     unique: list[KeyPoint] = []
     names = {point.name for point in points}
@@ -176,51 +255,47 @@ def _without_duplicates(
             continue
         if not rename:
             raise PlaybookFileError(
-                source,
+                entry.source,
                 entry.place,
                 f"the name {point.name!r} stands at {first[point.name].place} already. "
                 "Give one of them another name, or import with --rename-duplicates.",
             )
-        prefix = playbook_rules.LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section]
-        highest[prefix] = (highest.get(prefix) or playbook_rules.highest_number(names, prefix)) + 1
-        name = playbook_rules.format_name(prefix, highest[prefix])
+        prefix = LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section]
+        highest[prefix] = (highest.get(prefix) or highest_number(names, prefix)) + 1
+        name = format_name(prefix, highest[prefix])
         warnings.append(f"the second {point.name!r} ({entry.place}) is now {name!r}")
         unique.append(replace(point, name=name))
     return unique
 
 
 def _header(data: Mapping[str, Any], *, is_flat: bool) -> Header:
-    place = "key_points" if is_flat else "sections"
-    left_out = {"sections", "key_points"} - {place}
-    return Header(
-        tuple(
-            ("sections", None) if key == place else (key, value) for key, value in data.items() if key not in left_out
-        )
-    )
+    place, ignored = ("key_points", "sections") if is_flat else ("sections", "key_points")
+    fields = (("sections", None) if key == place else (key, value) for key, value in data.items() if key != ignored)
+    return Header(tuple(fields))
 
 
-def _name(value: object, entry: _Entry, source: str) -> str:
+def _name(value: object, entry: _Entry) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise _refusal(source, entry, f"`name` must be a text, and it is {_shown(value)}.")
-    problem = playbook_rules.why_name_unusable(value)
+        raise entry.refusal(f"`name` must be a text, and it is {_shown(value)}.")
+    problem = why_name_unusable(value)
     if problem:
-        raise _refusal(source, entry, f"`name` is {_shown(value)}: {problem}.")
+        raise entry.refusal(f"`name` is {_shown(value)}: {problem}.")
     return value
 
 
-def _text(value: object, entry: _Entry, source: str) -> str:
-    problem = playbook_rules.why_text_unusable(value)
+def _text(value: object, entry: _Entry) -> str:
+    problem = why_text_unusable(value)
     if problem or not isinstance(value, str):
-        raise _refusal(source, entry, f"`text` is {_shown(value)}: {problem}.")
+        raise entry.refusal(f"`text` is {_shown(value)}: {problem}.")
     return value
 
 
-def _counter(value: object, key: str, entry: _Entry, source: str) -> int:
+def _counter(value: object, key: str, entry: _Entry) -> int:
     number = _whole(value)
     if number is None or not 0 <= number <= MAX_COUNTER:
-        raise _refusal(source, entry, f"`{key}` must be a whole number from 0 up, and it is {_shown(value)}.")
+        raise entry.refusal(f"`{key}` must be a whole number from 0 up, and it is {_shown(value)}.")
     return number
 
 
@@ -230,97 +305,14 @@ def _whole(value: object) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return None
-
-
-def _refusal(source: str, entry: _Entry, problem: str) -> PlaybookFileError:
-    name = entry.raw.get("name") if isinstance(entry.raw, dict) else None
-    named = f" ({name!r})" if isinstance(name, str) else ""
-    return PlaybookFileError(source, entry.place + named, problem)
+    return int(value) if isinstance(value, float) and value.is_integer() else None
 
 
 def _shown(value: object) -> str:
     shown = json.dumps(value, default=repr, ensure_ascii=False)
     if storable(shown) != shown:
         shown = json.dumps(value, default=repr)
-    return shown if len(shown) <= _SHOWN_VALUE_LENGTH else shown[:_SHOWN_VALUE_LENGTH] + "…"
-
-
-# The text of a playbook file: decoded with every fault placed, encoded always the same.
-#
-# Pure: text in, values out. Reading and writing the file itself is the services' work.
-
-
-Layout = Literal["sections", "flat"]
-MAX_DEPTH = 100  # of a top-level value that we carry along
-_MAX_DIGITS = 1000  # of a number
-
-
-class _UnreadableError(ValueError):
-    """A value that JSON allows, or Python's reader does, and we don't."""
-
-
-def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """The playbook in the text of a file of any shape; *source* names the file in errors.
-
-    Raises PlaybookFileError with the place named; its `damaged` is true where *data* isn't JSON.
-    """
-    text = _as_text(data, source)
-    try:
-        content = json.loads(text, object_pairs_hook=_object, parse_int=_int)
-    except json.JSONDecodeError as error:
-        raise PlaybookFileError(
-            source,
-            f"line {error.lineno}, column {error.colno}",
-            _what_is_wrong(text, error),
-            damaged=True,
-            in_git_merge=_in_git_merge(text),
-        ) from None
-    except _UnreadableError as error:
-        raise PlaybookFileError(source, "", str(error)) from None
-    except RecursionError:
-        raise PlaybookFileError(source, "", "it is nested too deeply for a playbook.") from None
-    reading = read_playbook(content, source=source, rename_duplicates=rename_duplicates)
-    header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
-    check_header(header, source)
-    playbook = Playbook(reading.playbook.points, reading.playbook.spent, header)
-    return Reading(playbook, reading.warnings, reading.migrated, reading.is_flat)
-
-
-def encode(playbook: Playbook, *, layout: Layout = "sections") -> str:
-    """The text of the playbook's file: two spaces of indent, UTF-8 as it is, sections in order.
-
-    Byte for byte what `json.dumps(..., indent=2, ensure_ascii=False)` gives for the same content.
-    """
-    parts = []
-    for key, value in playbook.header.fields:
-        if key == "sections":
-            parts.append(_points_text(playbook, layout))
-        else:
-            parts.append(f"{encode_basestring(key)}: {_indented(value)}")
-    if "sections" not in dict(playbook.header.fields):
-        parts.append(_points_text(playbook, layout))
-    body = ",\n  ".join(parts)
-    return f"{{\n  {body}\n}}" + ("\n" if playbook.header.final_newline else "")
-
-
-def check_header(header: Header, source: str) -> None:
-    """Refuse top-level values that could be read but not be written again."""
-    for key, value in header.fields:
-        if _depth(value) > MAX_DEPTH:
-            raise PlaybookFileError(source, f"`{storable(key)}`", f"it is nested more than {MAX_DEPTH} deep.")
-        try:
-            json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        except UnicodeEncodeError:
-            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds half a surrogate pair.") from None
-        except ValueError:
-            raise PlaybookFileError(source, f"`{storable(key)}`", "it holds a number that JSON can't keep.") from None
-        except TypeError as error:
-            raise PlaybookFileError(
-                source, f"`{storable(key)}`", f"it is nothing that JSON can keep ({error})."
-            ) from None
+    return shown if len(shown) <= _MAX_SHOWN else shown[:_MAX_SHOWN] + "…"
 
 
 def _points_text(playbook: Playbook, layout: Layout) -> str:
@@ -335,10 +327,10 @@ def _points_text(playbook: Playbook, layout: Layout) -> str:
     return f'"sections": {{\n{sections}\n  }}'
 
 
-def _list_text(points: "list[KeyPoint] | tuple[KeyPoint, ...]", indent: str) -> str:
+def _list_text(points: Sequence[KeyPoint], indent: str) -> str:
     if not points:
         return "[]"
-    # Written out by hand: the library's indenting encoder is pure Python and several times slower.
+    # Written by hand: the library's indenting encoder is pure Python and several times slower.
     inner = f"{indent}    "
     entries = ",\n".join(
         f'{indent}  {{\n{inner}"name": {encode_basestring(p.name)},\n{inner}"text": {encode_basestring(p.text)},\n'
@@ -346,10 +338,6 @@ def _list_text(points: "list[KeyPoint] | tuple[KeyPoint, ...]", indent: str) -> 
         for p in points
     )
     return f"[\n{entries}\n{indent}]"
-
-
-def _indented(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).replace("\n", "\n  ")
 
 
 def _as_text(data: bytes | str, source: str) -> str:
@@ -362,37 +350,32 @@ def _as_text(data: bytes | str, source: str) -> str:
         raise PlaybookFileError(source, f"byte {error.start}", f"this is no UTF-8.{hint}", damaged=True) from None
 
 
-def _in_git_merge(text: str) -> bool:
-    return text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
-
-
-def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
-    if _in_git_merge(text):
+def _why_no_json(text: str, error: json.JSONDecodeError, *, in_merge: bool) -> str:
+    if in_merge:
         return "a git merge is not finished (conflict markers); finish it first."
-    if not text.strip():
-        return "the file is empty."
-    return f"this is no JSON ({error.msg})."
+    return f"this is no JSON ({error.msg})." if text.strip() else "the file is empty."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        named = f" (the one named {made['name']!a})" if "name" in made else ""
-        raise _UnreadableError(f"the key {twice!a} stands twice in one object{named}.")
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            whole = dict(pairs)
+            named = f" (the one named {whole['name']!a})" if "name" in whole else ""
+            raise _UnreadableError(f"the key {key!a} stands twice in one object{named}.")
+        made[key] = value
     return made
 
 
 def _int(digits: str) -> int | float:
-    """The number; one that no database holds, and Python may refuse to read, is infinite."""
+    """The number; one that no database can hold, and that Python may refuse to read, becomes infinite."""
     return int(digits) if len(digits) < _MAX_DIGITS else float("inf")
 
 
 def _depth(value: Any) -> int:
     """How many lists and objects *value* is deep."""
     depth, level = 0, [value]
-    while level := [held for held in level if isinstance(held, dict | list)]:
+    while level := [container for container in level if isinstance(container, dict | list)]:
         depth += 1
-        level = [inner for held in level for inner in (held.values() if isinstance(held, dict) else held)]
+        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
     return depth

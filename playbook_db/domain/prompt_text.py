@@ -1,7 +1,7 @@
-"""Which key points go before a prompt when not all of them fit.
+"""The text about the playbook in a prompt: which points come first, which fit, and how they are written.
 
-Pure, and imports next to nothing, so that a hook may use it. Nothing here looks at a clock: the same playbook is
-always told in the same bytes, which is what a model's prompt cache lives from.
+Imports next to nothing, so that a hook may use it. Nothing here depends on a clock: the same playbook always gives
+the same bytes, which a model's prompt cache needs.
 """
 
 from playbook_db.domain.sections import SECTION_ORDER
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol, TypeVar
 
-    class Candidate(Protocol):
-        """A key point, as any reader has it."""
+    class PromptPoint(Protocol):
+        """A key point, in the class of whoever read it."""
 
         @property
         def name(self) -> str: ...
@@ -27,17 +27,25 @@ if TYPE_CHECKING:
         @property
         def position(self) -> int: ...
 
-    P = TypeVar("P", bound=Candidate)
+    P = TypeVar("P", bound=PromptPoint)
 
 
+PLACEHOLDER = "{key_points}"
 CLIENT_LIMIT_UNITS = 10_000  # UTF-16 units; of a longer text Claude Code shows the model the first 2,000 only
-LIMIT_UNITS = CLIENT_LIMIT_UNITS - 200  # what we ever print
+LIMIT_UNITS = CLIENT_LIMIT_UNITS - 200  # the longest text that we print
 FADING_REVISIONS = 2000  # after so many revisions without a change, a point has lost as much as its votes can give
 UNJUDGED_SHARE = 8  # one part in so many is kept for the newest points without votes, so that they can get some
-SHORTEST_ENTRY_UNITS = 30  # `[pat-001] helpful=0 harmful=0 :: ` before the text; less room takes no further entry
-MISFITS = 50  # points too long for the room left that are passed over in search of shorter ones
+SHORTEST_ENTRY_UNITS = 30  # `[pat-001] helpful=0 harmful=0 :: ` before the text; less space takes no further entry
+MAX_MISFITS = 50  # points too long for the space that remains, skipped in search of shorter ones
 LEFT_OUT = "({} more key points don't fit here; the user sees all with: playbook list)"
 _LEFT_OUT_UNITS = len(LEFT_OUT) + 20
+# One entry is one line: a text must not be able to forge another entry or a section's header.
+_LINE_BREAKS = str.maketrans(
+    {
+        "\r": "\\r",
+        **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\\n"),
+    }
+)
 
 
 def rank(helpful: int, harmful: int, changed_in: int) -> float:
@@ -57,14 +65,14 @@ def rank(helpful: int, harmful: int, changed_in: int) -> float:
 def tell(
     template: str, ranked: "Iterable[P]", unjudged: "Sequence[P]", total: int, *, limit_units: int = LIMIT_UNITS
 ) -> "tuple[str, list[P]]":
-    """The text that goes before a prompt, never longer than *limit_units* UTF-16 units, and the points in it.
+    """The text for a prompt, of at most *limit_units* UTF-16 units, and the points in it.
 
     *ranked* comes best first and is read no further than needed, *unjudged* are the newest points without votes;
     *total* is how many live points there are. Where not all fit, the last line says how many are left out. `""`
-    where there is nothing to say, or *template* leaves no room.
+    where no point fits, or there is none.
     """
-    room = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
-    chosen = choose(ranked, unjudged, room)
+    space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
+    chosen = choose(ranked, unjudged, space)
     if not chosen:
         return "", []
     points_text = render_points(chosen)
@@ -73,16 +81,16 @@ def tell(
     return fill_template(template, points_text), chosen
 
 
-def choose(ranked: "Iterable[P]", unjudged: "Sequence[P]", room_units: int) -> "list[P]":
-    """The points that fit into *room_units* UTF-16 units of rendered text, whole ones only, in canonical order.
+def choose(ranked: "Iterable[P]", unjudged: "Sequence[P]", limit_units: int) -> "list[P]":
+    """The points that fit into *limit_units* UTF-16 units of rendered text, whole ones only, in canonical order.
 
-    A point that is too long for the room left makes way for the next one.
+    A point that is too long for the space that remains is skipped for the next one.
     """
     chosen: dict[str, P] = {}
-    told: set[str] = set()
-    share = max(room_units, 0) // UNJUDGED_SHARE
-    left = _fill(chosen, told, unjudged, share)
-    _fill(chosen, told, ranked, room_units - share + left)
+    sections: set[str] = set()
+    share = max(limit_units, 0) // UNJUDGED_SHARE
+    remaining = _fill(chosen, sections, unjudged, share)
+    _fill(chosen, sections, ranked, limit_units - share + remaining)
     return sorted(chosen.values(), key=_canonical_place)
 
 
@@ -91,47 +99,13 @@ def utf16_units(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum([char > "\uffff" for char in text])
 
 
-def _fill(chosen: "dict[str, P]", told: "set[str]", points: "Iterable[P]", room: int) -> int:
-    """Take of *points* what fits, noting the sections that are *told*; the room that is left."""
-    misfits = 0
-    for point in points:
-        if room < SHORTEST_ENTRY_UNITS or misfits > MISFITS:
-            break
-        if point.name in chosen:
-            continue
-        cost = utf16_units(render_point(point.name, point.helpful, point.harmful, point.text)) + 1
-        if point.section not in told:
-            cost += len(render_header(point.section)) + 2  # with the blank line before it
-        if cost > room:
-            misfits += 1
-            continue
-        room -= cost
-        chosen[point.name] = point
-        told.add(point.section)
-    return room
-
-
-def _canonical_place(point: "Candidate") -> "tuple[int, int]":
-    return SECTION_ORDER[point.section], point.position
-
-
-PLACEHOLDER = "{key_points}"
-# One entry is one line: a text must not be able to forge another entry or a section's header.
-_LINE_BREAKS = str.maketrans(
-    {
-        "\r": "\\r",
-        **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\\n"),
-    }
-)
-
-
 def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
     """One point as one line; line breaks inside the text are written as `\\n`.
 
     Source: scoring contract, Formatted Output Contract.
     """
-    told = text if text.isprintable() else text.translate(_LINE_BREAKS)
-    return f"[{name}] helpful={helpful} harmful={harmful} :: {told}"
+    line = text if text.isprintable() else text.translate(_LINE_BREAKS)
+    return f"[{name}] helpful={helpful} harmful={harmful} :: {line}"
 
 
 def render_header(section: str) -> str:
@@ -139,10 +113,10 @@ def render_header(section: str) -> str:
     return f"## {section}"
 
 
-def render_points(points: "Iterable[Candidate]") -> str:
+def render_points(points: "Iterable[PromptPoint]") -> str:
     """All *points*, which come in canonical order: a header line above each section, a blank line between sections.
 
-    Sections without points are left out; nothing at all for no points. Source: contract, section 1.
+    Sections without points are left out; `""` for no points. Source: contract, section 1.
     """
     lines: list[str] = []
     section = None
@@ -157,11 +131,35 @@ def render_points(points: "Iterable[Candidate]") -> str:
 
 
 def fill_template(template: str, points_text: str) -> str:
-    """*template* with *points_text* at its placeholder; nothing else in either is read as one.
+    """*template*, which has the placeholder, with *points_text* in its place; `""` for no text.
 
-    `""` where there is nothing to say. The caller has seen to it that the placeholder is there.
+    Only the first placeholder counts, and none inside *points_text*.
     """
     if not points_text:
         return ""
     before, _, after = template.partition(PLACEHOLDER)
     return before + points_text + after
+
+
+def _fill(chosen: "dict[str, P]", sections: "set[str]", points: "Iterable[P]", space: int) -> int:
+    """Add to *chosen* those of *points* that fit, and their sections to *sections*; the units that remain."""
+    misfits = 0
+    for point in points:
+        if space < SHORTEST_ENTRY_UNITS or misfits > MAX_MISFITS:
+            break
+        if point.name in chosen:
+            continue
+        cost = utf16_units(render_point(point.name, point.helpful, point.harmful, point.text)) + 1
+        if point.section not in sections:
+            cost += len(render_header(point.section)) + 2  # with the blank line before it
+        if cost > space:
+            misfits += 1
+            continue
+        space -= cost
+        chosen[point.name] = point
+        sections.add(point.section)
+    return space
+
+
+def _canonical_place(point: "PromptPoint") -> "tuple[int, int]":
+    return SECTION_ORDER[point.section], point.position

@@ -7,7 +7,7 @@ SECTION_SLUGS = {
     "PROJECT CONTEXT": "ctx",
     "OTHERS": "oth",
 }
-OTHERS = tuple(SECTION_SLUGS)[-1]  # takes whatever belongs nowhere else
+OTHERS = tuple(SECTION_SLUGS)[-1]  # holds everything that fits no other section
 SECTION_ORDER = {name: place for place, name in enumerate(SECTION_SLUGS)}
 SLUG_SECTIONS = {slug: name for name, slug in SECTION_SLUGS.items()}
 
@@ -16,8 +16,8 @@ def find_section(value: object) -> "str | None":
     """The canonical section that *value* names, surrounding space and case ignored; None where it names none."""
     if not isinstance(value, str):
         return None
-    wanted = value.strip().upper()
-    return wanted if wanted in SECTION_SLUGS else None
+    name = value.strip().upper()
+    return name if name in SECTION_SLUGS else None
 
 
 def resolve_section(value: object) -> str:
@@ -26,7 +26,7 @@ def resolve_section(value: object) -> str:
 
 
 def is_unknown_section(value: object) -> bool:
-    """Whether *value* was meant to name a section but names none of ours: worth a word to the user."""
+    """Whether *value* names a section, but none of the five: the user should hear of it."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return False
     return find_section(value) is None

@@ -1,4 +1,4 @@
-"""What a person calls a time, as a time. Pure: what the clock says now, and the zone, are arguments."""
+"""Times as people write them, and as the database and the files have them. The present time is always an argument."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -20,33 +20,38 @@ _TICK = timedelta(microseconds=1)  # the history's times are no finer
 def read_moment(text: str, *, now: datetime, zone: tzinfo, end: bool = True) -> datetime | None:
     """The moment that *text* names, in UTC; None where it names none.
 
-    It is an ISO 8601 date or time (in *zone* where it names none), a length of time before *now* (`2h`, `3 days ago`),
-    `now`, `today` or `yesterday`. What is told to the day, the minute or the second means the end of it, or with
-    *end* off its beginning, so that a time as it was printed takes in what happened then.
+    *text* is an ISO 8601 date or time (in *zone* where it names none), a length of time before *now* (`2h`, `3 days
+    ago`), `now`, `today` or `yesterday`. A day, minute or second means its last moment, or with *end* off its first:
+    then a time as a command printed it includes what happened at that time.
     """
-    asked = " ".join(text.casefold().split())
+    text = " ".join(text.casefold().split())
     try:
-        found = _ago(asked, now) or _day(asked, now, zone, end=end) or _clock(asked, zone, end=end)
-        return found and found.astimezone(UTC)
+        moment = _ago(text, now) or _day(text, now, zone, end=end) or _clock(text, zone, end=end)
+        return moment and moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
-def _ago(asked: str, now: datetime) -> datetime | None:
-    if asked == "now":
+def timestamp(moment: datetime) -> str:
+    """*moment* as the database and the files have it: UTC, ISO 8601, always with microseconds."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _ago(text: str, now: datetime) -> datetime | None:
+    if text == "now":
         return now
-    told = _AGO.fullmatch(asked)
-    if told is None or told[2] not in _UNITS_S:
+    match = _AGO.fullmatch(text)
+    if match is None or match[2] not in _UNITS_S:
         return None
-    return now - timedelta(seconds=float(told[1]) * _UNITS_S[told[2]])
+    return now - timedelta(seconds=float(match[1]) * _UNITS_S[match[2]])
 
 
-def _day(asked: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | None:
+def _day(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | None:
     today = now.astimezone(zone).date()
-    if asked in ("today", "yesterday"):
-        day = today - timedelta(days=asked == "yesterday")
-    elif _DATE.fullmatch(asked):
-        day = date.fromisoformat(asked)
+    if text in ("today", "yesterday"):
+        day = today - timedelta(days=text == "yesterday")
+    elif _DATE.fullmatch(text):
+        day = date.fromisoformat(text)
     else:
         return None
     if not end:
@@ -54,23 +59,20 @@ def _day(asked: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | No
     return datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC) - _TICK
 
 
-def _clock(asked: str, zone: tzinfo, *, end: bool) -> datetime | None:
-    told = _CLOCK.fullmatch(asked)
-    if told is None:
+def _clock(text: str, zone: tzinfo, *, end: bool) -> datetime | None:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
         return None
-    moment = datetime.fromisoformat(asked.replace(",", ".").upper())
-    # An hour that comes twice, when summer time ends, is meant from its first beginning to its last end.
+    moment = datetime.fromisoformat(text.replace(",", ".").upper())
+    # The hour that comes twice when summer time ends lasts from its first beginning to its last end.
     moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone, fold=int(end))).astimezone(UTC)
-    if end and not told[3]:
-        moment += timedelta(seconds=1 if told[2] else 60) - _TICK
+    if end and not match[3]:
+        moment += timedelta(seconds=1 if match[2] else 60) - _TICK
     return moment
 
 
-# The time zone of this machine, as the rules take one.
-
-
 class _LocalZone(tzinfo):
-    """What the system says, for each moment: unlike the offset of today, it knows of summer time."""
+    """This machine's time zone, for each moment as the system says; the offset of today ignores summer time."""
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
         return moment.replace(tzinfo=None).astimezone().utcoffset() if moment else None
@@ -86,8 +88,3 @@ class _LocalZone(tzinfo):
 
 
 LOCAL = _LocalZone()
-
-
-def timestamp(moment: datetime) -> str:
-    """*moment* as the database and the files have it: UTC, ISO 8601, microseconds always."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,6 +1,7 @@
-"""Which revisions were taken back by which. Pure.
+"""Undoing revisions: which undos still count, and a merge of three states for the points and the header.
 
-Votes are subtracted however they stand, so that an undo can't see by the points alone that it has been done.
+The states are those before the revisions, after them, and now, which is the draft. Votes are subtracted, so that the
+points alone don't say whether an undo was done already: the revisions say it.
 """
 
 import json
@@ -13,13 +14,16 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Header, KeyPoint, PointState
 from playbook_db.errors import UndoError
 
-_SPAN = re.compile(r"r?(\d{1,18})(?:\.\.r?(\d{1,18}))?", re.ASCII)
-_TOLD_LENGTH = 100  # characters of what a revision said of itself, in the message of its undo
+_RANGE = re.compile(r"r?(\d{1,18})(?:\.\.r?(\d{1,18}))?", re.ASCII)
+_MAX_QUOTED = 100  # characters of the message of the revisions, in the message of their undo
+_NOT_THERE = "not in the playbook"
+
+Side = Literal["ours", "theirs"]  # the state now, or the state before the revisions
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionRange:
-    """The revisions from `first` to `last`, both of them too."""
+    """The revisions from `first` to `last`, both included."""
 
     first: int
     last: int
@@ -35,62 +39,21 @@ class RevisionRange:
 
     @property
     def was(self) -> str:
-        """The verb that goes with it."""
+        """The verb for it in a sentence."""
         return "was" if self.first == self.last else "were"
 
     @property
     def as_argument(self) -> str:
-        """How `playbook undo` is told of it."""
+        """The argument that names it to `playbook undo`."""
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """A revision that took others back: its number, and which."""
+    """A revision that undid others: its number, and which."""
 
     number: int
     span: RevisionRange
-
-
-def read_span(text: str) -> RevisionRange:
-    """The revisions that *text* names: `8`, `r8`, `3..8`. Raises UndoError."""
-    told = _SPAN.fullmatch(text.strip().casefold())
-    if told is None:
-        raise UndoError(f"{text!r} names no revisions. Give a number like 8, or a range like 3..8.")
-    span = RevisionRange(int(told[1]), int(told[2] or told[1]))
-    if span.first > span.last:
-        raise UndoError(f"{text!r} is no range: the older revision comes first ({span.last}..{span.first}).")
-    return span
-
-
-def message(span: RevisionRange, told: str) -> str:
-    """What an undo of *span* says of itself; *told* is what those revisions did."""
-    short = told if len(told) <= _TOLD_LENGTH else told[: _TOLD_LENGTH - 1] + "…"
-    return f"took back {span} ({short})"
-
-
-def in_force(undos: Iterable[Undo]) -> list[Undo]:
-    """Those of *undos*, newest first, that weren't taken back themselves."""
-    found: list[Undo] = []
-    for undo in undos:
-        if taken_back_in(undo.number, found) is None:
-            found.append(undo)
-    return found
-
-
-def taken_back_in(revision: int, undos: Iterable[Undo]) -> int | None:
-    """Which of *undos*, all in force, took *revision* back."""
-    return next((undo.number for undo in undos if undo.span.holds(RevisionRange(revision, revision))), None)
-
-
-# Taking revisions back: what returns, what stays since it was changed again, and what collides.
-#
-# A merge of three states, point by point and field by field: as the revisions found the playbook, as they left it,
-# and as it is now, which is the draft. Pure.
-
-
-Side = Literal["ours", "theirs"]  # what stands now, or what the undo brings back
-_OUT = "not in the playbook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +68,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A point that has left, and why; a forgotten one never comes back."""
+    """A point that is retired, and why; a forgotten one is never restored."""
 
     point: KeyPoint
     reason: str | None = None
@@ -114,8 +77,8 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Collision:
-    """Where what is taken back was changed again since: `what` it is about, what stands now (`ours`), and what the
-    undo would bring back (`theirs`)."""
+    """Something that was changed again since the revisions: `what`, its state now (`ours`), and the state that the
+    undo would restore (`theirs`)."""
 
     what: str
     ours: str
@@ -124,20 +87,51 @@ class Collision:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of it: the header afterwards, what is worth a word, and the collisions, decided or not."""
+    """The result of an undo: the header, notes for the user, and all collisions, also those that *prefer* decided."""
 
     header: Header
     notes: list[str] = field(default_factory=list)
     collisions: list[Collision] = field(default_factory=list)
 
 
+def read_span(text: str) -> RevisionRange:
+    """The revisions that *text* names: `8`, `r8`, `3..8`. Raises UndoError."""
+    match = _RANGE.fullmatch(text.strip().casefold())
+    if match is None:
+        raise UndoError(f"{text!r} names no revisions. Give a number like 8, or a range like 3..8.")
+    revisions = RevisionRange(int(match[1]), int(match[2] or match[1]))
+    if revisions.first > revisions.last:
+        raise UndoError(f"{text!r} is no range: the older revision comes first ({revisions.last}..{revisions.first}).")
+    return revisions
+
+
+def message(revisions: RevisionRange, summary: str) -> str:
+    """The message of the revision that undoes *revisions*; *summary* says what those did."""
+    short = summary if len(summary) <= _MAX_QUOTED else summary[: _MAX_QUOTED - 1] + "…"
+    return f"took back {revisions} ({short})"
+
+
+def in_force(undos: Iterable[Undo]) -> list[Undo]:
+    """Those of *undos*, which come newest first, that were not undone themselves."""
+    effective: list[Undo] = []
+    for undo in undos:
+        if taken_back_in(undo.number, effective) is None:
+            effective.append(undo)
+    return effective
+
+
+def taken_back_in(revision: int, undos: Iterable[Undo]) -> int | None:
+    """The number of the undo, of *undos* that were not undone, that undid *revision*; None where none did."""
+    return next((undo.number for undo in undos if undo.span.holds(RevisionRange(revision, revision))), None)
+
+
 def take_back(
     draft: Draft, effect: Effect, gone: Mapping[str, Gone], *, span: RevisionRange, prefer: Side | None = None
 ) -> Outcome:
-    """Undo on the draft what the revisions of *span* did, which *effect* tells; *gone* are the points that have left.
+    """Undo on the draft what the revisions *span* did, which is *effect*; *gone* are the retired points.
 
-    Votes are subtracted. A text, section or top-level key goes back where nobody changed it since; else it
-    collides, and *prefer* says which side wins. With collisions and nothing preferred, the draft is of no use.
+    Votes are subtracted. A text, section or top-level key gets its old value where nobody changed it since; else it
+    collides, and *prefer* says which side wins. With collisions and no preference the draft is of no use.
     """
     outcome = Outcome(draft.playbook().header)
     merge = _Merge(outcome, prefer)
@@ -149,69 +143,70 @@ def take_back(
                 outcome.notes.append(f"{name} was forgotten for good; it doesn't come back")
             continue
         now = PointState(draft[name], is_live=True) if name in draft else PointState(gone[name].point, is_live=False)
-        wanted = merge.point(before, after, now)
-        if wanted != now:
-            moves[name] = now, wanted
-    _carry_out(draft, moves, {name: left.reason for name, left in gone.items()}, f"{span} {span.was} taken back")
+        new = merge.point(before, after, now)
+        if new != now:
+            moves[name] = now, new
+    reasons = {name: retired.reason for name, retired in gone.items()}
+    _carry_out(draft, moves, reasons, f"{span} {span.was} taken back")
     outcome.header = merge.header(effect, outcome.header)
     return outcome
 
 
 def put_back(draft: Draft, now: PointState, then: KeyPoint) -> None:
-    """Let a point, which stands as *now* says, be live and as it was *then*."""
+    """Make a point live again as it was *then*; *now* is its present state."""
     _carry_out(draft, {then.name: (now, PointState(then, is_live=True))}, {}, "")
 
 
 def freely_placed(draft: Draft, point: KeyPoint) -> KeyPoint:
-    """*point*, which comes back, in its old place, or at the end of its section where another one stands there now."""
+    """*point*, which is to be restored, in its old place, or at the end of its section where that is taken now."""
     is_taken = any(_place(other) == _place(point) for other in draft.points())
     return replace(point, position=draft.free_position()) if is_taken else point
 
 
 class _Merge:
-    """The merge of single things; notes and collisions go to the outcome."""
+    """The merge of single points and keys; its notes and collisions go to the outcome."""
 
     def __init__(self, outcome: Outcome, prefer: Side | None) -> None:
         self._outcome = outcome
         self._prefer = prefer
 
     def point(self, before: PointState, after: PointState, now: PointState) -> PointState:
-        """How a point is to stand."""
+        """The state of a point after the undo."""
         counted = replace(
             now.point,
             helpful=self._votes("helpful", before.point, after.point, now.point),
             harmful=self._votes("harmful", before.point, after.point, now.point),
         )
         if now.is_live and after.is_live and not before.is_live:
-            return self._leave(before.point, after.point, counted)
+            return self._without_added(before.point, after.point, counted)
         if not now.is_live and not (before.is_live and not after.is_live):
-            return PointState(_with_words(before.point, after.point, counted), is_live=False)
-        return PointState(self._reworded(before.point, after.point, counted), is_live=True)
+            return PointState(_with_old_words(before.point, after.point, counted), is_live=False)
+        return PointState(self._with_old_values(before.point, after.point, counted), is_live=True)
 
     def header(self, effect: Effect, now: Header) -> Header:
-        """How the header is to stand; its `last_updated` is the revision's affair."""
+        """The header after the undo; the revision sets its `last_updated`."""
         before, after = effect.header_before, effect.header_after
         if _undated(now) == _undated(after):
             return before
         old, new, fields = dict(before.fields), dict(after.fields), dict(now.fields)
         for key in sorted((old.keys() | new.keys()) - {"sections", "last_updated"}):
-            value = self._field(f"the file's {key!r}", _told(old, key), _told(new, key), _told(fields, key))
-            if value == _OUT:
+            value = self._field(f"the file's {key!r}", _json(old, key), _json(new, key), _json(fields, key))
+            if value == _NOT_THERE:
                 fields.pop(key, None)
             else:
                 fields[key] = json.loads(value)
         newline = before.final_newline if now.final_newline == after.final_newline else now.final_newline
         return Header(tuple(fields.items()), newline)
 
-    def _leave(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> PointState:
-        """A point that the revisions brought leaves again, unless it says something else since."""
+    def _without_added(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> PointState:
+        """A point that the revisions added is retired, unless it was changed since."""
         if (now.text, now.section) == (after.text, after.section):
             return PointState(replace(now, text=before.text, section=before.section), is_live=False)
-        self._collide(f"{now.name}, changed since it came", f"[{now.section}] {now.text}", _OUT)
+        self._collide(f"{now.name}, changed since it came", f"[{now.section}] {now.text}", _NOT_THERE)
         return PointState(now, is_live=self._prefer != "theirs")
 
-    def _reworded(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> KeyPoint:
-        """A point that is live, or comes back, with its text, section and place taken back."""
+    def _with_old_values(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> KeyPoint:
+        """A point that is live, or is restored, with its old text, section and place."""
         return replace(
             now,
             text=self._field(f"{now.name}, its text", before.text, after.text, now.text),
@@ -228,10 +223,10 @@ class _Merge:
         return before if self._prefer == "theirs" else now
 
     def _votes(self, tag: str, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> int:
-        left: int = getattr(now, tag) - (getattr(after, tag) - getattr(before, tag))
-        if left < 0:
+        count: int = getattr(now, tag) - (getattr(after, tag) - getattr(before, tag))
+        if count < 0:
             self._outcome.notes.append(f"{now.name} has fewer {tag} votes than are taken back; it is left with 0")
-        return max(0, left)
+        return max(0, count)
 
     def _collide(self, what: str, ours: str, theirs: str) -> None:
         self._outcome.collisions.append(Collision(what, ours, theirs))
@@ -239,8 +234,11 @@ class _Merge:
             self._outcome.notes.append(f"{what}: stays as it is now")
 
 
-def _with_words(before: KeyPoint, after: KeyPoint, now: KeyPoint) -> KeyPoint:
-    """A point that has left and stays away: what was said of it since stands, so that nothing there collides."""
+def _with_old_words(before: KeyPoint, after: KeyPoint, now: KeyPoint) -> KeyPoint:
+    """A point that is retired and stays so, with its old text and section, each unless it was changed since.
+
+    Nobody sees a retired point, so that this is no collision.
+    """
     text = before.text if now.text == after.text else now.text
     section = before.section if now.section == after.section else now.section
     return replace(now, text=text, section=section)
@@ -249,32 +247,35 @@ def _with_words(before: KeyPoint, after: KeyPoint, now: KeyPoint) -> KeyPoint:
 def _carry_out(
     draft: Draft, moves: Mapping[str, tuple[PointState, PointState]], reasons: Mapping[str, str | None], reason: str
 ) -> None:
-    """Bring each point from where it stands to where it is wanted; no two live ones get the same place."""
+    """Bring each point from its state now to its new one; no two live points get the same place.
+
+    A live point is retired for *reason*; one that was retired already keeps its own of *reasons*.
+    """
     stays = {
         name
-        for name, (now, wanted) in moves.items()
-        if now.is_live and wanted.is_live and _place(now.point) == _place(wanted.point)
+        for name, (now, new) in moves.items()
+        if now.is_live and new.is_live and _place(now.point) == _place(new.point)
     }
     taken = {_place(point) for point in draft.points() if point.name not in moves or point.name in stays}
-    for name, (now, wanted) in moves.items():
-        point = wanted.point
-        if wanted.is_live and name not in stays:
+    for name, (now, new) in moves.items():
+        point = new.point
+        if new.is_live and name not in stays:
             if _place(point) in taken:
                 point = replace(point, position=draft.free_position())
             taken.add(_place(point))
         if point != now.point or not now.is_live:
             draft.place(point, kind=_kind(now, point))
-        if not wanted.is_live:
+        if not new.is_live:
             draft.retire(name, reason=reason if now.is_live else reasons[name])
 
 
-def _kind(now: PointState, wanted: KeyPoint) -> str:
+def _kind(now: PointState, new: KeyPoint) -> str:
     here = now.point
     if not now.is_live:
         return "restore"
-    if replace(here, position=wanted.position) == wanted:
+    if replace(here, position=new.position) == new:
         return "move"
-    only_votes = replace(here, helpful=wanted.helpful, harmful=wanted.harmful) == wanted
+    only_votes = replace(here, helpful=new.helpful, harmful=new.harmful) == new
     return "vote" if only_votes else "edit"
 
 
@@ -286,6 +287,6 @@ def _undated(header: Header) -> Header:
     return Header(tuple(item for item in header.fields if item[0] != "last_updated"), header.final_newline)
 
 
-def _told(fields: Mapping[str, Any], key: str) -> str:
+def _json(fields: Mapping[str, Any], key: str) -> str:
     """The value under *key* as JSON, in which 1, 1.0 and true differ."""
-    return json.dumps(fields[key], ensure_ascii=False) if key in fields else _OUT
+    return json.dumps(fields[key], ensure_ascii=False) if key in fields else _NOT_THERE

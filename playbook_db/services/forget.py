@@ -533,7 +533,7 @@ def _alike(project: Project, request: Request, shares: dict[str, Share]) -> tupl
     going = {point.name: KeyPoint(point.name, point.text) for point in share.going}
     seen_to = {*going, *(point.name for point in share.staying)}
     points = [*(point for point in live if point.name not in seen_to), *going.values()]
-    pairs = duplicates.near_pairs(points, most=_MOST_PAIRS)
+    pairs = duplicates.near_pairs(points, limit=_MOST_PAIRS)
     named = {pair.one.name for pair in pairs if pair.other.name in going and pair.one.name not in going}
     if not named:
         return ()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.duplicates import LEAST_LIKENESS, near_pairs
+from playbook_db.domain.duplicates import MIN_LIKENESS, near_pairs
 from tests.builders import a_key_point, texts
 
 
@@ -32,7 +32,7 @@ def test_only_the_most_alike_are_told() -> None:
     points = [a_key_point(f"pat-{number:03d}", f"always run the linter first {number}") for number in range(30)]
 
     assert len(near_pairs(points)) == 10
-    assert len(near_pairs(points, most=3)) == 3
+    assert len(near_pairs(points, limit=3)) == 3
 
 
 @given(st.lists(texts, max_size=8))
@@ -40,7 +40,7 @@ def test_each_pair_is_of_two_points_and_alike_enough(said: list[str]) -> None:
     """Whatever the texts; and each pair once."""
     pairs = near_pairs([a_key_point(f"pat-{number}", text) for number, text in enumerate(said)])
 
-    assert all(pair.one.name != pair.other.name and LEAST_LIKENESS <= pair.likeness <= 1 for pair in pairs)
+    assert all(pair.one.name != pair.other.name and MIN_LIKENESS <= pair.likeness <= 1 for pair in pairs)
     assert len({(pair.one.name, pair.other.name) for pair in pairs}) == len(pairs)
 
 

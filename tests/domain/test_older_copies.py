@@ -3,8 +3,9 @@
 from hypothesis import given
 
 from playbook_db.domain.erasure import MARK, Eraser
-from playbook_db.domain.merge import as_forgotten, header_as_forgotten, may_have_been, without_forgotten
-from playbook_db.domain.playbook import Header
+from playbook_db.domain.merge import as_forgotten, header_as_forgotten, incoming, may_have_been
+from playbook_db.domain.playbook import Header, Playbook
+from playbook_db.domain.playbook_file import Reading
 from tests.builders import a_key_point, a_playbook, texts
 
 
@@ -41,7 +42,7 @@ def test_a_forgotten_name_does_not_come_in() -> None:
     """Whatever it says now; the user hears of it."""
     theirs = a_playbook(a_key_point("pat-001"), a_key_point("pat-002"))
 
-    kept, notes = without_forgotten(theirs, {"pat-001"})
+    kept, notes = incoming(Reading(theirs), Playbook(), {"pat-001"})
 
     assert list(kept.by_name) == ["pat-002"]
     assert notes == ("pat-001 was forgotten here; the text that came in for it was left out",)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain import prompt_text
+from playbook_db.domain import prompt_text, sections
 from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.prompt_text import PLACEHOLDER, fill_template, render_point, render_points
 from tests.builders import a_key_point, a_playbook, counters, key_point_lists, names, playbook_values, texts
@@ -114,9 +114,13 @@ def test_any_template_is_filled_once_with_any_text(before: str, points_text: str
     assert fill_template(before + PLACEHOLDER + after, points_text) == before + points_text + after
 
 
-def test_rendering_imports_nothing_when_it_runs() -> None:
+def test_only_the_sections_are_imported_at_run_time() -> None:
     """A hook pays for every import; those for the type checker alone don't count."""
-    body = ast.parse(inspect.getsource(prompt_text)).body
+    of_text, of_sections = (
+        [node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        for module in (prompt_text, sections)
+    )
 
-    assert not [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert prompt_text.RENDERING_TYPE_CHECKING is False
+    assert [ast.unparse(node) for node in of_text] == ["from playbook_db.domain.sections import SECTION_ORDER"]
+    assert of_sections == []
+    assert prompt_text.TYPE_CHECKING is False

@@ -191,7 +191,7 @@ def test_a_point_that_is_too_long_makes_way_for_shorter_ones() -> None:
 
 
 def test_the_search_for_shorter_ones_ends() -> None:
-    """After MISFITS of them, however many there are: the time must not hang on the playbook's size."""
+    """After MAX_MISFITS of them, however many there are: the time must not hang on the playbook's size."""
     read = []
 
     def reading() -> itertools.chain[KeyPoint]:
@@ -199,7 +199,7 @@ def test_the_search_for_shorter_ones_ends() -> None:
         return itertools.chain((read.append(1) or point for point in long), [])  # type: ignore[func-returns-value]
 
     assert choose(reading(), [], 300) == []
-    assert len(read) <= prompt_text.MISFITS + 2
+    assert len(read) <= prompt_text.MAX_MISFITS + 2
 
 
 def test_no_more_is_read_than_fits() -> None:
@@ -213,7 +213,7 @@ def test_no_more_is_read_than_fits() -> None:
     told = choose(reading(), [], 3000)
 
     assert len(told) > 5
-    assert len(read) <= len(told) + prompt_text.MISFITS + 2
+    assert len(read) <= len(told) + prompt_text.MAX_MISFITS + 2
 
 
 @pytest.mark.parametrize("units", [390, 10_000, 100_000])
