@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figures
-from playbook_db.domain.redaction.redact import mask
+from playbook_db.domain.redaction.redact import redact
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import made_up_secrets
 
@@ -30,15 +30,15 @@ def run(folder: Path, *, quick: bool) -> Figures:
     """Recall and false positives over several seeds; megabytes per second on transcripts with and without secrets."""
     seeds = range(_SEED, _SEED + (2 if quick else 50))
     found, secrets, kinds = _recall(seeds)
-    wrong = sum(mask(text) != text for text in HARMLESS)
+    wrong = sum(redact(text) != text for text in HARMLESS)
     size = 200_000 if quick else 4_000_000
     rounds = 1 if quick else 5
     plain, mixed = _transcript(size, secrets=False), _transcript(size, secrets=True)
     values = [f"{random.Random(place).getrandbits(128):032x}" for place in range(20)]
     speeds = [
-        ("a transcript without secrets", _speed(lambda: mask(plain), len(plain), rounds)),
-        ("the same, and 20 values of the environment", _speed(lambda: mask(plain, values), len(plain), rounds)),
-        ("a transcript with a secret every 4 kB", _speed(lambda: mask(mixed), len(mixed), rounds)),
+        ("a transcript without secrets", _speed(lambda: redact(plain), len(plain), rounds)),
+        ("the same, and 20 values of the environment", _speed(lambda: redact(plain, values), len(plain), rounds)),
+        ("a transcript with a secret every 4 kB", _speed(lambda: redact(mixed), len(mixed), rounds)),
     ]
     return Figures(
         "Masking secrets",
@@ -58,7 +58,7 @@ def _recall(seeds: Sequence[int]) -> tuple[int, int, int]:
     for seed in seeds:
         for made in made_up_secrets(seed):
             secrets += 1
-            found += not made.leaks_into(mask(made.text))
+            found += not made.leaks_into(redact(made.text))
             kinds.add(made.kind)
     return found, secrets, len(kinds)
 

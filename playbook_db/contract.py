@@ -25,7 +25,7 @@ from playbook_db.domain import operations as operations_rules
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import LEGACY_PREFIX, Playbook, next_name
 from playbook_db.domain.prompt_text import render_point, render_points
-from playbook_db.domain.redaction import redact
+from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
@@ -316,11 +316,11 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
 
 def _told(messages: Iterable[Any]) -> str:
     """*messages* as a model may see them: without what is private, secrets masked."""
-    return _masked(redact.without_private(render_messages(messages)))
+    return _masked(without_private(render_messages(messages)))
 
 
 def _masked(text: str) -> str:
-    return redact.mask(text, redact.secret_values(os.environ))
+    return redact(text, secret_values(os.environ))
 
 
 async def _asked(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from playbook_db.claude_code import chunks, transcript
-from playbook_db.domain.redaction import redact
+from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import TimeOverError
 from playbook_db.services import learn, queue
 from playbook_db.services.learn import Learnt, Lesson
@@ -56,12 +56,12 @@ def learn_transcript(
     FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learnt until then
     is kept.
     """
-    secrets = redact.secret_values(os.environ)
+    secrets = secret_values(os.environ)
     first_uuid = _first_uuid(path)
     start = _start(project, path, first_uuid)
 
     def clean(text: str) -> str:
-        return redact.mask(redact.without_private(text), secrets)
+        return redact(without_private(text), secrets)
 
     done: list[Learnt] = []
     ended = False

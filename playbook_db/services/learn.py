@@ -11,7 +11,7 @@ from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.prompt_text import render_points
-from playbook_db.domain.redaction import redact
+from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import BudgetError, SettingError
 from playbook_db.services import diagnostics, templates
@@ -198,7 +198,7 @@ class _Asking:
         from playbook_db.llm import reflector
 
         metered = self._metered("reflect")
-        told = self._masked(redact.without_private(self.lesson.text))
+        told = self._masked(without_private(self.lesson.text))
         reflection = reflector.reflect(
             metered,
             template=templates.load_template("reflector.txt"),
@@ -292,7 +292,7 @@ class _Asking:
         return Metered(self.model, self.project, kind=kind, session_id=self.lesson.session_id)
 
     def _masked(self, text: str) -> str:
-        return playbook_rules.storable(redact.mask(text, self.secrets))
+        return playbook_rules.storable(redact(text, self.secrets))
 
     def _masked_all(self, values: list[object]) -> list[object]:
         return [self._masked_value(value) for value in values]

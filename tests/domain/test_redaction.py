@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.redaction.redact import mask, secret_values, without_private
+from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import MadeUp, made_up_secrets
 
@@ -22,7 +22,7 @@ _MARK = re.compile(r"\[masked: [A-Za-z ]+\]")
 
 def test_every_secret_of_the_set_is_masked() -> None:
     """Prefixes, key blocks, headers, URLs and names beside a value, in prose, code, JSON, dumps and over lines."""
-    leaked = [(made.kind, made.text) for made in _MADE_UP if made.leaks_into(mask(made.text))]
+    leaked = [(made.kind, made.text) for made in _MADE_UP if made.leaks_into(redact(made.text))]
 
     assert leaked == []
 
@@ -39,7 +39,7 @@ def test_the_set_is_a_wide_one() -> None:
 @pytest.mark.parametrize("made", made_up_secrets(4), ids=lambda made: made.kind)
 def test_what_stands_around_a_secret_stays(made: MadeUp) -> None:
     """Before the first marker and after the last one the text is as it was."""
-    masked = mask(made.text)
+    masked = redact(made.text)
     first, *_, last = _MARK.split(masked)
 
     assert made.text.startswith(first)
@@ -50,21 +50,21 @@ def test_what_stands_around_a_secret_stays(made: MadeUp) -> None:
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_secret_stays(text: str) -> None:
     """Sums, ids, images, placeholders, code and prose are left as they are."""
-    assert mask(text) == text
+    assert redact(text) == text
 
 
 def test_harmless_texts_stay_when_they_stand_in_json() -> None:
     """A transcript holds texts escaped, often twice."""
     once = json.dumps(HARMLESS)
 
-    assert mask(once) == once
-    assert mask(json.dumps(once)) == json.dumps(once)
+    assert redact(once) == once
+    assert redact(json.dumps(once)) == json.dumps(once)
 
 
 def test_masking_a_whole_transcript_leaks_nothing() -> None:
     """Secrets side by side do not hide each other."""
     some = made_up_secrets(5)
-    masked = mask("\n".join(made.text for made in some))
+    masked = redact("\n".join(made.text for made in some))
 
     assert [made.kind for made in some if made.leaks_into(masked)] == []
 
@@ -73,12 +73,12 @@ def test_masking_twice_changes_nothing() -> None:
     """Nothing in a masked text looks like a secret again."""
     texts = [*(made.text for made in _MADE_UP), "\n".join(made.text for made in _MADE_UP)]
 
-    assert [mask(mask(text)) for text in texts] == [mask(text) for text in texts]
+    assert [redact(redact(text)) for text in texts] == [redact(text) for text in texts]
 
 
 def test_user_and_host_of_a_url_stay() -> None:
     """Only the password within an address is secret."""
-    assert mask("redis://ann:" + "x9Kq2vv7w" + "@cache:6379/0") == "redis://ann:[masked: password]@cache:6379/0"
+    assert redact("redis://ann:" + "x9Kq2vv7w" + "@cache:6379/0") == "redis://ann:[masked: password]@cache:6379/0"
 
 
 @pytest.mark.parametrize(
@@ -104,30 +104,30 @@ def test_value_of_the_environment_is_masked_in_whatever_form(form: str, say: obj
     """Nothing about such a value needs to look secret: that it is one, the environment says."""
     assert callable(say)
     text = say(value)
-    masked = mask(text, [value])
+    masked = redact(text, [value])
 
     assert "[masked: environment value]" in masked, form
     assert value not in masked
-    assert mask(masked, [value]) == masked
+    assert redact(masked, [value]) == masked
 
 
 def test_letters_that_grow_when_they_are_lowered_shift_nothing() -> None:
     """A dotted capital I becomes two characters in lower case."""
-    assert mask("\u0130" * 40 + " password=Xk29fj3k!") == "\u0130" * 40 + " password=[masked: password]"
+    assert redact("\u0130" * 40 + " password=Xk29fj3k!") == "\u0130" * 40 + " password=[masked: password]"
 
 
 def test_short_values_are_not_looked_for() -> None:
     """Seven characters stand in texts by chance."""
-    assert mask("a letter of seven", ["letters", "of", ""]) == "a letter of seven"
+    assert redact("a letter of seven", ["letters", "of", ""]) == "a letter of seven"
 
 
 def test_a_value_that_reads_like_a_marker_does_no_harm() -> None:
     """Markers are left alone, whatever the values are."""
     text = "password='Xk29fj3k!' and masked: password"
     values = ["masked: password", "password]", "[masked: ", "environment value"]
-    once = mask(text, values)
+    once = redact(text, values)
 
-    assert mask(once, values) == once
+    assert redact(once, values) == once
     assert "Xk29fj3k" not in once
 
 
@@ -135,7 +135,7 @@ def test_a_token_that_begins_with_a_value_is_masked_whole() -> None:
     """The part of a token behind the value would be a leak."""
     token = "gh" + "p_" + "a1B2c3D4e5" * 4
 
-    assert mask(f"see {token}", [token[:12]]) == "see [masked: GitHub token]"
+    assert redact(f"see {token}", [token[:12]]) == "see [masked: GitHub token]"
 
 
 def test_secret_values_are_those_of_variables_named_like_secrets() -> None:
@@ -214,9 +214,9 @@ _TEXTS = st.one_of(
 )
 def test_masking_is_idempotent_and_never_fails(text: str, values: list[str]) -> None:
     """Whatever a text and the values are made of."""
-    once = mask(text, values)
+    once = redact(text, values)
 
-    assert mask(once, values) == once
+    assert redact(once, values) == once
     without_private(text)
 
 
@@ -228,13 +228,13 @@ def test_text_without_secrets_is_unchanged(parts: list[str], between: str) -> No
     """Harmless texts side by side are harmless."""
     text = f"{between}\n".join(parts)
 
-    assert mask(text) == text
+    assert redact(text) == text
 
 
 @given(st.sampled_from(_MADE_UP), st.sampled_from(HARMLESS), st.sampled_from(HARMLESS))
 def test_a_secret_is_found_among_other_text(made: MadeUp, before: str, after: str) -> None:
     """What stands around a secret does not hide it."""
-    assert not made.leaks_into(mask(f"{before}\n{made.text}\n{after}"))
+    assert not made.leaks_into(redact(f"{before}\n{made.text}\n{after}"))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_no_text_takes_long(piece: str) -> None:
     """A megabyte of what begins like a secret, again and again, is through in linear time."""
     text = piece * (1_000_000 // len(piece))
     started = time.process_time()
-    mask(text)
+    redact(text)
     without_private(text)
 
     assert time.process_time() - started < 15.0  # seconds on a busy machine; what is quadratic takes minutes

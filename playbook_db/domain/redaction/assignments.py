@@ -1,7 +1,7 @@
-"""Secrets that only the name beside them gives away: `password=`, `"api_key": "..."`, `--token xyz`.
+"""Secrets known by the name beside them: `password=`, `"api_key": "..."`, `--token xyz`.
 
-Every place that has a stem of such a name is looked at: first whether a value follows at all (mostly none does), then
-whether the name is one of a secret, then whether the value looks like one.
+At each stem of such a name three questions decide: does a value follow (mostly none does), does the name mean a
+secret, does the value look like one.
 """
 
 import re
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from playbook_db.domain.redaction.entropy import looks_random, looks_secret
-from playbook_db.domain.redaction.token_patterns import Span
+from playbook_db.domain.redaction.entropy import is_random, is_secret
+from playbook_db.domain.redaction.token_patterns import Secret
 
 _STEM = re.compile(r"\[masked: [a-z ]{1,30}\]|pass|pwd|secret|token|key|credential|auth")
 _TAIL = re.compile(r"[A-Za-z0-9_-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)(?![A-Za-z0-9_]))?")
@@ -38,7 +38,7 @@ _TO_VALUE = re.compile(
 _BARE = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}|])+""")
 _BARE_LITERAL = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-_SEEN_AT_ONCE = 128  # characters; a longer value that is no secret is not searched for names again
+_MAX_SEARCHED = 128  # characters; a longer value that is no secret is not searched for names
 _HAS_DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SETS = re.compile(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET)[ ]$")
@@ -48,7 +48,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# A name that ends so is about a secret, not one.
+# A name with one of these words at its end is about a secret: `token_count`.
 _ABOUT = _words(
     "count type url uri name names ref refs path file field fields id ids length len limit hash expiry expires "
     "expire expired ttl var class provider service store policy arn regex pattern label placeholder input prompt "
@@ -79,7 +79,7 @@ _GLUED_KEYS = ("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "
 class _Name:
     text: str
     kind: str
-    in_capitals: bool  # as variables of a shell are, whose values need no quotes
+    in_capitals: bool  # as a variable of a shell, whose value needs no quotes
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,37 +88,37 @@ class _Assignment:
     end: int
     value: str
     kind: str
-    literal: bool  # the value can't be an expression of a program
-    certain: bool  # what stands between name and value does assign
+    literal: bool  # whether the value can't be an expression of a program
+    certain: bool  # whether what is between name and value does assign
 
     def is_of_a_secret(self) -> bool:
-        value = self.value.rstrip(";,")  # masked with the value, as it may be its end; but no part of a path
-        if self.kind == "key" and not looks_random(value):
+        value = self.value.rstrip(";,")  # redacted with the value, as it may be its end; but no part of a path
+        if self.kind == "key" and not is_random(value):
             return False
         if not self.certain and not _HAS_DIGIT.search(value):
             return False
-        return looks_secret(value, password=self.kind == "password", literal=self.literal)
+        return is_secret(value, password=self.kind == "password", literal=self.literal)
 
 
-def assignments(text: str) -> Iterator[Span]:
-    """Where values stand in *text* that look like the secret that their name promises."""
+def assignments(text: str) -> Iterator[Secret]:
+    """The values in *text* that have the name of a secret and look like one."""
     folded = text.replace("\u0130", "i").lower()  # the one character that grows when it is lowered
     done = 0
     for stem in _STEM.finditer(folded):
         if stem.start() < done or stem[0][0] == "[":
             continue
-        found = _assignment(text, stem.start(), stem.end())
-        if found is None:
+        assignment = _assignment(text, stem.start(), stem.end())
+        if assignment is None:
             continue
-        if found.is_of_a_secret():
-            yield found.start, found.end, found.kind
-            done = found.end
-        elif len(found.value) > _SEEN_AT_ONCE:
-            done = found.end
+        if assignment.is_of_a_secret():
+            yield assignment.start, assignment.end, assignment.kind
+            done = assignment.end
+        elif len(assignment.value) > _MAX_SEARCHED:
+            done = assignment.end
 
 
 def _assignment(text: str, start: int, end: int) -> _Assignment | None:
-    """What is assigned to the name with a stem at *start*, if it is a name of secrets and anything is."""
+    """The assignment to the name whose stem is at *start*; None where there is none, or the name means no secret."""
     tail = _TAIL.match(text, end)
     name_end = tail.end() if tail else end
     to_value = _TO_VALUE.match(text, name_end)
@@ -148,7 +148,7 @@ def _assignment(text: str, start: int, end: int) -> _Assignment | None:
 
 
 def _may_follow(text: str, begin: int, to_value: re.Match[str]) -> bool:
-    """Whether what stands before the name, at *begin*, fits what stands between name and value."""
+    """Whether the text before the name, which begins at *begin*, fits the text between name and value."""
     if to_value["space"] is not None:
         if text.startswith("-", begin) or _SETS.search(text, max(begin - 40, 0), begin):
             return True
@@ -163,7 +163,7 @@ def _may_follow(text: str, begin: int, to_value: re.Match[str]) -> bool:
 
 
 def _name_start(text: str, start: int) -> int:
-    """Where the name begins that has a stem at *start*; `key` alone takes the word before it in: `API key`."""
+    """Where the name begins whose stem is at *start*; to a bare `key` belongs the word before it: `API key`."""
     before = text[max(start - 60, 0) : start]
     bare = before.rstrip(_NAME_SIGNS)
     if len(bare) == len(before) and before.endswith(" "):
@@ -178,7 +178,7 @@ def _name_start(text: str, start: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _name(whole: str) -> _Name | None:
-    """What is to be known of a name, or None where it is not one of secrets."""
+    """The name *whole*, or None where it means no secret."""
     kind = _kind_of([word.lower() for word in _WORD.findall(whole)])
     if kind is None and whole.isupper() and whole.rstrip("0123456789").endswith("_KEY"):
         kind = None if _PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
@@ -188,7 +188,7 @@ def _name(whole: str) -> _Name | None:
 
 
 def _kind_of(words: list[str]) -> str | None:
-    """What the name made of *words* names: a password, a secret, a token, a key, a credential, or (None) nothing."""
+    """The kind of secret that the name made of *words* means; None for none."""
     while len(words) > 1 and words[-1] in _AFTERTHOUGHTS:
         words = words[:-1]
     if not words or words[-1] in _ABOUT:

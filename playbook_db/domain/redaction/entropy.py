@@ -1,4 +1,4 @@
-"""Whether a value looks like a secret, or like a placeholder, a path, code or plain words."""
+"""Whether a value is random as a secret is, or a placeholder, a path, code or plain words."""
 
 import re
 
@@ -8,7 +8,7 @@ _LONGEST = 4096
 
 _PLACEHOLDER = re.compile(
     r"""
-    \[masked:                                     # what is masked already
+    \[masked:                                     # redacted already
     | ^(?:None|null|nil|true|false|undefined|NaN)$
     | ^(.)\1*$                                    # xxxx, ****, ....
     | ^[xX*•.]{3,}|[xX]{4,}|\*{3,}|•{3,}|\.\.\.|…
@@ -50,14 +50,14 @@ _PAIRS = frozenset(_COMMON_PAIRS.split())
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether *value* stands where a secret belongs, and says so: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
+    """Whether *value* only marks the place of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
     if _PLACEHOLDER.search(value):
         return True
     return _PLACEHOLDER_WORD.search(value) is not None and reads_like_words(value)
 
 
 def is_address(value: str) -> bool:
-    """Whether *value* is a path or a URL (what is secret within a URL is found by rules of its own)."""
+    """Whether *value* is a path or a URL; secrets inside a URL have patterns of their own."""
     if _URL.match(value):
         return True
     return _PATH.match(value) is not None and _RANDOM_SEGMENT.search(value) is None
@@ -66,8 +66,8 @@ def is_address(value: str) -> bool:
 def reads_like_words(value: str) -> bool:
     """Whether *value* is made of words, as names in code are, rather than of random characters.
 
-    Words have few digits, few changes of case, and pairs of letters that are common in English. What has no letters
-    at all (numbers, dates, versions) is no random text either.
+    Words have few digits, few changes of case, and pairs of letters that are common in English. A value without
+    letters (a number, a date, a version) isn't random either.
     """
     chunks = _CHUNK.findall(_DATE.sub("", value))
     words = [chunk.lower() for chunk in chunks if not chunk[0].isdigit()]
@@ -82,16 +82,16 @@ def reads_like_words(value: str) -> bool:
     return common >= (0.5 if len(pairs) < 10 else 0.62) * len(pairs)
 
 
-def looks_random(value: str) -> bool:
-    """Whether *value* could be a token: long enough, no words, no placeholder."""
+def is_random(value: str) -> bool:
+    """Whether *value* may be a token: long enough, no words, no placeholder."""
     return _SHORTEST <= len(value) <= _LONGEST and not is_placeholder(value) and not reads_like_words(value)
 
 
-def looks_secret(value: str, *, password: bool, literal: bool) -> bool:
-    """Whether *value*, given to a name that is one of a secret, is that secret.
+def is_secret(value: str, *, password: bool, literal: bool) -> bool:
+    """Whether *value*, with a name that means a secret, is that secret.
 
-    *password*: people make passwords up, so words with a digit or a sign are enough. *literal*: the value was quoted,
-    or stands where no code can stand; else it may be an expression of a program.
+    *password*: people invent passwords, so words with a digit or a sign are enough. *literal*: the value was quoted,
+    or is where no code can be; else it may be an expression of a program.
     """
     shortest = _SHORTEST_PASSWORD if password else _SHORTEST
     if not shortest <= len(value) <= _LONGEST or any(sign.isspace() for sign in value):
@@ -106,7 +106,7 @@ def looks_secret(value: str, *, password: bool, literal: bool) -> bool:
         return password
     if not reads_like_words(value):
         return len(value) >= _SHORTEST or not value.isalpha()
-    return password and _could_be_made_up(value, literal=literal)
+    return password and _may_be_invented(value, literal=literal)
 
 
 def _is_code(value: str) -> bool:
@@ -119,7 +119,7 @@ def _is_code(value: str) -> bool:
     return member is not None and reads_like_words(member[1])
 
 
-def _could_be_made_up(value: str, *, literal: bool) -> bool:
+def _may_be_invented(value: str, *, literal: bool) -> bool:
     if not any(sign.isalnum() for sign in value):
         return False
     if not literal:

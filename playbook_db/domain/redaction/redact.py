@@ -1,6 +1,6 @@
-"""What of a text must not be kept or sent: secrets are masked, private parts left out.
+"""Redacting secrets, and leaving out what the user marked as private, before a text is kept or sent.
 
-Pure: which values of the environment are secret is decided here, but the caller reads the environment.
+Which values of the environment are secret is decided here; the caller reads the environment.
 """
 
 import base64
@@ -11,11 +11,10 @@ from urllib.parse import quote, quote_plus
 
 from playbook_db.domain.redaction.assignments import assignments
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
-from playbook_db.domain.redaction.token_patterns import MARKER, Span, headers, key_blocks, tokens
+from playbook_db.domain.redaction.token_patterns import MARKER, Secret, headers, key_blocks, tokens
 
-SHORTEST_VALUE = 8  # characters; shorter values of the environment stand in texts by chance
+MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
 
-_OF_THE_ENVIRONMENT = "environment value"
 _SECRET_NAME = re.compile(
     r"PASSW|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|ACCESSKEY"
     r"|(?:^|[_.-])(?:KEYS?|AUTH|PASS|PWD|PAT|COOKIE|JWT)(?:[_.-]|$)|(?:MYSQL|PG|DB)PASS|_?AUTHKEY"
@@ -30,32 +29,32 @@ _HARMLESS_VALUE = re.compile(
 _PRIVATE = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
-def mask(text: str, values: Collection[str] = ()) -> str:
-    """*text* with `[masked: KIND]` in place of every secret, and of each of *values* in whatever form it stands there.
+def redact(text: str, values: Collection[str] = ()) -> str:
+    """*text* with `[masked: KIND]` in place of every secret, and of each of *values*.
 
-    Known kinds of secrets are found by their look, others by the name beside them. A value counts from
-    SHORTEST_VALUE characters on; plain, and as escaped for JSON, for a URL and in base64. Masking twice
-    changes nothing.
+    Known kinds of secrets are found by their look, others by the name beside them. A value counts if it has
+    MIN_VALUE_CHARS characters or more; it is found plain, escaped for JSON or for a URL, and in base64. A text that
+    is redacted already stays as it is.
     """
-    text = _masked(text, key_blocks(text))
-    text = _masked(text, tokens(text))
+    text = _replaced(text, key_blocks(text))
+    text = _replaced(text, tokens(text))
     without = _without_values(text, values)
-    if without != text:  # what stood against a value stands free now
-        text = _masked(without, tokens(without))
-    text = _masked(text, headers(text))
-    return _masked(text, assignments(text))
+    if without != text:  # a token that touched a value can be seen now
+        text = _replaced(without, tokens(without))
+    text = _replaced(text, headers(text))
+    return _replaced(text, assignments(text))
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
     """The values of those variables of *environ* whose names say that they are secret.
 
-    Left out: what is short, a path, a URL, a number, a placeholder, or a word that texts are full of.
+    Not a value that is short, a path, a URL, a number, a placeholder or a common word.
     """
     return frozenset(value for name, value in environ.items() if _is_secret_variable(name.upper(), value.strip()))
 
 
 def without_private(text: str) -> str:
-    """*text* without what stands in `<private>...</private>`, which may be nested; unclosed it goes to the end."""
+    """*text* without what is in `<private>...</private>`, which may be nested; without an end tag, all that follows."""
     kept: list[str] = []
     depth = at = 0
     for tag in _PRIVATE.finditer(text):
@@ -69,10 +68,10 @@ def without_private(text: str) -> str:
     return "".join([*kept, "" if depth else text[at:]])
 
 
-def _masked(text: str, spans: Iterable[Span]) -> str:
+def _replaced(text: str, secrets: Iterable[Secret]) -> str:
     parts: list[str] = []
     at = 0
-    for start, end, kind in sorted(spans):
+    for start, end, kind in sorted(secrets):
         if end <= at:
             continue
         if start >= at:
@@ -82,25 +81,25 @@ def _masked(text: str, spans: Iterable[Span]) -> str:
 
 
 def _is_secret_variable(name: str, value: str) -> bool:
-    if not _SECRET_NAME.search(name) or _HARMLESS_NAME.search(name) or len(value) < SHORTEST_VALUE:
+    if not _SECRET_NAME.search(name) or _HARMLESS_NAME.search(name) or len(value) < MIN_VALUE_CHARS:
         return False
     return not (_HARMLESS_VALUE.fullmatch(value) or is_placeholder(value) or is_address(value))
 
 
 def _without_values(text: str, values: Collection[str]) -> str:
-    forms = {form for value in values if len(value) >= SHORTEST_VALUE for form in _forms(value)}
+    forms = {form for value in values if len(value) >= MIN_VALUE_CHARS for form in _forms(value)}
     present = sorted((form for form in forms if form in text), key=len, reverse=True)
     if not present:
         return text
     regex = re.compile("|".join(re.escape(form) for form in present))
     pieces = MARKER.split(text)
     markers = MARKER.findall(text)
-    masked = [regex.sub(f"[masked: {_OF_THE_ENVIRONMENT}]", piece) for piece in pieces]
-    return "".join(part for pair in zip(masked, [*markers, ""], strict=True) for part in pair)
+    redacted = [regex.sub("[masked: environment value]", piece) for piece in pieces]
+    return "".join(part for pair in zip(redacted, [*markers, ""], strict=True) for part in pair)
 
 
 def _forms(value: str) -> set[str]:
-    """How *value* may stand in a text."""
+    """The forms in which *value* may be in a text."""
     plain = {value, value.strip()}
     escaped = {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
     twice = {json.dumps(form, ensure_ascii=False)[1:-1] for form in escaped}
@@ -108,12 +107,12 @@ def _forms(value: str) -> set[str]:
     in_url = {quote(data, safe=""), quote(data), quote_plus(data)}
     lowered = {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), form) for form in in_url}
     return {
-        form for form in plain | escaped | twice | in_url | lowered | _in_base64(data) if len(form) >= SHORTEST_VALUE
+        form for form in plain | escaped | twice | in_url | lowered | _in_base64(data) if len(form) >= MIN_VALUE_CHARS
     }
 
 
 def _in_base64(data: bytes) -> set[str]:
-    """What of *data* stays the same in base64, whatever stands around it: it may begin at three places."""
+    """The part of *data* in base64 that is the same whatever is around it; *data* may begin at one of three places."""
     forms = {base64.b64encode(data).decode().rstrip("=")}
     for shift in range(3):
         text = base64.b64encode(b"\0" * shift + data).decode()

@@ -1,7 +1,7 @@
-"""What known kinds of secrets look like: tokens by their prefix, headers, URLs, files of passwords.
+"""Secrets known by their look: tokens with a prefix, headers, passwords in URLs and files, private keys.
 
-A pattern is tried only where its anchor, a literal, stands in the text: looking for a literal costs next to nothing.
-Each pattern is bounded, or begins where a run of its characters begins, so that no text takes more than linear time.
+A pattern is tried only where its anchor, a literal, is in the text: to find a literal costs next to nothing. Each
+pattern has a bound, or begins where a run of its characters begins, so that no text takes more than linear time.
 """
 
 import base64
@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from playbook_db.domain.redaction.entropy import is_placeholder, looks_random, looks_secret
+from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_secret
 
-Span = tuple[int, int, str]  # where a secret begins and ends, and its kind
+Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
 
 MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")
 
@@ -25,24 +25,56 @@ _RIGHT = r"(?![A-Za-z0-9])"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A kind of secret: *regex* is tried where *anchor* stands, its group 1 is the secret if it is *accepts*-ed."""
+    """A kind of secret: `regex` is tried at each `anchor`; its group 1 is a secret where `accepts` says so."""
 
     kind: str
     anchor: str
     regex: re.Pattern[str]
     accepts: Callable[[str], bool] | None = None
 
-    def spans(self, text: str) -> Iterator[Span]:
-        """Where it stands in *text*."""
+    def secrets(self, text: str) -> Iterator[Secret]:
+        """The secrets of this kind in *text*."""
         at = text.find(self.anchor)
         while at >= 0:
-            found = self.regex.match(text, at)
+            match = self.regex.match(text, at)
             after = at + 1
-            if found:
-                after = max(found.end(), after)
-                if self.accepts is None or self.accepts(found[1]):
-                    yield found.start(1), found.end(1), self.kind
+            if match:
+                after = max(match.end(), after)
+                if self.accepts is None or self.accepts(match[1]):
+                    yield match.start(1), match.end(1), self.kind
             at = text.find(self.anchor, after)
+
+
+def tokens(text: str) -> Iterator[Secret]:
+    """The tokens in *text*."""
+    for pattern in TOKENS:
+        yield from pattern.secrets(text)
+    for match in _DISCORD.finditer(text):
+        if _real(match[0]):
+            yield match.start(), match.end(), "Discord token"
+
+
+def headers(text: str) -> Iterator[Secret]:
+    """The secrets in URLs, headers, options of commands, `.netrc` and `.pgpass`."""
+    for pattern in HEADERS:
+        yield from pattern.secrets(text)
+    for match in _PGPASS.finditer(text):
+        if _is_password(match[1]):
+            yield match.start(1), match.end(1), "password"
+
+
+def key_blocks(text: str) -> Iterator[Secret]:
+    """The private keys in *text*, each from BEGIN to END, or to the end of its characters where END is missing."""
+    at = 0
+    while (begin := text.find("BEGIN ", at)) >= 0:
+        at = begin + 6
+        head = _BEGIN.match(text, max(begin - 6, 0)) or _BEGIN.match(text, max(begin - 5, 0))
+        if head is None:
+            continue
+        end = _end_of_key(text, head.end())
+        if end is not None:
+            yield head.start(), end, "private key"
+            at = end
 
 
 def _real(value: str) -> bool:
@@ -62,11 +94,11 @@ def _is_basic(value: str) -> bool:
 
 
 def _is_cookie(value: str) -> bool:
-    return "[masked: " in value or any(looks_random(part.partition("=")[2].strip()) for part in value.split(";"))
+    return "[masked: " in value or any(is_random(part.partition("=")[2].strip()) for part in value.split(";"))
 
 
 def _is_password(value: str) -> bool:
-    return looks_secret(value, password=True, literal=True)
+    return is_secret(value, password=True, literal=True)
 
 
 def _is_url_password(value: str) -> bool:
@@ -75,11 +107,11 @@ def _is_url_password(value: str) -> bool:
 
 _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
 
-# kind, prefixes, what follows a prefix; those whose prefix alone is not telling enough are judged by their look.
+# Kind, prefixes, what follows a prefix, and a check; a short prefix alone doesn't prove a token.
 _PREFIXED = [
     ("Anthropic key", "sk-ant-", r"[A-Za-z0-9_-]{20,}", _real),
     ("OpenAI key", "sk-proj- sk-svcacct- sk-admin-", r"[A-Za-z0-9_-]{20,}", _real),
-    ("API key", "sk-", r"(?:[a-z0-9]{2,10}-){0,2}[A-Za-z0-9_-]{20,}", looks_random),
+    ("API key", "sk-", r"(?:[a-z0-9]{2,10}-){0,2}[A-Za-z0-9_-]{20,}", is_random),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{30,}", _real),
     ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}", _real),
     ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glsoat- gloas- glagent-",
@@ -91,24 +123,24 @@ _PREFIXED = [
     ("Google key", "AIza", r"[A-Za-z0-9_-]{35}(?![A-Za-z0-9_+/-])", _real),
     ("Google secret", "GOCSPX-", r"[A-Za-z0-9_-]{20,}", _real),
     ("Google token", "ya29.", r"[A-Za-z0-9_-]{20,}", _real),
-    ("Google token", "1//0", r"[A-Za-z0-9_-]{30,}", looks_random),
+    ("Google token", "1//0", r"[A-Za-z0-9_-]{30,}", is_random),
     ("npm token", "npm_", r"[A-Za-z0-9]{36}" + _RIGHT, _real),
-    ("PyPI token", "pypi-", r"[A-Za-z0-9_-]{50,}", looks_random),
-    ("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}", looks_random),
+    ("PyPI token", "pypi-", r"[A-Za-z0-9_-]{50,}", is_random),
+    ("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}", is_random),
     ("Twilio key", "SK", r"[0-9a-f]{32}" + _RIGHT, _real),
     ("SendGrid key", "SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", _real),
-    ("Mailgun key", "key-", r"[0-9a-zA-Z]{32}" + _RIGHT, looks_random),
+    ("Mailgun key", "key-", r"[0-9a-zA-Z]{32}" + _RIGHT, is_random),
     ("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{40,}", _real),
     ("Databricks token", "dapi", r"[a-f0-9]{32}(?:-[0-9])?" + _RIGHT, _real),
     ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[a-fA-F0-9]{32}", _real),
     ("Docker token", "dckr_pat_ dckr_oat_", r"[A-Za-z0-9_-]{20,}", _real),
     ("Groq key", "gsk_", r"[A-Za-z0-9]{40,}", _real),
-    ("xAI key", "xai-", r"[A-Za-z0-9_-]{40,}", looks_random),
-    ("Replicate token", "r8_", r"[A-Za-z0-9]{30,}", looks_random),
+    ("xAI key", "xai-", r"[A-Za-z0-9_-]{40,}", is_random),
+    ("Replicate token", "r8_", r"[A-Za-z0-9]{30,}", is_random),
     ("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}", _real),
-    ("Vault token", "hvs. hvb. hvr.", r"[A-Za-z0-9_-]{24,}", looks_random),
+    ("Vault token", "hvs. hvb. hvr.", r"[A-Za-z0-9_-]{24,}", is_random),
     ("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{40,}", _real),
-    ("Grafana token", "glsa_ glc_", r"[A-Za-z0-9_+/=]{30,}", looks_random),
+    ("Grafana token", "glsa_ glc_", r"[A-Za-z0-9_+/=]{30,}", is_random),
     ("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9_+/=]{30,}", _real),
     ("New Relic key", "NRAK-", r"[A-Z0-9]{20,}", _real),
     ("Postman key", "PMAK-", r"[a-f0-9-]{50,}", _real),
@@ -116,9 +148,9 @@ _PREFIXED = [
     ("Notion token", "ntn_", r"[A-Za-z0-9]{40,}", _real),
     ("Figma token", "figd_", r"[A-Za-z0-9_-]{30,}", _real),
     ("PlanetScale token", "pscale_tkn_ pscale_pw_", r"[A-Za-z0-9_.-]{30,}", _real),
-    ("Supabase token", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{20,}", looks_random),
+    ("Supabase token", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{20,}", is_random),
     ("Doppler token", "dp.pt. dp.st. dp.sa. dp.ct.", r"[A-Za-z0-9_.-]{40,}", _real),
-    ("Tailscale key", "tskey-", r"[A-Za-z0-9-]{20,}", looks_random),
+    ("Tailscale key", "tskey-", r"[A-Za-z0-9-]{20,}", is_random),
     ("Square token", "sq0csp- sq0atp-", r"[A-Za-z0-9_-]{22,}", _real),
     ("RubyGems key", "rubygems_", r"[a-f0-9]{48}", _real),
     ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}", _real),
@@ -151,7 +183,7 @@ TOKENS: tuple[Pattern, ...] = (
     *_prefixed(),
     *_patterns("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
     *_patterns("Discord webhook", "/api/webhooks/", rf"/api/webhooks/([0-9]{{10,25}}/{_URL_SAFE}{{40,}})", _real),
-    *_patterns("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", looks_random),
+    *_patterns("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", is_random),
     *_patterns("Azure key", "AccountKey=|SharedAccessKey=", r"[A-Za-z]+=([A-Za-z0-9+/]{40,}={0,2})", _real),
     *_patterns("Azure signature", "&sig=|?sig=", r".sig=([A-Za-z0-9%+/=_-]{30,})", _real),
     *_patterns(
@@ -172,8 +204,8 @@ HEADERS: tuple[Pattern, ...] = (
         r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5},)([^\s/?#\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])",
         _is_url_password,
     ),
-    *_patterns("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", looks_random),
-    *_patterns("token", "earer |EARER |earer\\u0020", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", looks_random),
+    *_patterns("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", is_random),
+    *_patterns("token", "earer |EARER |earer\\u0020", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
     *_patterns("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
     *_patterns(
         "cookie",
@@ -207,32 +239,11 @@ _PGPASS = re.compile(
 )
 
 
-def tokens(text: str) -> Iterator[Span]:
-    """Where tokens stand that are known by their look alone."""
-    for pattern in TOKENS:
-        yield from pattern.spans(text)
-    for found in _DISCORD.finditer(text):
-        if _real(found[0]):
-            yield found.start(), found.end(), "Discord token"
-
-
-def headers(text: str) -> Iterator[Span]:
-    """Where secrets stand in URLs, headers, options of commands, `.netrc` and `.pgpass`."""
-    for pattern in HEADERS:
-        yield from pattern.spans(text)
-    for found in _PGPASS.finditer(text):
-        if _is_password(found[1]):
-            yield found.start(1), found.end(1), "password"
-
-
-# Where private keys stand in a text, whole: PEM, OpenSSH and PGP, indented, escaped, or cut off.
-
-
+# Private keys: PEM, OpenSSH and PGP, indented, escaped, or cut off.
 _BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _KEY_TEXT = re.compile(r"[A-Za-z0-9+/]{24}")
-# A break between lines of a key: white space, escapes, quotes, line numbers, marks of a diff, headers as `DEK-Info:
-# x`.
+# A break between lines of a key: white space, escapes, quotes, line numbers, marks of a diff, a header (`DEK-Info: x`).
 _BREAK = (
     r"(?:\\{1,8}[nrt]|[\s\"'+>|#,*\\]|[0-9]{1,6}[→\t|:])"
     r"{1,80}(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):[^\n\\]{0,100}|=)?"
@@ -241,20 +252,6 @@ _CUT_OFF = re.compile(rf"(?:{_BREAK}){{1,6}}[A-Za-z0-9+/=]{{16,}}(?:{_BREAK}[A-Z
 _LAST_LINE = re.compile(rf"{_BREAK}([A-Za-z0-9+/=]+)(?=[\"'\s\\]|$)")
 _PLAIN_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]{1,4}")
 _LONGEST_KEY = 40_000  # characters, with its line breaks
-
-
-def key_blocks(text: str) -> Iterator[Span]:
-    """Where private keys stand whole: from BEGIN to END, or as far as the key goes where END is missing."""
-    at = 0
-    while (begin := text.find("BEGIN ", at)) >= 0:
-        at = begin + 6
-        head = _BEGIN.match(text, max(begin - 6, 0)) or _BEGIN.match(text, max(begin - 5, 0))
-        if head is None:
-            continue
-        end = _end_of_key(text, head.end())
-        if end is not None:
-            yield head.start(), end, "private key"
-            at = end
 
 
 def _end_of_key(text: str, start: int) -> int | None:
