@@ -202,7 +202,7 @@ def _plain_undo(bare: sqlite3.Connection, revision: int) -> None:
         in bare.execute(_DONE, {"revision": revision}).fetchall()
     ]  # fmt: skip
     bare.execute(
-        "INSERT INTO revisions (playbook_id, number, time, source, message) VALUES (1, ?, ?, 'undo', ?)",
+        "INSERT INTO revisions (playbook_id, number, time, source, actor, message) VALUES (1, ?, ?, 'undo', 'bare', ?)",
         (number, later, f"took back revision {revision} (learn)"),
     )
     bare.executemany(

@@ -132,7 +132,7 @@ def _add_history(path: str, points: int, rows: int) -> None:
             connection.execute(f"DROP TRIGGER {name}")
         revisions = range(2, 2 + rows // _VOTES_A_REVISION)
         connection.executemany(
-            "INSERT INTO revisions (playbook_id, number, time, source) VALUES (1, ?, ?, 'learn')",
+            "INSERT INTO revisions (playbook_id, number, time, source, actor) VALUES (1, ?, ?, 'learn', 'ann@laptop')",
             ((number, f"2026-01-01T00:00:00.{number:08d}+00:00") for number in revisions),
         )
         connection.executemany(

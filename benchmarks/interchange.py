@@ -134,7 +134,9 @@ def import_same_schema(begin: Begin, folder: str, source: str) -> float:
         points = _load_points(source)
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("INSERT INTO playbooks (id, key, created_at) VALUES (1, 'bare', 'now')")
-        connection.execute("INSERT INTO revisions (playbook_id, number, time, source) VALUES (1, 1, 'now', 'import')")
+        connection.execute(
+            "INSERT INTO revisions (playbook_id, number, time, source, actor) VALUES (1, 1, 'now', 'import', 'bare')"
+        )
         connection.executemany(
             "INSERT INTO key_points (playbook_id, created_in, id, name, section, position, text, helpful, harmful)"
             " VALUES (1, 1, ?, ?, ?, ?, ?, ?, ?)",

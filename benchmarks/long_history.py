@@ -17,7 +17,8 @@ _REVISIONS_A_COMMIT = 2_000  # only to be quicker; the rows are the same
 _RATIONALE = "the test it led to passed"
 
 _REVISION = (
-    "INSERT INTO revisions (playbook_id, number, time, source, session_id, message) VALUES (1, ?, ?, 'learn', ?, ?)"
+    "INSERT INTO revisions (playbook_id, number, time, source, actor, session_id, message)"
+    " VALUES (1, ?, ?, 'learn', 'ann@laptop', ?, ?)"
 )
 _CHANGE = (
     "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful)"

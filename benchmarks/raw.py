@@ -85,7 +85,8 @@ def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
     ).fetchone()
     revision, time = last + 1, datetime.now(UTC).isoformat(timespec="microseconds")
     one(
-        "INSERT INTO revisions (playbook_id, number, time, source, message) VALUES (?, ?, ?, 'edit', 'a batch')",
+        "INSERT INTO revisions (playbook_id, number, time, source, actor, message)"
+        " VALUES (?, ?, ?, 'edit', 'bare', 'a batch')",
         (playbook_id, revision, time),
     )
     names = [batch.reworded] if batch.retired is None else [batch.reworded, batch.retired]

@@ -8,6 +8,7 @@ import os
 
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
 LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives up
+MAX_ACTOR_LENGTH = 200  # characters
 DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
 
 
@@ -68,6 +69,26 @@ def runtime_dir() -> str:
 def runtime_python() -> str:
     """The Python of that environment, there once all of it is."""
     return os.path.join(runtime_dir(), "bin", "python")
+
+
+def actor() -> str:
+    """Who makes a revision: `PLAYBOOK_ACTOR`, else the user's name and this machine's, as in `ann@laptop`. One line."""
+    given = _one_line(os.environ.get("PLAYBOOK_ACTOR", ""))
+    return given or _one_line(f"{_user_name()}@{os.uname().nodename}")
+
+
+def _user_name() -> str:
+    import getpass  # not wanted by the hooks, which make no revisions
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a user id without a name, as in a container
+        return str(os.getuid())
+
+
+def _one_line(text: str) -> str:
+    """*text* without what could forge a line, steer a terminal or be no text; at most MAX_ACTOR_LENGTH of it."""
+    return "".join(char if char.isprintable() else " " for char in text)[:MAX_ACTOR_LENGTH].strip()
 
 
 def is_disabled() -> bool:

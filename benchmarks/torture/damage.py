@@ -26,7 +26,6 @@ from playbook_db.services import edit, import_export, maintenance, repair
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
-_FROZEN = sandbox.ROOT / "tests" / "frozen"
 _HOOKS = sandbox.ROOT / "hooks"
 _PAGE, _FRAME_HEADER, _LOG_HEADER = 4096, 24, 32
 _PATIENCE_S = 20.0
@@ -81,7 +80,7 @@ def run(folder: Path, *, count: int, seed: int) -> Damage:
 
 
 def _originals(folder: Path) -> list[_Original]:
-    """Databases of today's schema, with and without a log, and of older ones."""
+    """Databases with and without a log."""
     with sandbox.opened(folder) as (store, project):
         _fill(project, Project(store, str(folder / "home")))
         store.tidy()
@@ -90,11 +89,7 @@ def _originals(folder: Path) -> list[_Original]:
             edit.vote(project, next(iter(import_export.read(project).by_name)), "helpful")
             edit.add(project, f"a point that stands in the log alone, number {number}")
         logged = _read(folder, "logged")
-    frozen = []
-    for version in ("0001", "0002"):
-        _put(folder, (_FROZEN / f"{version}.db").read_bytes(), b"")
-        frozen.append(_read(folder, f"schema {version}"))
-    return [tidy, logged, tidy, logged, *frozen]
+    return [tidy, logged]
 
 
 def _fill(project: Project, other: Project) -> None:

@@ -1,16 +1,17 @@
-"""The first schema: playbooks, key points, their history, and what the learning needs. No rows before it.
+"""The first schema: playbooks, key points, their history, sessions and the work queue. There are no rows before it.
 
-Fills `sections`. What only SQLite has (triggers) and the views are made after each run of the migrations, from
-the store's own SQL files.
+Fills `sections`. Triggers and views are made after each run of the migrations, from the store's own SQL files.
 """
 
-import sqlalchemy as sa
+from typing import Any
+
 from alembic import op
 from sqlalchemy import (
     REAL,
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
     Double,
     ForeignKeyConstraint,
     Index,
@@ -20,16 +21,27 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    insert,
 )
 from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
 
 revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
 
-COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
+SECTIONS = (
+    ("pat", "PATTERNS & APPROACHES", 1),
+    ("mis", "MISTAKES TO AVOID", 2),
+    ("pref", "USER PREFERENCES", 3),
+    ("ctx", "PROJECT CONTEXT", 4),
+    ("oth", "OTHERS", 5),
+)
+
+COUNT = BigInteger().with_variant(Integer(), "sqlite")
+REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
     9,
     10,
@@ -55,49 +67,53 @@ _WHITE_SPACE = (
 metadata = MetaData()
 
 
-def _not_blank(table: str, column: str) -> list[SchemaItem]:
-    """A check that *column* holds more than white space, as `str.strip` understands it, in each dialect's words."""
-    name = f"ck_{table}_{column}_not_blank"
+def not_blank(table: str, column: str) -> CheckConstraint:
+    """A check that *column* holds more than white space, as `str.strip` understands it."""
     codes = ", ".join(map(str, _WHITE_SPACE))
-    return [
-        CheckConstraint(f"trim({column}, char({codes})) <> ''", name=name).ddl_if(dialect="sqlite"),
-        CheckConstraint(f"{column} ~ '[^[:space:]]'", name=name).ddl_if(dialect="postgresql"),
-    ]
+    return CheckConstraint(
+        f"trim({column}, char({codes})) <> ''", name=f"ck_{table}_{column}_not_blank", info={"not_blank": column}
+    )
 
 
-def _one_of(table: str, column: str, *values: str) -> CheckConstraint:
+def one_of(table: str, column: str, *values: str) -> CheckConstraint:
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=f"ck_{table}_{column}")
 
 
-def _at_least(table: str, column: str, least: int) -> CheckConstraint:
+def at_least(table: str, column: str, least: int) -> CheckConstraint:
     return CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}")
 
 
-def _table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
+def partial_index(name: str, *columns: Any, where: ColumnElement[bool], unique: bool = False) -> Index:
+    """An index of the rows for which *where* holds."""
+    return Index(name, *columns, unique=unique, sqlite_where=where, info={"where": where})
+
+
+def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
     return Table(name, metadata, *items, sqlite_strict=True, sqlite_with_rowid=with_rowid)
 
 
-def _of_playbook(table: str) -> ForeignKeyConstraint:
+def of_playbook(table: str) -> ForeignKeyConstraint:
     return ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook")
 
 
-def _of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
+def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
     return ForeignKeyConstraint(
         ["playbook_id", column], ["revisions.playbook_id", "revisions.number"], name=f"fk_{table}_{column}"
     )
 
 
-def _of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
+def of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
     return ForeignKeyConstraint(
         ["playbook_id", column], ["key_points.playbook_id", "key_points.id"], name=f"fk_{table}_{column}"
     )
 
 
-playbooks = _table(
+playbooks = table(
     "playbooks",
     Column("id", Integer, primary_key=True),
     Column("key", Text, nullable=False),
+    Column("kind", Text, nullable=False, server_default=sql("'project'")),
     Column(
         "header",
         Text,
@@ -107,41 +123,55 @@ playbooks = _table(
     Column("final_newline", Integer, nullable=False, server_default=sql("1")),
     Column("mirror", Text, nullable=False, server_default=sql("'undecided'")),
     Column("created_at", Text, nullable=False),
+    Column("ignored", Integer, nullable=False, server_default=sql("0")),
+    Column("live_points", COUNT, nullable=False, server_default=sql("0")),
     UniqueConstraint("key", name="uq_playbooks_key"),
-    *_not_blank("playbooks", "key"),
+    not_blank("playbooks", "key"),
+    one_of("playbooks", "kind", "project", "user"),
     CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
-    _one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
+    one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
+    CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
+    at_least("playbooks", "live_points", 0),
 )
 
-sections = _table(
+sections = table(
     "sections",
     Column("slug", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("position", Integer, nullable=False),
     UniqueConstraint("name", name="uq_sections_name"),
     UniqueConstraint("position", name="uq_sections_position"),
-    _one_of("sections", "slug", "pat", "mis", "pref", "ctx", "oth"),
+    one_of("sections", "slug", *(slug for slug, _, _ in SECTIONS)),
 )
 
-revisions = _table(
+revisions = table(
     "revisions",
     Column("playbook_id", Integer, nullable=False),
     Column("number", COUNT, nullable=False),
     Column("time", Text, nullable=False),
     Column("source", Text, nullable=False),
+    Column("actor", Text, nullable=False),
     Column("session_id", Text),
     Column("message", Text),
     Column("header", Text),
     Column("final_newline", Integer),
+    Column("took_back_from", COUNT),
+    Column("took_back_to", COUNT),
     PrimaryKeyConstraint("playbook_id", "number", name="pk_revisions"),
-    _of_playbook("revisions"),
-    _at_least("revisions", "number", 1),
-    _one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
+    of_playbook("revisions"),
+    at_least("revisions", "number", 1),
+    one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
+    not_blank("revisions", "actor"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
+    CheckConstraint(
+        "(took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
+        " AND took_back_from <= took_back_to AND took_back_to < number",
+        name="ck_revisions_took_back",
+    ),
     with_rowid=False,
 )
 
-key_points = _table(
+key_points = table(
     "key_points",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
@@ -154,30 +184,38 @@ key_points = _table(
     Column("created_in", COUNT, nullable=False),
     Column("retired_in", COUNT),
     Column("retired_reason", Text),
+    Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
+    Column("forgotten", Integer, nullable=False, server_default=sql("0")),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
     UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
-    _of_playbook("key_points"),
+    of_playbook("key_points"),
     ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
-    _of_revision("key_points", "created_in"),
-    _of_revision("key_points", "retired_in"),
-    # Said twice on purpose: foreign keys are off in a plain `sqlite3` shell, checks never are.
-    _one_of("key_points", "section", "pat", "mis", "pref", "ctx", "oth"),
-    *_not_blank("key_points", "name"),
-    *_not_blank("key_points", "text"),
-    _at_least("key_points", "helpful", 0),
-    _at_least("key_points", "harmful", 0),
+    of_revision("key_points", "created_in"),
+    of_revision("key_points", "retired_in"),
+    one_of("key_points", "section", *(slug for slug, _, _ in SECTIONS)),
+    not_blank("key_points", "name"),
+    not_blank("key_points", "text"),
+    at_least("key_points", "helpful", 0),
+    at_least("key_points", "harmful", 0),
     CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
+    CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
 )
-Index(
+partial_index(
     "ix_key_points_live",
     key_points.c.playbook_id,
     key_points.c.section,
     key_points.c.position,
-    sqlite_where=key_points.c.retired_in.is_(None),
-    postgresql_where=key_points.c.retired_in.is_(None),
+    where=key_points.c.retired_in.is_(None),
+)
+partial_index(
+    "ix_key_points_rank",
+    key_points.c.playbook_id,
+    key_points.c.rank.desc(),
+    key_points.c.id,
+    where=key_points.c.retired_in.is_(None),
 )
 
-changes = _table(
+changes = table(
     "changes",
     Column("playbook_id", Integer, nullable=False),
     Column("revision", COUNT, nullable=False),
@@ -192,27 +230,26 @@ changes = _table(
     Column("reason", Text),
     Column("successor_id", COUNT),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_changes"),
-    _of_revision("changes"),
-    _of_point("changes"),
-    _of_point("changes", "successor_id"),
-    _one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
-    _one_of("changes", "section", "pat", "mis", "pref", "ctx", "oth"),
-    _at_least("changes", "helpful", 0),
-    _at_least("changes", "harmful", 0),
+    of_revision("changes"),
+    of_point("changes"),
+    of_point("changes", "successor_id"),
+    one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
+    one_of("changes", "section", *(slug for slug, _, _ in SECTIONS)),
+    at_least("changes", "helpful", 0),
+    at_least("changes", "harmful", 0),
     with_rowid=False,
 )
 Index("ix_changes_point", changes.c.playbook_id, changes.c.point_id, changes.c.revision, changes.c.seq)
-Index(
+partial_index(
     "ix_changes_text",
     changes.c.playbook_id,
     changes.c.point_id,
     changes.c.revision,
     changes.c.seq,
-    sqlite_where=changes.c.text.is_not(None),
-    postgresql_where=changes.c.text.is_not(None),
+    where=changes.c.text.is_not(None),
 )
 
-votes = _table(
+votes = table(
     "votes",
     Column("playbook_id", Integer, nullable=False),
     Column("revision", COUNT, nullable=False),
@@ -222,15 +259,20 @@ votes = _table(
     Column("tag", Text, nullable=False),
     Column("rationale", Text),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_votes"),
-    _of_revision("votes"),
-    _of_point("votes"),
-    _one_of("votes", "tag", "helpful", "harmful", "neutral"),
+    of_revision("votes"),
+    of_point("votes"),
+    one_of("votes", "tag", "helpful", "harmful", "neutral"),
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
     with_rowid=False,
 )
-Index("ix_votes_point", votes.c.playbook_id, votes.c.point_id)
+partial_index(
+    "ix_votes_neutral",
+    votes.c.playbook_id,
+    votes.c.point_id,
+    where=votes.c.tag == "neutral",
+)
 
-skipped_operations = _table(
+skipped_operations = table(
     "skipped_operations",
     Column("playbook_id", Integer, nullable=False),
     Column("revision", COUNT, nullable=False),
@@ -238,23 +280,44 @@ skipped_operations = _table(
     Column("operation", Text, nullable=False),
     Column("reason", Text, nullable=False),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_skipped_operations"),
-    _of_revision("skipped_operations"),
+    of_revision("skipped_operations"),
     with_rowid=False,
 )
 
-mirrors = _table(
+mirrors = table(
     "mirrors",
     Column("playbook_id", Integer, nullable=False),
     Column("path", Text, nullable=False),
     Column("revision", COUNT),
     Column("sha256", Text, nullable=False),
+    Column("size_bytes", COUNT),
+    Column("mtime_ns", COUNT),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_mirrors"),
-    _of_playbook("mirrors"),
-    _of_revision("mirrors"),
-    *_not_blank("mirrors", "path"),
+    of_playbook("mirrors"),
+    of_revision("mirrors"),
+    not_blank("mirrors", "path"),
 )
 
-transcripts = _table(
+erasures = table(
+    "erasures",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("asked", Text, nullable=False),
+    Column("points", Text, nullable=False),
+    Column("fields", COUNT, nullable=False, server_default=sql("0")),
+    Column("time", Text, nullable=False),
+    Column("finished_at", Text),
+    Column("scrubbed_at", Text),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_erasures"),
+    of_playbook("erasures"),
+    of_revision("erasures"),
+    one_of("erasures", "asked", "name", "match"),
+    at_least("erasures", "fields", 0),
+)
+
+
+transcripts = table(
     "transcripts",
     Column("playbook_id", Integer, nullable=False),
     Column("path", Text, nullable=False),
@@ -262,13 +325,15 @@ transcripts = _table(
     Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
     Column("last_uuid", Text),
     Column("updated_at", Text, nullable=False),
+    Column("first_uuid", Text),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_transcripts"),
-    _of_playbook("transcripts"),
-    *_not_blank("transcripts", "path"),
-    _at_least("transcripts", "learnt_to", 0),
+    of_playbook("transcripts"),
+    not_blank("transcripts", "path"),
+    at_least("transcripts", "learnt_to", 0),
 )
+Index("ix_transcripts_first", transcripts.c.playbook_id, transcripts.c.first_uuid)
 
-reflections = _table(
+reflections = table(
     "reflections",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
@@ -283,20 +348,51 @@ reflections = _table(
     Column("input_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("output_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("cached_tokens", COUNT, nullable=False, server_default=sql("0")),
-    Column("cost_usd", Double().with_variant(REAL(), "sqlite")),
+    Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT),
     Column("created_at", Text, nullable=False),
+    Column("bullet_tags", Text),
+    Column("finished_at", Text),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_reflections"),
-    _of_playbook("reflections"),
-    _of_revision("reflections"),
-    _at_least("reflections", "input_tokens", 0),
-    _at_least("reflections", "output_tokens", 0),
-    _at_least("reflections", "cached_tokens", 0),
+    of_playbook("reflections"),
+    of_revision("reflections"),
+    at_least("reflections", "input_tokens", 0),
+    at_least("reflections", "output_tokens", 0),
+    at_least("reflections", "cached_tokens", 0),
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
 )
+Index("ix_reflections_revision", reflections.c.playbook_id, reflections.c.revision)
 Index("ix_reflections_session", reflections.c.playbook_id, reflections.c.session_id)
+partial_index(
+    "ix_reflections_unfinished",
+    reflections.c.playbook_id,
+    reflections.c.transcript_path,
+    where=reflections.c.finished_at.is_(None),
+)
 
-jobs = _table(
+model_calls = table(
+    "model_calls",
+    Column("playbook_id", Integer, nullable=False),
+    Column("id", COUNT, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("session_id", Text),
+    Column("model", Text),
+    Column("input_tokens", COUNT, nullable=False),
+    Column("output_tokens", COUNT, nullable=False),
+    Column("cached_tokens", COUNT, nullable=False),
+    Column("cost_usd", REAL_NUMBER),
+    Column("duration_ms", COUNT, nullable=False),
+    Column("time", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "id", name="pk_model_calls"),
+    of_playbook("model_calls"),
+    one_of("model_calls", "kind", "reflect", "curate"),
+    at_least("model_calls", "input_tokens", 0),
+    at_least("model_calls", "output_tokens", 0),
+    at_least("model_calls", "cached_tokens", 0),
+)
+Index("ix_model_calls_time", model_calls.c.playbook_id, model_calls.c.time)
+
+jobs = table(
     "jobs",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
@@ -311,30 +407,61 @@ jobs = _table(
     Column("error", Text),
     Column("created_at", Text, nullable=False),
     Column("finished_at", Text),
+    Column("parent_path", Text),
+    Column("agent_id", Text),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_jobs"),
-    _of_playbook("jobs"),
-    *_not_blank("jobs", "kind"),
-    _one_of("jobs", "state", "queued", "running", "done", "failed"),
-    _at_least("jobs", "attempts", 0),
+    of_playbook("jobs"),
+    not_blank("jobs", "kind"),
+    one_of("jobs", "state", "queued", "running", "done", "failed"),
+    at_least("jobs", "attempts", 0),
 )
 Index("ix_jobs_state", jobs.c.playbook_id, jobs.c.state, jobs.c.id)
-
-
-_SECTIONS = (
-    ("pat", "PATTERNS & APPROACHES", 1),
-    ("mis", "MISTAKES TO AVOID", 2),
-    ("pref", "USER PREFERENCES", 3),
-    ("ctx", "PROJECT CONTEXT", 4),
-    ("oth", "OTHERS", 5),
+partial_index(
+    "uq_jobs_waiting",
+    jobs.c.playbook_id,
+    jobs.c.kind,
+    jobs.c.transcript_path,
+    where=jobs.c.state == "queued",
+    unique=True,
 )
+
+injections = table(
+    "injections",
+    Column("playbook_id", Integer, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("points", Text, nullable=False),
+    Column("left_out", COUNT, nullable=False),
+    Column("time", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "session_id", "seq", name="pk_injections"),
+    of_playbook("injections"),
+    at_least("injections", "left_out", 0),
+    with_rowid=False,
+)
+
+citations = table(
+    "citations",
+    Column("playbook_id", Integer, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("point_id", COUNT, nullable=False),
+    Column("stretches", COUNT, nullable=False),
+    Column("time", Text, nullable=False),
+    PrimaryKeyConstraint("playbook_id", "session_id", "point_id", name="pk_citations"),
+    of_playbook("citations"),
+    of_point("citations"),
+    at_least("citations", "stretches", 1),
+    with_rowid=False,
+)
+Index("ix_citations_point", citations.c.playbook_id, citations.c.point_id)
 
 
 def upgrade() -> None:
     connection = op.get_bind()
     metadata.create_all(connection, checkfirst=False)
     connection.execute(
-        sa.insert(sections),
-        [{"slug": slug, "name": name, "position": position} for slug, name, position in _SECTIONS],
+        insert(sections), [{"slug": slug, "name": name, "position": position} for slug, name, position in SECTIONS]
     )
 
 

@@ -26,9 +26,9 @@ WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
 }
 # Names, keys, ids, paths, times, sections and kinds: what the programs look for, and nobody's secret.
 STRUCTURE: Mapping[str, Sequence[str]] = {
-    "playbooks": ("key", "mirror", "created_at"),
+    "playbooks": ("key", "kind", "mirror", "created_at"),
     "sections": ("slug", "name"),
-    "revisions": ("time", "source", "session_id"),
+    "revisions": ("time", "source", "actor", "session_id"),
     "key_points": ("name", "section"),
     "changes": ("kind", "section"),
     "votes": ("tag",),

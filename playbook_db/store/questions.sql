@@ -63,7 +63,8 @@ ORDER BY s.position, past.position;
 SELECT k.name, k.section, substr(k.created_at, 1, 10) AS since, substr(k.text, 1, 60) AS text
 FROM live_key_points AS k
 LEFT JOIN votes_by_point AS v ON v.playbook = k.playbook AND v.name = k.name
-WHERE k.playbook = :project AND v.name IS NULL AND k.helpful = 0 AND k.harmful = 0;
+WHERE k.playbook = :project AND v.name IS NULL AND k.helpful = 0 AND k.harmful = 0
+ORDER BY k.created_in_revision, k.name;
 
 -- Which advice turned from helpful to harmful?
 -- Points that were above zero once, and the revision that took them below it.

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import BindParameter, Connection, bindparam, func, insert, select, update
 
+from playbook_db import settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.playbook import Change, Header, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -54,7 +55,7 @@ class NewRevision:
     """What is to be kept as one revision.
 
     `header` is the playbook's header afterwards; `tells_header` whether more of it changes than `last_updated`,
-    which is `time` otherwise. `took_back` are the revisions that it undoes.
+    which is `time` otherwise. `took_back` are the revisions that it undoes. `actor` is who made it.
     """
 
     time: str
@@ -63,6 +64,7 @@ class NewRevision:
     tells_header: bool = False
     message: str | None = None
     session_id: str | None = None
+    actor: str = field(default_factory=settings.actor)
     changes: Sequence[Change] = ()
     votes: Sequence[Vote] = ()
     skipped: Sequence[Skipped] = ()
@@ -79,6 +81,7 @@ def append(connection: Connection, playbook_id: int, number: int, new: NewRevisi
             "number": number,
             "time": new.time,
             "source": new.source,
+            "actor": new.actor,
             "session_id": new.session_id,
             "message": new.message,
             "took_back_from": new.took_back.first if new.took_back else None,

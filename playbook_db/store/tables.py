@@ -1,10 +1,21 @@
-"""What the tables are made of: column types, named constraints, keys. `schema` has them all together."""
+"""All tables, as SQLAlchemy knows them: columns, named constraints, indexes.
+
+`migrations/` makes them, and a test holds both to the same schema. Every table but `playbooks` and `sections` carries
+`playbook_id`, and its unique keys begin with it, so that a distributed PostgreSQL can shard by playbook. Times are
+UTC, ISO 8601, as text. docs/sql.md tells what each column means.
+
+What databases word differently stands here in SQLite's words, and as `info` for the dialect of another: `where` of a
+partial index, `not_blank` of a check.
+"""
+
+from typing import Any
 
 from sqlalchemy import (
     REAL,
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
     Double,
     ForeignKeyConstraint,
     Index,
@@ -19,6 +30,8 @@ from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
+from playbook_db.domain.sections import SLUG_SECTIONS
+
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
@@ -28,14 +41,12 @@ _WHITE_SPACE = (
 metadata = MetaData()
 
 
-def not_blank(table: str, column: str) -> list[SchemaItem]:
-    """A check that *column* holds more than white space, as `str.strip` understands it, in each dialect's words."""
-    name = f"ck_{table}_{column}_not_blank"
+def not_blank(table: str, column: str) -> CheckConstraint:
+    """A check that *column* holds more than white space, as `str.strip` understands it."""
     codes = ", ".join(map(str, _WHITE_SPACE))
-    return [
-        CheckConstraint(f"trim({column}, char({codes})) <> ''", name=name).ddl_if(dialect="sqlite"),
-        CheckConstraint(f"{column} ~ '[^[:space:]]'", name=name).ddl_if(dialect="postgresql"),
-    ]
+    return CheckConstraint(
+        f"trim({column}, char({codes})) <> ''", name=f"ck_{table}_{column}_not_blank", info={"not_blank": column}
+    )
 
 
 def one_of(table: str, column: str, *values: str) -> CheckConstraint:
@@ -45,6 +56,11 @@ def one_of(table: str, column: str, *values: str) -> CheckConstraint:
 
 def at_least(table: str, column: str, least: int) -> CheckConstraint:
     return CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}")
+
+
+def partial_index(name: str, *columns: Any, where: ColumnElement[bool], unique: bool = False) -> Index:
+    """An index of the rows for which *where* holds."""
+    return Index(name, *columns, unique=unique, sqlite_where=where, info={"where": where})
 
 
 def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
@@ -67,18 +83,11 @@ def of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
     )
 
 
-# The tables of a playbook and its history, as SQLAlchemy knows them. `migrations/` makes them; a test holds both to
-# the same schema.
-#
-# Every table but `playbooks` and `sections` carries `playbook_id`, and its unique keys begin with it, so that
-# a distributed PostgreSQL can shard by playbook. Times are UTC, ISO 8601, as text. What a column means stands
-# in docs/sql.md.
-
-
 playbooks = table(
     "playbooks",
     Column("id", Integer, primary_key=True),
     Column("key", Text, nullable=False),
+    Column("kind", Text, nullable=False, server_default=sql("'project'")),
     Column(
         "header",
         Text,
@@ -88,24 +97,15 @@ playbooks = table(
     Column("final_newline", Integer, nullable=False, server_default=sql("1")),
     Column("mirror", Text, nullable=False, server_default=sql("'undecided'")),
     Column("created_at", Text, nullable=False),
-    Column(
-        "ignored",
-        Integer,
-        CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
-        nullable=False,
-        server_default=sql("0"),
-    ),
-    Column(
-        "live_points",
-        COUNT,
-        CheckConstraint("live_points >= 0", name="ck_playbooks_live_points"),
-        nullable=False,
-        server_default=sql("0"),
-    ),
+    Column("ignored", Integer, nullable=False, server_default=sql("0")),
+    Column("live_points", COUNT, nullable=False, server_default=sql("0")),
     UniqueConstraint("key", name="uq_playbooks_key"),
-    *not_blank("playbooks", "key"),
+    not_blank("playbooks", "key"),
+    one_of("playbooks", "kind", "project", "user"),
     CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
     one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
+    CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
+    at_least("playbooks", "live_points", 0),
 )
 
 sections = table(
@@ -115,7 +115,7 @@ sections = table(
     Column("position", Integer, nullable=False),
     UniqueConstraint("name", name="uq_sections_name"),
     UniqueConstraint("position", name="uq_sections_position"),
-    one_of("sections", "slug", "pat", "mis", "pref", "ctx", "oth"),
+    one_of("sections", "slug", *SLUG_SECTIONS),
 )
 
 revisions = table(
@@ -124,25 +124,24 @@ revisions = table(
     Column("number", COUNT, nullable=False),
     Column("time", Text, nullable=False),
     Column("source", Text, nullable=False),
+    Column("actor", Text, nullable=False),
     Column("session_id", Text),
     Column("message", Text),
     Column("header", Text),
     Column("final_newline", Integer),
     Column("took_back_from", COUNT),
-    Column(
-        "took_back_to",
-        COUNT,
-        CheckConstraint(
-            "(took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
-            " AND took_back_from <= took_back_to AND took_back_to < number",
-            name="ck_revisions_took_back",
-        ),
-    ),
+    Column("took_back_to", COUNT),
     PrimaryKeyConstraint("playbook_id", "number", name="pk_revisions"),
     of_playbook("revisions"),
     at_least("revisions", "number", 1),
     one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
+    not_blank("revisions", "actor"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
+    CheckConstraint(
+        "(took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
+        " AND took_back_from <= took_back_to AND took_back_to < number",
+        name="ck_revisions_took_back",
+    ),
     with_rowid=False,
 )
 
@@ -160,13 +159,7 @@ key_points = table(
     Column("retired_in", COUNT),
     Column("retired_reason", Text),
     Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
-    Column(
-        "forgotten",
-        Integer,
-        CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
-        nullable=False,
-        server_default=sql("0"),
-    ),
+    Column("forgotten", Integer, nullable=False, server_default=sql("0")),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
     UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
     of_playbook("key_points"),
@@ -174,28 +167,27 @@ key_points = table(
     of_revision("key_points", "created_in"),
     of_revision("key_points", "retired_in"),
     # Said twice on purpose: foreign keys are off in a plain `sqlite3` shell, checks never are.
-    one_of("key_points", "section", "pat", "mis", "pref", "ctx", "oth"),
-    *not_blank("key_points", "name"),
-    *not_blank("key_points", "text"),
+    one_of("key_points", "section", *SLUG_SECTIONS),
+    not_blank("key_points", "name"),
+    not_blank("key_points", "text"),
     at_least("key_points", "helpful", 0),
     at_least("key_points", "harmful", 0),
     CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
+    CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
 )
-Index(
+partial_index(
     "ix_key_points_live",
     key_points.c.playbook_id,
     key_points.c.section,
     key_points.c.position,
-    sqlite_where=key_points.c.retired_in.is_(None),
-    postgresql_where=key_points.c.retired_in.is_(None),
+    where=key_points.c.retired_in.is_(None),
 )
-Index(
+partial_index(
     "ix_key_points_rank",
     key_points.c.playbook_id,
     key_points.c.rank.desc(),
     key_points.c.id,
-    sqlite_where=key_points.c.retired_in.is_(None),
-    postgresql_where=key_points.c.retired_in.is_(None),
+    where=key_points.c.retired_in.is_(None),
 )
 
 changes = table(
@@ -217,20 +209,19 @@ changes = table(
     of_point("changes"),
     of_point("changes", "successor_id"),
     one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
-    one_of("changes", "section", "pat", "mis", "pref", "ctx", "oth"),
+    one_of("changes", "section", *SLUG_SECTIONS),
     at_least("changes", "helpful", 0),
     at_least("changes", "harmful", 0),
     with_rowid=False,
 )
 Index("ix_changes_point", changes.c.playbook_id, changes.c.point_id, changes.c.revision, changes.c.seq)
-Index(
+partial_index(
     "ix_changes_text",
     changes.c.playbook_id,
     changes.c.point_id,
     changes.c.revision,
     changes.c.seq,
-    sqlite_where=changes.c.text.is_not(None),
-    postgresql_where=changes.c.text.is_not(None),
+    where=changes.c.text.is_not(None),
 )
 
 votes = table(
@@ -250,12 +241,11 @@ votes = table(
     with_rowid=False,
 )
 # The others are found by the change that they made: an index entry for each would be a tenth of the history's weight.
-Index(
+partial_index(
     "ix_votes_neutral",
     votes.c.playbook_id,
     votes.c.point_id,
-    sqlite_where=votes.c.tag == "neutral",
-    postgresql_where=votes.c.tag == "neutral",
+    where=votes.c.tag == "neutral",
 )
 
 skipped_operations = table(
@@ -281,7 +271,7 @@ mirrors = table(
     PrimaryKeyConstraint("playbook_id", "path", name="pk_mirrors"),
     of_playbook("mirrors"),
     of_revision("mirrors"),
-    *not_blank("mirrors", "path"),
+    not_blank("mirrors", "path"),
 )
 
 erasures = table(
@@ -303,9 +293,7 @@ erasures = table(
 )
 
 
-# The tables of sessions: their transcripts, what was learnt from them and what that took, what they were shown and
-# cited.
-
+# Sessions: their transcripts, what was learned from them and at what cost, what they were shown and cited.
 
 transcripts = table(
     "transcripts",
@@ -318,10 +306,9 @@ transcripts = table(
     Column("first_uuid", Text),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_transcripts"),
     of_playbook("transcripts"),
-    *not_blank("transcripts", "path"),
+    not_blank("transcripts", "path"),
     at_least("transcripts", "learnt_to", 0),
 )
-
 Index("ix_transcripts_first", transcripts.c.playbook_id, transcripts.c.first_uuid)
 
 reflections = table(
@@ -354,13 +341,11 @@ reflections = table(
 )
 Index("ix_reflections_revision", reflections.c.playbook_id, reflections.c.revision)
 Index("ix_reflections_session", reflections.c.playbook_id, reflections.c.session_id)
-
-Index(
+partial_index(
     "ix_reflections_unfinished",
     reflections.c.playbook_id,
     reflections.c.transcript_path,
-    sqlite_where=reflections.c.finished_at.is_(None),
-    postgresql_where=reflections.c.finished_at.is_(None),
+    where=reflections.c.finished_at.is_(None),
 )
 
 model_calls = table(
@@ -404,20 +389,19 @@ jobs = table(
     Column("agent_id", Text),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_jobs"),
     of_playbook("jobs"),
-    *not_blank("jobs", "kind"),
+    not_blank("jobs", "kind"),
     one_of("jobs", "state", "queued", "running", "done", "failed"),
     at_least("jobs", "attempts", 0),
 )
 Index("ix_jobs_state", jobs.c.playbook_id, jobs.c.state, jobs.c.id)
 # A transcript that waits to be learnt from waits once, however many hooks have seen it.
-Index(
+partial_index(
     "uq_jobs_waiting",
     jobs.c.playbook_id,
     jobs.c.kind,
     jobs.c.transcript_path,
+    where=jobs.c.state == "queued",
     unique=True,
-    sqlite_where=jobs.c.state == "queued",
-    postgresql_where=jobs.c.state == "queued",
 )
 
 injections = table(

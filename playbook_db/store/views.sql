@@ -23,7 +23,7 @@ WHERE k.retired_in IS NOT NULL
 ORDER BY p.key, k.retired_in DESC, s.position, k.position;
 
 CREATE VIEW history AS
-SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.session_id, r.message,
+SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message,
        c.seq, c.kind, k.name, s.name AS section, c.helpful, c.harmful, c.text, c.reason,
        t.name AS successor
 FROM revisions AS r
@@ -34,7 +34,7 @@ LEFT JOIN sections AS s ON s.slug = c.section
 LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id;
 
 CREATE VIEW vote_log AS
-SELECT p.key AS playbook, r.number AS revision, r.time, r.session_id,
+SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id,
        coalesce(k.name, v.name) AS name, v.tag, v.rationale, k.name IS NOT NULL AS is_matched
 FROM votes AS v
 JOIN playbooks AS p ON p.id = v.playbook_id
@@ -108,7 +108,7 @@ LEFT JOIN (
 WHERE k.retired_in IS NULL;
 
 CREATE VIEW rewordings AS
-SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.session_id, r.message, k.name,
+SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message, k.name,
        w.before, w.text AS after, w.reason
 FROM (
     SELECT c.playbook_id, c.point_id, c.revision, c.text, c.reason,
@@ -135,7 +135,7 @@ WHERE r.session_id IS NOT NULL
 GROUP BY p.key, r.session_id;
 
 CREATE VIEW skipped AS
-SELECT p.key AS playbook, r.number AS revision, r.time, r.source, o.operation, o.reason
+SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, o.operation, o.reason
 FROM skipped_operations AS o
 JOIN playbooks AS p ON p.id = o.playbook_id
 JOIN revisions AS r ON r.playbook_id = o.playbook_id AND r.number = o.revision;
@@ -155,7 +155,7 @@ FROM reflections AS f
 JOIN playbooks AS p ON p.id = f.playbook_id;
 
 CREATE VIEW erasure_log AS
-SELECT p.key AS playbook, e.revision, r.time, e.asked,
+SELECT p.key AS playbook, e.revision, r.time, r.actor, e.asked,
        (SELECT group_concat(point.value, ', ') FROM json_each(e.points) AS point) AS names,
        e.fields, e.finished_at, e.scrubbed_at
 FROM erasures AS e
@@ -163,7 +163,7 @@ JOIN playbooks AS p ON p.id = e.playbook_id
 JOIN revisions AS r ON r.playbook_id = e.playbook_id AND r.number = e.revision;
 
 CREATE VIEW playbook_summary AS
-SELECT p.key AS playbook,
+SELECT p.key AS playbook, p.kind,
        (SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NULL) AS live_points,
        (SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NOT NULL) AS retired_points,
        r.number AS revision, r.time AS last_changed_at, p.mirror, p.created_at

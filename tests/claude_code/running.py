@@ -281,7 +281,8 @@ def a_bad_database(kind: str, path: Path) -> None:
     elif kind == "garbage":
         path.write_bytes(b"no database at all, but longer than a header of one\n" * 400)
     elif kind == "older":
-        shutil.copy(ROOT / "tests" / "frozen" / "0001.db", path)
+        with closing(sqlite3.connect(path)) as connection:  # the first migration hasn't run yet
+            connection.execute("PRAGMA journal_mode = WAL")
     elif kind == "newer":
         put_empty_database(path)
         with closing(sqlite3.connect(path)) as connection:

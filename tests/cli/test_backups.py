@@ -60,7 +60,7 @@ def test_the_list_shows_when_and_why(playbook: Playbook, data: Path) -> None:
     listed = playbook("backup", "--list", "--json").json
 
     assert [line[1] for line in lines] == ["by hand", "daily", "before leaving schema 0002"]
-    assert [line[3] for line in lines] == ["schema 0003", "can't be read", "schema 0003"]
+    assert [line[3] for line in lines] == ["schema 0001", "can't be read", "schema 0001"]
     assert [line[4] for line in lines] == [each["path"] for each in listed]
     assert [each["kind"] for each in listed] == ["hand", "daily", "schema-0002"]
     assert listed[1] == {

@@ -452,8 +452,8 @@ def test_a_mirror_that_was_changed_since_is_merged_in(url: str, project: Project
 _KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-from playbook_db.services import backups
-folder, seen, unkilled = Path(sys.argv[1]), ("restoring.py", "copies.py", "backups.py"), 10**6
+from playbook_db.services import maintenance
+folder, seen, unkilled = Path(sys.argv[1]), ("restore.py", "files.py", "backups.py"), 10**6
 moments = [unkilled]
 while moments:
     moment = moments.pop()
@@ -472,9 +472,9 @@ while moments:
         if moment < 0:
             os.kill(os.getpid(), signal.SIGKILL)
         return at_line
-    with backups.candidate(f"sqlite:///{home / 'playbook.db'}", str(folder / "small.db")) as chosen:
+    with maintenance.candidate(f"sqlite:///{home / 'playbook.db'}", str(folder / "small.db")) as chosen:
         sys.settrace(lambda frame, event, arg: at_line if frame.f_code.co_filename.endswith(seen) else None)
-        backups.put_back(chosen)
+        maintenance.put_back(chosen)
         sys.settrace(None)
         (home / "done").write_text(str(moment))
         os._exit(0)

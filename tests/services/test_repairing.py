@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -26,9 +25,9 @@ from playbook_db.store.salvaging import rebuilding
 from playbook_db.store.salvaging.gathering import Account
 from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
+from tests.sample_database import write_sample_database
 
 _PAGE = 4096
-_FROZEN = Path(__file__).parents[1] / "frozen"
 
 
 @pytest.fixture
@@ -94,30 +93,6 @@ def test_a_sound_database_is_left_alone(path: Path) -> None:
     assert _repair(path).account is None
     assert path.read_bytes() == before
     assert not list(path.parent.glob("playbook.db.damaged*"))
-
-
-@pytest.mark.parametrize("version", ["0001", "0002"])
-def test_a_sound_database_of_an_older_schema_is_left_alone(tmp_path: Path, folder: Path, version: str) -> None:
-    """Bringing it to ours is not a repair."""
-    path = Path(shutil.copy(_FROZEN / f"{version}.db", tmp_path / "old.db"))
-    before = path.read_bytes()
-
-    assert _repair(path, dry_run=True).account is None
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("version", ["0001", "0002"])
-def test_a_damaged_database_of_an_older_schema_is_repaired(tmp_path: Path, folder: Path, version: str) -> None:
-    """All its points are there afterwards, at today's schema."""
-    path = Path(shutil.copy(_FROZEN / f"{version}.db", tmp_path / "old.db"))
-    wanted = [row[:9] for row in _rows(path, "key_points")]
-    _zero(path, 1)
-
-    account = _repair(path).account
-
-    assert account is not None
-    assert not _lost(account)
-    assert [row[:9] for row in _rows(path, "key_points")] == wanted
 
 
 def test_where_no_row_is_lost_everything_is_as_it_was(path: Path) -> None:
@@ -629,7 +604,8 @@ def test_a_key_that_is_lost_everywhere_comes_from_a_backup_of_the_same_playbook_
     damaged = _zero(path, *lost)
 
     assert _keys_after(path) == [project.key]
-    shutil.copy(_FROZEN / "0002.db", own)
+    os.unlink(own)
+    write_sample_database(Path(own))
     path.write_bytes(damaged)
     keys = _keys_after(path)
 

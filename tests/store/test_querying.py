@@ -22,7 +22,7 @@ from playbook_db.errors import (
 )
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
-from playbook_db.store import user_sql
+from playbook_db.store import migrate, user_sql
 from playbook_db.store.engine import open_store
 
 WRITES = [
@@ -326,10 +326,13 @@ def _at_schema(url: str, number: int) -> None:
         connection.execute(f"PRAGMA user_version = {number}")
 
 
-@pytest.mark.parametrize(("number", "error"), [(2, SchemaTooOldError), (99, SchemaTooNewError)])
-def test_database_of_another_schema_is_told_and_not_migrated(url: str, number: int, error: type[PlaybookError]) -> None:
+@pytest.mark.parametrize(("known", "error"), [(7, SchemaTooOldError), (1, SchemaTooNewError)])
+def test_database_of_another_schema_is_told_and_not_migrated(
+    url: str, known: int, error: type[PlaybookError], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Asking is no reason to change the file."""
-    _at_schema(url, number)
+    _at_schema(url, 3)
+    monkeypatch.setattr(migrate, "SCHEMA", known)
     before = everything(url)
 
     with pytest.raises(error):

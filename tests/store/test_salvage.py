@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from playbook_db.services import edit, revise
 from playbook_db.services.projects import Project
+from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.salvaging import salvage, staging
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
+from tests.sample_database import write_sample_database
 
-_FROZEN = Path(__file__).parents[1] / "frozen"
 _PAGE = 4096
 
 
 def _rows(path: Path, tables: tuple[str, ...] = ("playbooks", "revisions", "key_points", "changes", "votes")) -> Any:
-    """The rows of *tables* in their first columns: an older schema has fewer."""
+    """The rows of *tables* in their first columns."""
     with closing(sqlite3.connect(path)) as connection:
         return {table: sorted(row[:5] for row in connection.execute(f"SELECT * FROM {table}")) for table in tables}
 
@@ -38,32 +39,26 @@ def _over(data: bytes, place: int, new: bytes) -> bytes:
     return data[:place] + new + data[place + len(new) :]
 
 
-@pytest.mark.parametrize("version", ["0001", "0002"])
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a bit of everything in it; not to be changed."""
+    return write_sample_database(tmp_path_factory.mktemp("sample") / "playbook.db")
+
+
 @pytest.mark.parametrize("lost", [0, 100, _PAGE], ids=["nothing", "the header", "the first page"])
-def test_all_rows_are_found_without_the_first_page(tmp_path: Path, version: str, lost: int) -> None:
-    """The schema's rows stand on other pages too, and rows know their tables by their shape; so of any schema."""
-    frozen = _FROZEN / f"{version}.db"
+def test_all_rows_are_found_without_the_first_page(tmp_path: Path, sample: Path, lost: int) -> None:
+    """The schema's rows stand on other pages too, and rows know their tables by their shape."""
+    staged, found, _ = _salvaged(tmp_path, _over(sample.read_bytes(), 0, bytes(lost)))
 
-    staged, found, _ = _salvaged(tmp_path, _over(frozen.read_bytes(), 0, bytes(lost)))
-
-    assert _rows(staged) == _rows(frozen)
-    assert found.schema == int(version)
+    assert _rows(staged) == _rows(sample)
+    assert found.schema == SCHEMA
     assert not found.foreign
 
 
-def test_rows_of_an_older_schema_get_the_defaults_of_the_later_columns(tmp_path: Path) -> None:
-    """What a migration would have given them, but for what the rebuilding works out anew."""
-    staged, _, _ = _salvaged(tmp_path, _over((_FROZEN / "0001.db").read_bytes(), 0, bytes(_PAGE)))
-
-    with closing(sqlite3.connect(staged)) as connection:
-        assert set(connection.execute("SELECT rank, forgotten FROM key_points")) == {(0.0, 0)}
-        assert set(connection.execute("SELECT ignored, live_points FROM playbooks")) == {(0, 0)}
-
-
-def test_a_page_of_rows_without_a_schema_or_a_tree_is_still_read(tmp_path: Path) -> None:
+def test_a_page_of_rows_without_a_schema_or_a_tree_is_still_read(tmp_path: Path, sample: Path) -> None:
     """Every page but those of one table is gone: its rows are recognised."""
-    data = (_FROZEN / "0002.db").read_bytes()
-    with closing(sqlite3.connect(_FROZEN / "0002.db")) as connection:
+    data = sample.read_bytes()
+    with closing(sqlite3.connect(sample)) as connection:
         (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'key_points'").fetchone()
     pages = open_pages(data).pages
     kept = set(pages.tree(root)) - {root}
@@ -71,7 +66,7 @@ def test_a_page_of_rows_without_a_schema_or_a_tree_is_still_read(tmp_path: Path)
 
     staged, _, _ = _salvaged(tmp_path, bare)
 
-    assert _rows(staged, ("key_points",)) == _rows(_FROZEN / "0002.db", ("key_points",))
+    assert _rows(staged, ("key_points",)) == _rows(sample, ("key_points",))
 
 
 def test_a_text_that_flows_over_many_pages_is_read_whole(tmp_path: Path, project: Project) -> None:
@@ -145,9 +140,9 @@ def test_no_bytes_make_the_reader_stumble_or_turn_in_circles(data: bytes, size: 
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=40)), max_size=12))
-def test_no_damage_to_a_real_file_makes_the_reader_stumble(damages: list[tuple[int, bytes]]) -> None:
+def test_no_damage_to_a_real_file_makes_the_reader_stumble(sample: Path, damages: list[tuple[int, bytes]]) -> None:
     """The same for bytes that are nearly right."""
-    data = (_FROZEN / "0002.db").read_bytes()
+    data = sample.read_bytes()
     for place, new in damages:
         data = _over(data, place % len(data), new)[: 50 * _PAGE]
     pages = open_pages(data).pages

@@ -86,8 +86,9 @@ def test_a_counter_can_not_be_updated_to_nonsense(raw: sqlite3.Connection, count
     [
         "UPDATE revisions SET message = 'never happened'",
         "DELETE FROM revisions",
-        "INSERT OR REPLACE INTO revisions (playbook_id, number, time, source) VALUES (1, 1, 'now', 'edit')",
-        "INSERT INTO revisions (playbook_id, number, time, source) VALUES (1, 7, 'now', 'edit')",
+        "INSERT OR REPLACE INTO revisions (playbook_id, number, time, source, actor) VALUES (1, 1, 't', 'edit', 'a')",
+        "INSERT INTO revisions (playbook_id, number, time, source, actor) VALUES (1, 7, 't', 'edit', 'a')",
+        "UPDATE revisions SET actor = 'nobody'",
         "UPDATE revisions SET header = NULL, final_newline = NULL, message = '[forgotten]'",
         "UPDATE changes SET helpful = 99",
         "UPDATE changes SET text = '[forgotten]'",
@@ -117,6 +118,20 @@ def test_the_history_can_not_be_rewritten(raw: sqlite3.Connection, project: Proj
     edit.apply_batch(project, ["nonsense"], origin="a test")
 
     with pytest.raises(sqlite3.IntegrityError, match=r"append|next number|given once|never|for ever|last revision"):
+        raw.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE playbooks SET kind = 'team'",
+        "INSERT INTO revisions (playbook_id, number, time, source) VALUES (1, 2, 't', 'edit')",
+        "INSERT INTO revisions (playbook_id, number, time, source, actor) VALUES (1, 2, 't', 'edit', ' ')",
+    ],
+)
+def test_kinds_are_known_and_each_revision_has_an_actor(raw: sqlite3.Connection, statement: str) -> None:
+    """A playbook is one of the kinds that the code knows, and of every revision it is known who made it."""
+    with pytest.raises(sqlite3.IntegrityError, match="constraint failed"):
         raw.execute(statement)
 
 

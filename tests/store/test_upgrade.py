@@ -16,6 +16,7 @@ from playbook_db.store import migrate
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite.backups import list_backups
+from tests.sample_database import write_sample_database
 
 _FROZEN = Path(__file__).parents[1] / "frozen"
 _NEXT = SCHEMA + 1
@@ -204,25 +205,38 @@ def test_eight_processes_that_open_a_new_database_at_once_make_one(tmp_path: Pat
     connection.close()
 
 
-@pytest.mark.parametrize("frozen", sorted(_FROZEN.glob("*.db")), ids=lambda path: path.stem)
-def test_a_database_that_an_older_version_wrote_is_upgraded_whole(frozen: Path, tmp_path: Path) -> None:
+def test_each_schema_before_ours_has_a_frozen_database() -> None:
+    """What users have on their disks is what the upgrade is tried on."""
+    assert [path.stem for path in _frozen()] == [f"{number:04d}" for number in range(1, SCHEMA)]
+
+
+def test_databases_that_older_versions_wrote_are_upgraded_whole(tmp_path: Path) -> None:
     """Points, history and retired points are what they were; each point has the rank that a new write gives it."""
-    path = tmp_path / "playbook.db"
+    for frozen in _frozen():
+        _upgrade_and_compare(frozen, tmp_path / frozen.name)
+
+
+def _frozen() -> list[Path]:
+    """A database of each schema before ours, made by `write_sample_database` before the next migration came."""
+    return sorted(_FROZEN.glob("*.db"))
+
+
+def _upgrade_and_compare(frozen: Path, path: Path) -> None:
     shutil.copy(frozen, path)
-    stored = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
-    told = "SELECT playbook, revision, seq, kind, name, section, helpful, harmful, text, reason FROM history"
+    points = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
+    history = "SELECT playbook, revision, seq, kind, name, section, helpful, harmful, text, reason, actor FROM history"
     with closing(sqlite3.connect(frozen)) as connection:
-        before = [connection.execute(query).fetchall() for query in (stored, told)]
+        before = [connection.execute(query).fetchall() for query in (points, history)]
 
     migrate.ensure_current(f"sqlite:///{path}")
 
     with closing(sqlite3.connect(path)) as connection:
-        assert [connection.execute(query).fetchall() for query in (stored, told)] == before
-        assert len(before[0]) > 20
+        assert [connection.execute(query).fetchall() for query in (points, history)] == before
+    assert len(before[0]) > 20
     with open_store(f"sqlite:///{path}") as store:
         assert maintenance.check(store) == []
 
 
-def test_each_schema_before_ours_has_a_frozen_database() -> None:
-    """What users have on their disks is what the upgrade is tried on."""
-    assert [path.stem for path in sorted(_FROZEN.glob("*.db"))] == [f"{number:04d}" for number in range(1, SCHEMA)]
+def test_the_comparison_with_frozen_databases_works(tmp_path: Path) -> None:
+    """On one of our own schema, which an upgrade leaves alone."""
+    _upgrade_and_compare(write_sample_database(tmp_path / "frozen.db"), tmp_path / "playbook.db")

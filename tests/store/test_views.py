@@ -98,3 +98,21 @@ def test_rewording_tells_what_was_there_before_through_a_retirement(project: Pro
     rows = raw.execute("SELECT before, after FROM rewordings ORDER BY revision").fetchall()
 
     assert [tuple(row) for row in rows] == [("one", "uno"), ("uno", "une")]
+
+
+def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the history, in the votes, and where something was reworded."""
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
+    edit.add(project, "one", section="pat")
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
+    edit.vote(project, "pat-001", "helpful")
+    edit.edit(project, "pat-001", text="uno")
+
+    with closing(sqlite3.connect(project.store.where)) as raw:
+        assert raw.execute("SELECT actor FROM history ORDER BY revision").fetchall() == [
+            ("ann@laptop",),
+            ("ben@desk",),
+            ("ben@desk",),
+        ]
+        assert raw.execute("SELECT actor FROM vote_log").fetchall() == [("ben@desk",)]
+        assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]

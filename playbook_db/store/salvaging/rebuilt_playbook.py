@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from playbook_db import settings
 from playbook_db.domain import prompt_text, salvaging
 from playbook_db.domain.playbook import Header
 from playbook_db.domain.salvaging import ClosingChange
@@ -79,9 +80,9 @@ class RebuiltPlaybook(Gathering):
         if closing_number is not None:
             message = f"repaired: {self._told_losses(last - len(known))}"
             self.connection.execute(
-                "INSERT INTO main.revisions (playbook_id, number, time, source, message, header, final_newline) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (self.number, closing_number, time, _SOURCE, message, *header),
+                "INSERT INTO main.revisions (playbook_id, number, time, source, actor, message, header, final_newline) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (self.number, closing_number, time, _SOURCE, settings.actor(), message, *header),
             )
         self._write_points(changes, closing_number)
         self._copy("changes", "1", last, patched=patched)
@@ -109,8 +110,9 @@ class RebuiltPlaybook(Gathering):
         carries a header that no file has."""
         lost = [(number, time) for number, time in times.items() if number not in known]
         self.connection.executemany(
-            "INSERT OR REPLACE INTO s.revisions (playbook_id, number, time, source, message) VALUES (?, ?, ?, ?, ?)",
-            [(self.number, number, time, _SOURCE, salvaging.LOST) for number, time in lost],
+            "INSERT OR REPLACE INTO s.revisions (playbook_id, number, time, source, actor, message)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [(self.number, number, time, _SOURCE, settings.actor(), salvaging.LOST) for number, time in lost],
         )
         header: tuple[str, int] = json.dumps(dict(Header().fields)), 1
         changed: list[tuple[object, ...]] = []

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 
 from sqlalchemy import (
-    CheckConstraint,
     Column,
-    Constraint,
     ForeignKeyConstraint,
     MetaData,
     Table,
@@ -40,7 +38,7 @@ def make_staging(path: str) -> None:
         for table in TABLES.values():
             copy = table.to_metadata(bare)
             for constraint in list(copy.constraints):
-                if isinstance(constraint, UniqueConstraint | ForeignKeyConstraint) or _is_of_postgresql(constraint):
+                if isinstance(constraint, UniqueConstraint | ForeignKeyConstraint):
                     copy.constraints.discard(constraint)
             staging.execute(str(CreateTable(copy).compile(dialect=dialect.dialect())))
         staging.commit()
@@ -113,7 +111,3 @@ def _is_of(column: "Column[object]", value: Value) -> bool:
         return False
     kind = str if isinstance(column.type, Text) else column.type.python_type
     return type(value) in _PYTHON_TYPES[kind]
-
-
-def _is_of_postgresql(constraint: Constraint) -> bool:
-    return isinstance(constraint, CheckConstraint) and " ~ " in str(constraint.sqltext)

@@ -1,0 +1,70 @@
+"""Who is noted as having made a revision."""
+
+import getpass
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _someone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PLAYBOOK_ACTOR", raising=False)
+    monkeypatch.setenv("LOGNAME", "ann")
+
+
+def test_actor_is_the_user_on_this_machine() -> None:
+    """User name and host name."""
+    assert settings.actor() == f"ann@{os.uname().nodename}"
+
+
+def test_playbook_actor_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robot, a team mate, a colleague behind a shared account."""
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "  the nightly build ")
+
+    assert settings.actor() == "the nightly build"
+
+
+def test_a_session_of_claude_code_is_no_actor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a session teaches has the session's id in a column of its own; the actor is still the user."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f0c2d1e")
+
+    assert settings.actor().startswith("ann@")
+
+
+@pytest.mark.parametrize("given", ["a\nb", "a\x1b[31mb", "a\udcffb", "a\u202eb", "b" * 10_000])
+def test_actor_is_one_line_that_can_be_stored(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that steers a terminal, forges a line or is no text; not more than MAX_ACTOR_LENGTH characters."""
+    monkeypatch.setattr(os, "environ", {**os.environ, "PLAYBOOK_ACTOR": given})
+
+    actor = settings.actor()
+
+    assert actor.isprintable()
+    assert 0 < len(actor.encode("utf-8")) <= settings.MAX_ACTOR_LENGTH
+
+
+@pytest.mark.parametrize("error", [KeyError("uid not found"), OSError("no username"), ImportError("pwd")])
+def test_a_user_without_a_name_is_a_number(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under a user id of its own."""
+
+    def no_name() -> str:
+        raise error
+
+    monkeypatch.setattr(getpass, "getuser", no_name)
+
+    assert settings.actor().startswith(f"{os.getuid()}@")
+
+
+def test_settings_import_nothing_that_only_the_actor_needs() -> None:
+    """The hooks import them at every start."""
+    code = "import sys; from playbook_db import settings; print({'getpass', 'socket', 'pwd'} & {*sys.modules})"
+
+    done = subprocess.run([sys.executable, "-S", "-c", code], text=True, capture_output=True, check=True, cwd=ROOT)
+
+    assert done.stdout == "set()\n"
