@@ -29,7 +29,7 @@ from playbook_db.domain.redaction.redact import redact, secret_values, without_p
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
-from playbook_db.llm.model import Exchange, Model, Recording, render_messages
+from playbook_db.llm.model import Exchange, Model, RecordingModel, render_messages
 from playbook_db.services import diagnostics, dict_api, similarity, templates
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
@@ -306,7 +306,7 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
             analysis=_masked(str(reflector_output.get("analysis") or "")),
             playbook_text=format_playbook(playbook),
             candidates="",
-            room=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
+            size=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
             deadline=time.monotonic() + _PATIENCE_S,
         )
         return {"reasoning": curation.reasoning, "operations": curation.operations}
@@ -328,7 +328,7 @@ async def _asked(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], 
     import asyncio  # late: whoever asks nobody does without it
 
     try:
-        recording = Recording(choose.find_model())
+        recording = RecordingModel(choose.find_model())
         try:
             return await asyncio.to_thread(ask, recording)
         finally:

@@ -1,4 +1,4 @@
-"""Which model there is to ask: through a key, else through the user's own Claude Code."""
+"""Choosing the model to ask: Anthropic's API where there is a key, else the user's own Claude Code."""
 
 import os
 
@@ -22,9 +22,9 @@ _NO_CLIENT = (
 
 
 def find_model() -> Model:
-    """Who is asked: Anthropic's API where there is a key, else Claude Code; `AGENTIC_CONTEXT_BACKEND=api|cli` decides.
+    """The model to ask; `AGENTIC_CONTEXT_BACKEND=api|cli` allows only one of the two.
 
-    Raises NoModelError where there is neither, SettingError for another value. Source: contract, section 8.
+    Raises NoModelError where there is none, SettingError for another value. Source: contract, section 8.
     """
     backend = _backend()
     if backend != "cli" and anthropic_api.key_name():
@@ -38,7 +38,7 @@ def find_model() -> Model:
 
 
 def describe_access() -> str:
-    """Who is asked, in words without secrets; nobody is asked for it. Raises what `find_model` raises."""
+    """The model and the way to it, in words and without secrets. Asks nobody. Raises as `find_model` does."""
     model = find_model()
     if isinstance(model, ClaudeCli):
         return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"

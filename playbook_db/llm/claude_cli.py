@@ -1,7 +1,7 @@
 """Asking through the user's own Claude Code (`claude -p`), for those without an API key.
 
-The child is kept from everything but answering: no hooks (ours would start it again), no tools, no servers, no files,
-no session kept. What it does with its arguments was observed with client 2.1.329.
+The client may do nothing but answer: no hooks (ours would start it again), no tools, no servers, no files, and it
+keeps no session. What it does with its arguments was observed with client 2.1.329.
 """
 
 import json
@@ -20,20 +20,20 @@ from playbook_db.errors import ModelError, NoModelError
 from playbook_db.llm.model import Prompt, Reply, Usage
 
 TIMEOUT_S = 600.0  # of one call, where the deadline is later
-RETRIES = "2"  # the client's own; left alone it goes on for minutes, even with a wrong key
-DEFAULT_MODEL = "sonnet"  # an alias, which the client resolves for whoever pays
-FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line that begins with / would be a command
+RETRIES = "2"  # of the client; by default it goes on for minutes, even with a wrong key
+DEFAULT_MODEL = "sonnet"  # an alias; the client knows which model the account has
+FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line with / at its beginning is a command
 _AT, _BROKEN_AT = "@", "@\u200b"  # `@path` would pull that file into the prompt
 _NOT_LASTING = (408, 409, 425, 429)  # of the 4xx
-_GAVE_UP = "output token maximum"  # what the client says when its own attempts to go on were cut off too
-_OF_THE_CLIENT = "<synthetic>"  # the model of messages that the client made up
-_SHOWN_ERROR_CHARS = 300
+_GAVE_UP = "output token maximum"  # the client says it when its own attempts to go on were cut off too
+_OF_THE_CLIENT = "<synthetic>"  # the model of messages that the client wrote itself
+_MAX_SHOWN = 300  # characters of an error
 
 
 def find_claude() -> str | None:
     """The client: `PLAYBOOK_CLAUDE`, else `claude` on the PATH; None where there is none that can be started."""
-    found = shutil.which(os.path.expanduser(os.environ.get("PLAYBOOK_CLAUDE", "").strip()) or "claude")
-    return os.path.abspath(found) if found else None
+    binary = shutil.which(os.path.expanduser(os.environ.get("PLAYBOOK_CLAUDE", "").strip()) or "claude")
+    return os.path.abspath(binary) if binary else None
 
 
 def model_name() -> str:
@@ -44,20 +44,20 @@ def model_name() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCli:
-    """The client at `binary`, asked for one reply at a time."""
+    """The client at `binary`, which is started for each reply."""
 
     binary: str
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reply to *prompt*; at *deadline* the client and all that it started are killed.
+        """The reply to *prompt*; at *deadline* the client and its whole process group are killed.
 
         Raises ModelError, and NoModelError where the client can't be started.
         """
         begun = time.monotonic()
-        left_s = min(deadline - begun, TIMEOUT_S)
-        if left_s <= 0:
+        timeout_s = min(deadline - begun, TIMEOUT_S)
+        if timeout_s <= 0:
             raise ModelError("The time for asking Claude Code was over before it was asked. Try again later.")
-        code, out, err = self._run(prompt, left_s)
+        code, out, err = self._run(prompt, timeout_s)
         entries = _entries(out)
         result = next((entry for entry in reversed(entries) if entry.get("type") == "result"), None)
         has_failed = result is None or bool(code) or bool(result.get("is_error"))
@@ -67,8 +67,8 @@ class ClaudeCli:
         return _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
-        """Its exit code, output and errors."""
-        said = FIRST_LINE + (prompt.stable + prompt.changing).replace(_AT, _BROKEN_AT)
+        """The exit code of the client, its output and its errors."""
+        text = FIRST_LINE + (prompt.stable + prompt.changing).replace(_AT, _BROKEN_AT)
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
             tempfile.TemporaryFile() as out,
@@ -89,7 +89,7 @@ class ClaudeCli:
                     f"Claude Code can't be started ({error}). Set PLAYBOOK_CLAUDE to its path, or give a key."
                 ) from error
             try:
-                process.communicate(said.encode("utf-8", "replace"), timeout=timeout_s)
+                process.communicate(text.encode("utf-8", "replace"), timeout=timeout_s)
             except subprocess.TimeoutExpired:
                 raise ModelError(
                     f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later."
@@ -125,7 +125,7 @@ def _environment(prompt: Prompt) -> dict[str, str]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Close the pipe to the client; if it still runs, end it, with all of its process group."""
+    """Kill the client's process group if it still runs, and close the pipe to it."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -141,7 +141,7 @@ def _read(file: Any) -> str:
 
 
 def _entries(out: str) -> list[dict[str, Any]]:
-    """What the client printed: with `--verbose` a list, of which the last entry is the result, else that alone."""
+    """The entries that the client printed: with `--verbose` a list with the result last, else the result alone."""
     try:
         printed = json.loads(out)
     except (ValueError, RecursionError):
@@ -149,18 +149,18 @@ def _entries(out: str) -> list[dict[str, Any]]:
     return [entry for entry in (printed if isinstance(printed, list) else [printed]) if isinstance(entry, dict)]
 
 
-def _said(entries: list[dict[str, Any]]) -> str:
-    """All that the model said. The client lets it go on after a cut, and takes what came last for the result."""
+def _model_text(entries: list[dict[str, Any]]) -> str:
+    """The whole text of the model. The client lets it go on after a cut, and calls the last piece the result."""
     messages = [entry.get("message") for entry in entries if entry.get("type") == "assistant"]
-    spoken = [found for found in messages if isinstance(found, dict) and found.get("model") != _OF_THE_CLIENT]
-    contents = [content for message in spoken if isinstance(content := message.get("content"), list)]
+    by_model = [each for each in messages if isinstance(each, dict) and each.get("model") != _OF_THE_CLIENT]
+    contents = [content for message in by_model if isinstance(content := message.get("content"), list)]
     blocks = [block for content in contents for block in content if isinstance(block, dict)]
     return "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
 
 
 def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: bool, duration_ms: int) -> Reply:
-    text = _mended(_said(entries) or ("" if is_cut else result.get("result")))
-    structured = _mended(result.get("structured_output"))
+    text = _unbroken(_model_text(entries) or ("" if is_cut else result.get("result")))
+    structured = _unbroken(result.get("structured_output"))
     usage, models = result.get("usage"), result.get("modelUsage")
     cost: Any = result.get("total_cost_usd")
     counted = usage if isinstance(usage, dict) else {}
@@ -179,29 +179,29 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
     )
 
 
-def _mended(value: object) -> object:
-    """*value* with every @ as it was before it was broken up."""
+def _unbroken(value: object) -> object:
+    """*value* with every @ as it was in the prompt."""
     if isinstance(value, str):
         return value.replace(_BROKEN_AT, _AT)
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [_unbroken(item) for item in value]
     if isinstance(value, dict):
-        return {key: _mended(item) for key, item in value.items()}
+        return {key: _unbroken(item) for key, item in value.items()}
     return value
 
 
 def _count(usage: Mapping[str, Any], key: str) -> int:
-    found = usage.get(key)
-    return found if type(found) is int and found >= 0 else 0
+    count = usage.get(key)
+    return count if type(count) is int and count >= 0 else 0
 
 
 def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:
-    """What went wrong. The client's `subtype` says "success" of failures too, so it isn't asked."""
-    told = str((result or {}).get("result") or err.strip() or out.strip() or f"exit code {code}")
+    """The error of a client that failed; its `subtype` is no help, since it may be "success" all the same."""
+    text = str((result or {}).get("result") or err.strip() or out.strip() or f"exit code {code}")
     status: Any = (result or {}).get("api_error_status")
-    is_lasting = "/login" in told
+    is_lasting = "/login" in text
     if type(status) is int:
         is_lasting = 400 <= status < 500 and status not in _NOT_LASTING
-    words = " ".join(told.split())[:_SHOWN_ERROR_CHARS].rstrip(".")
-    hint = " Log in with: claude /login" if status == 401 or "/login" in told else ""
+    words = " ".join(text.split())[:_MAX_SHOWN].rstrip(".")
+    hint = " Log in with: claude /login" if status == 401 or "/login" in text else ""
     return ModelError(f"Claude Code gave no answer: {words}.{hint}", is_lasting=is_lasting)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playbook_db.domain.operations import MAX_OPERATIONS
-from playbook_db.llm.json_replies import MAX_TOKENS, Form, ask_in_parts
+from playbook_db.llm.json_replies import MAX_TOKENS, ReplyForm, ask_in_parts
 from playbook_db.llm.model import Exchange, Model, Prompt, enclosed, fill, require, split_stable
 
 _SYSTEM = (
@@ -40,7 +40,7 @@ SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Curation:
-    """What the curator said; the operations as they came, for the rules to judge."""
+    """The curator's reasoning, and its operations, unchecked."""
 
     reasoning: str
     operations: list[Any]
@@ -48,9 +48,9 @@ class Curation:
 
 
 def curate(
-    model: Model, *, template: str, analysis: str, playbook_text: str, candidates: str, room: str, deadline: float
+    model: Model, *, template: str, analysis: str, playbook_text: str, candidates: str, size: str, deadline: float
 ) -> Curation:
-    """Ask the curator; *candidates* are near-duplicates and *room* what is left of it, in words.
+    """Ask the curator; *candidates* are near-duplicates, and *size* says in words how large the playbook is.
 
     *deadline* is a time of `time.monotonic` over all calls. Raises ModelError, and TemplateError where *template*
     has no place for the analysis. Source: contract, sections 4 and 10.
@@ -58,13 +58,13 @@ def curate(
     require(template, ["analysis"], "curator.txt")
     values = {
         "playbook": enclosed(playbook_text, "playbook") or "(It is empty.)",
-        "room": room or "as told by the limits above.",
+        "room": size or "as told by the limits above.",
         "candidates": enclosed(candidates, "candidates") or "(None were found.)",
         "analysis": enclosed(analysis, "analysis") or "(There is none.)",
     }
     stable, rest = split_stable(template, values)
     prompt = Prompt(_SYSTEM, stable, fill(rest, values), SCHEMA, MAX_TOKENS)
-    form = Form("reasoning", "operations", _as_text, _go_on, max_items=MAX_OPERATIONS)
+    form = ReplyForm("reasoning", "operations", _as_text, _go_on, max_items=MAX_OPERATIONS)
     answer = ask_in_parts(model, prompt, form, deadline=deadline)
     return Curation(answer.text, answer.items, answer.exchanges)
 

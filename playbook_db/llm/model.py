@@ -1,7 +1,4 @@
-"""What every model has in common: a prompt, its reply, what that cost, and who can be asked.
-
-Touches nothing; who is asked decides how.
-"""
+"""The protocol of a model: a prompt, its reply, its cost; and how prompts are made from templates and messages."""
 
 import json
 import re
@@ -14,9 +11,9 @@ from playbook_db.errors import TemplateError
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. `stable` stays the same from one call to the next, comes first and may be cached.
+    """What a model is asked. `stable` comes first, is the same from call to call and may be cached.
 
-    `schema` is the JSON schema that the reply should follow; `max_tokens` are those of the reply.
+    `schema` is the JSON schema that the reply should follow; `max_tokens` is the limit of the reply.
     """
 
     system: str
@@ -41,9 +38,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said. `structured` is there where the other side vouches for the schema.
+    """A model's reply. `structured` is an object that the API has checked against the schema, None without one.
 
-    `is_cut` tells that the reply ended before it was complete; `model` is the name of who answered.
+    `is_cut` says that the reply ended before it was complete; `model` is the name of the model that answered.
     """
 
     text: str
@@ -55,7 +52,7 @@ class Reply:
 
 
 class Model(Protocol):
-    """Somebody who can be asked."""
+    """A model that can be asked."""
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """The reply to *prompt*, by *deadline* (of `time.monotonic`), all attempts included. Raises ModelError."""
@@ -63,7 +60,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question and what came of it: a reply, or a `problem`."""
+    """One question and its reply, or the `problem` because of which there is none."""
 
     prompt: Prompt
     reply: Reply | None
@@ -76,7 +73,7 @@ class Exchange:
 
     @property
     def answer(self) -> str:
-        """What was said, or what went wrong, with the cost."""
+        """The reply with its cost, or the problem, as text."""
         if self.reply is None:
             return f"({self.problem})"
         reply, usage = self.reply, self.reply.usage
@@ -88,14 +85,14 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Recording:
-    """A model that remembers every exchange with the one behind it, those that failed too."""
+class RecordingModel:
+    """A model that passes each question on to another and keeps the exchanges, also those that failed."""
 
     model: Model
     exchanges: list[Exchange] = field(default_factory=list)
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """Ask the model behind."""
+        """The reply of the other model."""
         try:
             reply = self.model.ask(prompt, deadline=deadline)
         except Exception as error:
@@ -105,52 +102,26 @@ class Recording:
         return reply
 
 
-# A session's messages, as the text that a prompt shows. Pure.
-
-
 def render_messages(messages: Iterable[Any]) -> str:
-    """*messages* (`{"role", "content"}`, the content text or a list of blocks), each under who said it.
+    """*messages* (`{"role", "content"}`, the content a text or a list of blocks) as the text for a prompt.
 
-    What is none, or says nothing, is left out.
+    Each comes under the role of its speaker. What is no message, or has no text, is left out.
     """
     spoken = [(message.get("role"), _text(message.get("content"))) for message in messages if isinstance(message, dict)]
     return "\n\n".join(f"[{role or 'unknown'}]\n{text}" for role, text in spoken if text.strip())
 
 
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(told for block in content if (told := _block(block)))
-    return ""
-
-
-def _block(block: object) -> str:
-    if isinstance(block, str):
-        return block
-    if not isinstance(block, dict):
-        return ""
-    if block.get("type") == "tool_use":
-        return f"(uses {block.get('name')}: {json.dumps(block.get('input'), ensure_ascii=False, default=str)})"
-    if block.get("type") == "tool_result":
-        return f"({'error' if block.get('is_error') else 'result'}: {_text(block.get('content'))})"
-    return next((block[key] for key in ("text", "thinking") if isinstance(block.get(key), str)), "")
-
-
-# Putting texts into a template. Pure.
-
-
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """*template* with each `{name}` replaced by its value, the first time that it stands there.
+    """*template* with the first `{name}` of each of *values* replaced by its value.
 
-    Nothing else in the template is read, and nothing that was filled in: braces break and fill nothing.
+    Nothing else in braces is replaced, neither in the template nor in a value.
     """
     if not values:
         return template
-    waiting = dict(values)
+    remaining = dict(values)
 
     def value(match: re.Match[str]) -> str:
-        return waiting.pop(match[1], match[0])
+        return remaining.pop(match[1], match[0])
 
     return _placeholders(values).sub(value, template)
 
@@ -172,9 +143,29 @@ def require(template: str, names: Iterable[str], file: str) -> None:
 
 
 def enclosed(text: str, tag: str) -> str:
-    """*text* as it may stand between `<tag>` and `</tag>`: it can't close them itself."""
+    """*text* for a place between `<tag>` and `</tag>`, changed so that it can't close them itself."""
     return re.sub(rf"<(?=/\s*{re.escape(tag)})", "<\u200b", text, flags=re.IGNORECASE)
 
 
 def _placeholders(names: Iterable[str]) -> re.Pattern[str]:
     return re.compile(r"\{(" + "|".join(re.escape(name) for name in names) + r")\}")
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(text for block in content if (text := _block(block)))
+    return ""
+
+
+def _block(block: object) -> str:
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return ""
+    if block.get("type") == "tool_use":
+        return f"(uses {block.get('name')}: {json.dumps(block.get('input'), ensure_ascii=False, default=str)})"
+    if block.get("type") == "tool_result":
+        return f"({'error' if block.get('is_error') else 'result'}: {_text(block.get('content'))})"
+    return next((block[key] for key in ("text", "thinking") if isinstance(block.get(key), str)), "")

@@ -1,4 +1,4 @@
-"""What tokens cost: a list of model families, in US dollars per million tokens. An estimate, for people and budgets.
+"""What tokens cost, by model family, in US dollars per million tokens. An estimate, for people and budgets.
 
 Source: the published prices of 2026-10.
 """
@@ -17,7 +17,7 @@ LONG_PROMPT_TOKENS = 100_000  # from here on, some families cost more
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """Models whose name fits `name`; `long_factor` is what a long prompt's tokens cost more."""
+    """Models whose name matches the pattern `name`; for a long prompt both prices are multiplied by `long_factor`."""
 
     name: str
     input_usd: float
@@ -44,8 +44,8 @@ def cost_usd(
 ) -> float | None:
     """What a call cost, None where the model's price isn't known.
 
-    `cached_tokens` were read from the cache, `written_tokens` put into it, neither counted among `input_tokens`.
-    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError where that can't be read.
+    `cached_tokens` were read from the cache, `written_tokens` written to it; `input_tokens` includes neither.
+    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError where that is no price.
     """
     prompt_tokens = input_tokens + cached_tokens + written_tokens
     price = price_per_mtok(model, prompt_tokens=prompt_tokens)
@@ -56,7 +56,10 @@ def cost_usd(
 
 
 def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float] | None:
-    """The price of a million tokens in and out of *model*, None where it isn't known. Raises SettingError."""
+    """The price of a million input tokens and of a million output tokens, None where it isn't known.
+
+    Raises SettingError.
+    """
     given = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
     if given:
         return _read(given)

@@ -241,7 +241,7 @@ class _Asking:
             analysis=reflection.analysis,
             playbook_text=playbook_text(shown.playbook(), self.lesson.cited),
             candidates=candidates(shown.playbook()),
-            room=room(shown.playbook()),
+            size=room(shown.playbook()),
             deadline=self.deadline,
         )
         self._report("curator", curation.exchanges)

@@ -28,7 +28,7 @@ def ask(model: AnthropicModel) -> Ask:
             "analysis": "the database was old",
             "playbook_text": "[pat-001] helpful=3 harmful=0 :: use type hints",
             "candidates": "pat-001 ~ pat-002",
-            "room": "2 of 10 left",
+            "size": "2 of 10 left",
             "deadline": soon(),
         }
         return curate(**{"model": model, **given, **changed})
@@ -68,7 +68,7 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     """An empty playbook, no candidates, no analysis."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    assert ask(playbook_text="", candidates="", analysis="", room="").operations == []
+    assert ask(playbook_text="", candidates="", analysis="", size="").operations == []
     for told in ("(It is empty.)", "(None were found.)", "(There is none.)"):
         assert told in api.messages()[0].said
 

@@ -8,7 +8,7 @@ import pytest
 
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_api import AnthropicModel
-from playbook_db.llm.model import Recording
+from playbook_db.llm.model import RecordingModel
 from playbook_db.llm.reflector import Reflection, reflect
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
@@ -206,7 +206,7 @@ def test_no_json_twice_is_an_error_that_may_pass(
 ) -> None:
     """Nothing is read into it; whoever records the model knows what it cost."""
     api = scripted(useless)
-    recording = Recording(model)
+    recording = RecordingModel(model)
 
     with pytest.raises(ModelError, match="Try again later") as raised:
         ask(model=recording)
@@ -218,7 +218,7 @@ def test_no_json_twice_is_an_error_that_may_pass(
 def test_a_failing_model_is_not_an_empty_reflection(scripted: Start, ask: Ask, model: AnthropicModel) -> None:
     """Also in the middle of the parts: the work is to be done again, and what was paid for is told."""
     scripted(cut("a", tags(1, 2)), Answer("no credit", status=400))
-    recording = Recording(model)
+    recording = RecordingModel(model)
 
     with pytest.raises(ModelError, match="no credit") as raised:
         ask(model=recording)
