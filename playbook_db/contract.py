@@ -81,7 +81,7 @@ def load_settings() -> dict[str, Any]:
     reported and passed over.
     """
     merged: dict[str, Any] = dict.fromkeys(registration.SWITCHES, True)
-    for path in map(Path, registration.files(str(get_project_dir()))):
+    for path in map(Path, registration.settings_files(str(get_project_dir()))):
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:

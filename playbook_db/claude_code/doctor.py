@@ -8,7 +8,6 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +58,7 @@ def _about(look: Callable[..., object]) -> str:
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
-    python = install.hook_python(folder) or install.interpreter()
+    python = install.hook_python(folder)
     version, sqlite = versions(python)
     told = f"{python}: Python {version}, SQLite {sqlite}"
     number = tuple(map(int, sqlite.split(".")))
@@ -173,11 +172,11 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _registrations(url: str, folder: str) -> Iterator[Finding]:
-    found = install.find(folder)
+    found = install.find_registrations(folder)
     yield from (Finding("settings", "broken", problem, "Mend the file") for problem in found.unreadable)
     for path in found.off:
         yield Finding("settings", "broken", f"{path} turns all hooks off (disableAllHooks)", f"Take that out of {path}")
-    for place in found.places:
+    for place in found.files:
         again = f"playbook install --scope {place.scope}"
         if place.missing:
             yield Finding("hooks", "broken", f"{place.path} lacks {', '.join(place.missing)}", again)
@@ -187,16 +186,16 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
             yield Finding("hooks", "ok", f"registered in {place.path}")
     if found.plugin:
         yield Finding("plugin", "ok", f"{found.plugin} is in use")
-    if len(found.places) + bool(found.plugin) > 1:
+    if len(found.files) + bool(found.plugin) > 1:
         yield Finding("hooks", "note", "registered more than once; the first answers, the others stay silent")
-    if not found.places and not found.plugin:
+    if not found.files and not found.plugin:
         yield Finding("hooks", "broken", "registered nowhere: Claude Code doesn't know of them", "playbook install")
     if settings.is_disabled():
         yield Finding("hooks", "note", "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
 
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
-    python = install.hook_python(folder) or install.interpreter()
+    python = install.hook_python(folder)
     for hook, trial in (("inject", inject), ("enqueue", enqueue)):
         outcome = trial(python, install.hooks_folder(), folder)
         speed = f"{outcome.median_ms:.0f} ms, a bare interpreter {outcome.bare_ms:.0f} ms"
@@ -209,11 +208,11 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
 def _worker(url: str, folder: str) -> Iterator[Finding]:
     if worker.is_at_work():
         yield Finding("worker", "ok", "at work just now")
-    if install.find(folder).plugin:
+    if install.find_registrations(folder).plugin:
         told = plugin_env.describe()
         state = plugin_env.read_state().get("state")
         yield Finding("worker", "ok" if plugin_env.is_ready() else "broken" if state == "failed" else "note", told)
-    python = install.worker_python(folder) or sys.executable
+    python = install.worker_python(folder)
     problem = why_worker_fails(python)
     if problem:
         yield Finding("worker", "broken", f"{python} can't run it: {problem}", "playbook install")

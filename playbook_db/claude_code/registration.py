@@ -1,12 +1,17 @@
-"""Where Claude Code is told of our hooks: which events, with which command, in which settings file.
+"""How Claude Code's settings name our hooks: which events, with which command, in which file; and what they switch off.
 
-A hook reads this too, to notice that it is registered twice: the standard library alone, nothing heavy at the top.
+For `install` and doctor, and for the hooks themselves, which notice here that they are registered twice or not wanted:
+the standard library alone, nothing heavy at the top.
 """
 
 import os
 import sys
 
 from playbook_db import settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 EVENTS = {  # the event, the hook that answers it, the seconds after which Claude Code may end it
     "SessionStart": ("inject", 5),
@@ -17,6 +22,7 @@ EVENTS = {  # the event, the hook that answers it, the seconds after which Claud
 SCOPES = ("user", "project", "local")  # of two that register the same hook, the one named first here answers
 PLUGIN = "plugin"  # answers where no settings file registers the hook
 MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks
+SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
 
 
 def own_scope() -> str:
@@ -31,6 +37,21 @@ def settings_file(scope: str, folder: str) -> str:
     return os.path.join(folder, ".claude", "settings.json" if scope == "project" else "settings.local.json")
 
 
+def settings_files(folder: str) -> "list[str]":
+    """The settings files of a project in *folder*, the last of which wins: the user's, the project's, the local."""
+    return [settings_file(scope, folder) for scope in SCOPES]
+
+
+def is_on(switch: str, folder: str) -> bool:
+    """Whether *switch*, one of SWITCHES, is on for the project in *folder*; it is, where no file says otherwise."""
+    on = True
+    for path in settings_files(folder):
+        document = _read_if_it_holds(switch, path)
+        if isinstance(document, dict) and isinstance(document.get(switch), bool):
+            on = document[switch]
+    return on
+
+
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
     """The shell command that runs *hook*, `inject` or `enqueue`, under *python*; the worker will use *worker_python*.
 
@@ -42,93 +63,69 @@ def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_pyt
     return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && exec {run}; exit 0 {MARKER}"
 
 
-def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
-    """Whether a settings file that comes before *scope* registers our hook for *event*, with files that are there."""
-    before = SCOPES if scope == PLUGIN else SCOPES[: SCOPES.index(scope)] if scope in SCOPES else ()
-    seen = {settings_file(scope, folder)} if scope in SCOPES else set()  # home as project: two scopes, one file
-    for other in before:
-        path = settings_file(other, folder)
-        if path not in seen and _has_live_hook(path, event):
-            return True
-    return False
-
-
-def our_commands(document: object, event: str) -> "list[str]":
-    """Our commands for *event* in a settings file's content; other people's hooks, of any shape, are passed over."""
-    hooks = document.get("hooks") if isinstance(document, dict) else None
-    groups = hooks.get(event) if isinstance(hooks, dict) else None
-    found = []
-    for group in groups if isinstance(groups, list) else ():
-        entries = group.get("hooks") if isinstance(group, dict) else None
-        for entry in entries if isinstance(entries, list) else ():
-            told = entry.get("command") if isinstance(entry, dict) else None
-            if isinstance(told, str) and told.rstrip().endswith(MARKER):
-                found.append(told)
-    return found
-
-
-def is_live(told: str) -> bool:
-    """Whether the interpreter and the file that a command of ours names are there."""
+def programs(command: str) -> "tuple[str, str, str]":
+    """What a command of ours names: the hook's interpreter, its file, the worker's interpreter; `""` where it names
+    none."""
     import shlex
 
     try:
-        words = shlex.split(told, comments=True)
-        python, file = words[2], words[7]
+        words = shlex.split(command, comments=True)
+        return words[2], words[7], words[-3].rstrip(";")
     except (ValueError, IndexError):
-        return False
+        return "", "", ""
+
+
+def is_live(command: str) -> bool:
+    """Whether the interpreter and the file that a command of ours names are there."""
+    python, file, _ = programs(command)
     return os.access(python, os.X_OK) and os.access(file, os.R_OK)
 
 
-def _has_live_hook(path: str, event: str) -> bool:
+def is_ours(hook: object) -> bool:
+    """Whether a hook, as a settings file has it, is ours."""
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and command.rstrip().endswith(MARKER)
+
+
+def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
+    """Our hooks for *event* in a settings file's content; other people's hooks, of any shape, are passed over."""
+    hooks = document.get("hooks") if isinstance(document, dict) else None
+    groups = hooks.get(event) if isinstance(hooks, dict) else None
+    ours = []
+    for group in groups if isinstance(groups, list) else ():
+        entries = group.get("hooks") if isinstance(group, dict) else None
+        ours += [entry for entry in entries if is_ours(entry)] if isinstance(entries, list) else []
+    return ours
+
+
+def has_live_hook(path: str, event: str) -> bool:
+    """Whether the settings file at *path*, if there is one, registers our hook for *event*, with files that are
+    there."""
+    return any(is_live(hook["command"]) for hook in our_hooks(_read_if_it_holds(MARKER, path), event))
+
+
+def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
+    """Whether a settings file that comes before *scope* registers our hook for *event*, with files that are there."""
+    before = SCOPES if scope == PLUGIN else SCOPES[: SCOPES.index(scope)] if scope in SCOPES else ()
+    own = settings_file(scope, folder) if scope in SCOPES else ""  # home as project: two scopes, one file
+    paths = [settings_file(other, folder) for other in before]
+    return any(path != own and has_live_hook(path, event) for path in paths)
+
+
+def _read_if_it_holds(word: str, path: str) -> object:
+    """The content of the settings file at *path*; None where *word* isn't in it, which is seen without parsing it."""
     try:
         with open(path, "rb") as file:
             content = file.read()
-    except OSError:
-        return False
-    if MARKER.encode() not in content:  # nearly always: no parsing then
-        return False
-    import json
+        if word.encode() not in content:
+            return None
+        import json
 
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        return False
-    return any(is_live(told) for told in our_commands(document, event))
+        return json.loads(content)
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def _quoted(text: str) -> str:
     """*text* as one word for the shell; `shlex.quote` without its imports."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
-
-
-# Claude Code's settings files, read where they stand: which of a session's events we are to learn from.
-
-
-SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
-
-
-def files(folder: str) -> "list[str]":
-    """The settings files of a project in *folder*, the last of which wins: the user's, the project's, the local."""
-    return [settings_file(scope, folder) for scope in SCOPES]
-
-
-def is_on(switch: str, folder: str) -> bool:
-    """Whether *switch*, one of SWITCHES, is on for the project in *folder*; it is, where no file says otherwise."""
-    on = True
-    for path in files(folder):
-        try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError:
-            continue
-        if switch.encode() not in content:  # nearly always: no parsing then
-            continue
-        import json
-
-        try:
-            document = json.loads(content)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(document, dict) and isinstance(document.get(switch), bool):
-            on = document[switch]
-    return on

@@ -1,19 +1,23 @@
-"""Editing a JSON text where it stands: what isn't meant to change keeps every character.
+"""Our hooks in the text of a settings file: put in, brought up to date, taken out; every other character stays.
 
-Pure. A text is changed one element at a time, from spans found anew each time; what is added takes the file's own
-indentation, line breaks and separators. Adding after the last element and removing it again are exact inverses.
+Pure; for `install`. A text is edited where it stands, one element at a time. What is added takes the file's own
+indentation, line breaks and separators, and adding an element at the end and removing it again are exact inverses. An
+edit is given back only where both texts say the same but for our hooks, and the hooks are those that were asked for.
 """
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from playbook_db.claude_code import registration
 
+Entry = Mapping[str, Any]  # a hook as a settings file has it: type, command, timeout
+
 _SPACE = " \t\n\r"
-_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(-?\b(?:NaN|Infinity)\b)')  # strings are there to be skipped
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(-?\b(?:NaN|Infinity)\b)')  # strings are matched to be skipped
 _TWICE = object()  # the key under which an object holds all values of those keys that it has twice
 
 
@@ -25,30 +29,43 @@ class JsonTextError(ValueError):
         super().__init__(problem)
 
 
-@dataclass(frozen=True)
-class Element:
-    """A member of an object, or an item of a list (`key` is None): where it, its value and its end stand."""
+def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
+    """*text* with exactly the hooks *entries*, one an event, as ours; equal to *text* where they are there already.
 
-    key: str | None
-    start: int
-    value: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Container:
-    """An object or a list, from its opening bracket to behind the closing one."""
-
-    start: int
-    end: int
-    elements: tuple[Element, ...]
-
-    def named(self, key: str) -> tuple[Element, ...]:
-        """The members of that name; JSON allows several."""
-        return tuple(element for element in self.elements if element.key == key)
+    Raises JsonTextError where the text isn't JSON or its hooks aren't of the shape they should have.
+    """
+    parse(text)
+    _refuse_odd_shapes(text, entries)
+    new = text
+    for event, entry in entries.items():
+        new = _with_hook(new, event, entry)
+    while surplus := _surplus(new, entries):
+        new = _cut(new, surplus[0])
+    _prove(text, new, entries)
+    return new
 
 
-def parsed(text: str) -> Any:
+def without_hooks(text: str, origin: str | None = None) -> str:
+    """*text* without our hooks, and without the list of an event and the `hooks` that held nothing else.
+
+    What *origin*, the text before we came, had empty stays; where nothing else has changed since, *origin* itself comes
+    back. Raises JsonTextError where the text isn't JSON or one of ours stands under a key that is there twice.
+    """
+    parse(text)
+    entries = _our_entries(text)
+    if not entries:
+        return text
+    if origin is not None and with_hooks(origin, entries) == text:
+        return origin
+    before = parse(origin).get("hooks") if origin is not None else None
+    new = text
+    while ours := _find_ours(new):
+        new = _cut(new, ours[0], before)
+    _prove(text, new, {})
+    return new
+
+
+def parse(text: str) -> Any:
     """The content of *text*, exact: numbers stay as they are written, and a key that stands twice isn't lost.
 
     Raises JsonTextError.
@@ -60,59 +77,241 @@ def parsed(text: str) -> Any:
         problem = f"this is no JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
         raise JsonTextError(error.pos, problem) from None
     except _ConstantError as error:
-        found = next(match for match in _CONSTANT.finditer(text) if match.group(1))
-        raise JsonTextError(found.start(), f"this is no JSON ({error} is no number there).") from None
+        constant = next(match for match in _CONSTANT.finditer(text) if match.group(1))
+        raise JsonTextError(constant.start(), f"this is no JSON ({error} is no number there).") from None
     except RecursionError:
         raise JsonTextError(0, "this is nested too deeply to be read.") from None
 
 
-def parsed_at(text: str, position: int) -> Any:
-    """The content of the value that begins at *position* of a text that is JSON, as `parsed` gives it."""
-    return _DECODER.raw_decode(text, position)[0]
+def line_and_column(text: str, position: int) -> tuple[int, int]:
+    """Where *position* is for a person: both count from 1, columns in characters."""
+    lines = _LINE_BREAK.split(text[:position])
+    return len(lines), len(lines[-1]) + 1
 
 
-def exact(value: object) -> Any:
-    """*value* as `parsed` would give it."""
-    return parsed(json.dumps(value))
+# Where our hooks stand.
 
 
-def root(text: str) -> int:
-    """Where the outermost value begins."""
-    return _skip_space(text, 0)
+@dataclass(frozen=True)
+class _Element:
+    """A member of an object, or an item of a list (`key` is None): where it, its value and its end stand."""
+
+    key: str | None
+    start: int
+    value: int
+    end: int
 
 
-def container(text: str, start: int) -> Container:
-    """The elements of the object or list that begins at *start* of a text that is JSON."""
-    elements: list[Element] = []
-    is_object = text[start] == "{"
+@dataclass(frozen=True)
+class _Container:
+    """An object or a list, from its opening bracket to behind the closing one."""
+
+    start: int
+    end: int
+    elements: tuple[_Element, ...]
+
+    def only(self, key: str) -> _Element | None:
+        """The member of that name, if there is one. Raises JsonTextError where there are several."""
+        members = [element for element in self.elements if element.key == key]
+        if len(members) > 1:
+            problem = f'the key "{key}" stands here for the second time; keep one of them.'
+            raise JsonTextError(members[1].start, problem)
+        return members[0] if members else None
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step down into a text: a container, and the index of an element in it."""
+
+    where: _Container
+    index: int
+
+    @property
+    def element(self) -> _Element:
+        return self.where.elements[self.index]
+
+
+_TO_A_HOOK = (("{", "hooks"), ("{", None), ("[", None), ("{", "hooks"), ("[", None))  # None: any element
+_Way = tuple[_Step, ...]  # to a hook: through the settings, `hooks`, its event, its group, the group's `hooks`
+
+
+def _find_ours(text: str) -> list[_Way]:
+    """Every hook of ours, of any event; others' hooks, of any shape, are passed over.
+
+    Raises JsonTextError for one of ours under a key that stands twice: readers take one or the other.
+    """
+    ways: list[tuple[_Way, int]] = [((), _skip_space(text, 0))]
+    for bracket, key in _TO_A_HOOK:
+        ways = [
+            ((*way, _Step(where, index)), element.value)
+            for way, where in [(way, _container(text, start, bracket)) for way, start in ways]
+            for index, element in enumerate(where.elements)
+            if key in (None, element.key)
+        ]
+    ours = []
+    for way, start in ways:
+        entry = _container(text, start, "{")
+        commands = [_value(text, member) for member in entry.elements if member.key == "command"]
+        if any(registration.is_ours({"command": command}) for command in commands):
+            ours.append(way)
+            for where, key in [(step.where, step.element.key) for step in way] + [
+                (entry, m.key) for m in entry.elements
+            ]:
+                where.only(str(key))
+    return ours
+
+
+def _container(text: str, start: int, bracket: str) -> _Container:
+    """What stands at *start* of a text that is JSON: its elements, none where it doesn't begin with *bracket*."""
+    elements: list[_Element] = []
     at = _skip_space(text, start + 1)
-    while text[at] not in "}]":
+    while text[start] == bracket and text[at] not in "}]":
         if elements:
             at = _skip_space(text, at + 1)  # past the comma
         key, begin = None, at
-        if is_object:
+        if bracket == "{":
             key, at = _DECODER.raw_decode(text, at)
             at = _skip_space(text, _skip_space(text, at) + 1)  # past the colon
         end = _DECODER.raw_decode(text, at)[1]
-        elements.append(Element(key, begin, at, end))
+        elements.append(_Element(key, begin, at, end))
         at = _skip_space(text, end)
-    return Container(start, at + 1, tuple(elements))
+    return _Container(start, at + 1, tuple(elements))
 
 
-def appended(text: str, where: Container, value: object, *, key: str | None = None) -> str:
+def _value(text: str, element: _Element) -> Any:
+    return _DECODER.raw_decode(text, element.value)[0]
+
+
+def _event(way: _Way) -> str:
+    return str(way[1].element.key)
+
+
+def _our_entries(text: str) -> dict[str, Entry]:
+    """Our hooks in *text* by their events, in their order; the last, where an event has two."""
+    entries = [(_event(way), way[-1].element) for way in _find_ours(text)]
+    return {event: json.loads(text[one.value : one.end], parse_int=_small) for event, one in entries}
+
+
+def _refuse_odd_shapes(text: str, events: Collection[str]) -> None:
+    start = _skip_space(text, 0)
+    if text[start] != "{":
+        raise JsonTextError(start, "the settings must be an object, { ... }.")
+    hooks = _container(text, start, "{").only("hooks")
+    if hooks is None:
+        return
+    if text[hooks.value] != "{":
+        raise JsonTextError(hooks.value, '"hooks" must be an object, { ... }.')
+    for name in events:
+        event = _container(text, hooks.value, "{").only(name)
+        if event is not None and text[event.value] != "[":
+            raise JsonTextError(event.value, f'the hooks of "{name}" must be a list, [ ... ].')
+
+
+# What an edit may change.
+
+
+def _prove(old: str, new: str, entries: Mapping[str, Entry]) -> None:
+    """Raise JsonTextError unless *old* and *new* differ in our hooks alone, and those of *new* are *entries*."""
+    content = parse(new)
+    if _without_ours(content) != _without_ours(parse(old)) or not _has_exactly(content, entries):
+        raise JsonTextError(0, "the edit would have changed more than our hooks. This is a bug in playbook-db.")
+
+
+def _has_exactly(content: dict[str, Any], entries: Mapping[str, Entry]) -> bool:
+    """Whether our hooks in *content* are *entries*, one an event; what someone added to one of them may stay."""
+    ours = {event: hooks for event in content.get("hooks", {}) if (hooks := registration.our_hooks(content, event))}
+    return ours.keys() == entries.keys() and all(
+        ours[event] == [{**ours[event][0], **_exact(entry)}] for event, entry in entries.items()
+    )
+
+
+def _without_ours(content: dict[str, Any]) -> dict[str, Any]:
+    """*content* without our hooks, and without events and `hooks` that are empty then."""
+    hooks = content.get("hooks", {})
+    others = {event: _others(groups) if isinstance(groups, list) else groups for event, groups in hooks.items()}
+    others = {event: groups for event, groups in others.items() if groups != []}
+    rest = {key: value for key, value in content.items() if key != "hooks"}
+    return {**rest, "hooks": others} if others else rest
+
+
+def _others(groups: list[Any]) -> list[Any]:
+    others = []
+    for group in groups:
+        entries = group.get("hooks") if isinstance(group, dict) else None
+        if not isinstance(entries, list) or not entries:
+            others.append(group)
+        elif rest := [entry for entry in entries if not registration.is_ours(entry)]:
+            others.append({**group, "hooks": rest})
+    return others
+
+
+# Edits of the text.
+
+
+def _with_hook(text: str, event: str, entry: Entry) -> str:
+    for way in _find_ours(text):
+        if _event(way) == event:
+            return _bring_up_to_date(text, way[-1].element, entry)
+    top = _container(text, _skip_space(text, 0), "{")
+    hooks = top.only("hooks")
+    group = {"hooks": [entry]}
+    if hooks is None:
+        return append(text, top, {event: [group]}, key="hooks")
+    events = _container(text, hooks.value, "{")
+    groups = events.only(event)
+    if groups is None:
+        return append(text, events, [group], key=event)
+    return append(text, _container(text, groups.value, "["), group)
+
+
+def _bring_up_to_date(text: str, element: _Element, entry: Entry) -> str:
+    """*text* with the values of *entry* in our hook at *element*; keys that someone added there stay."""
+    for key, value in entry.items():
+        members = _container(text, element.value, "{")
+        member = members.only(key)
+        if member is None:
+            text = append(text, members, value, key=key)
+        elif _value(text, member) != _exact(value):
+            text = text[: member.value] + json.dumps(value, ensure_ascii=False) + text[member.end :]
+    return text
+
+
+def _surplus(text: str, events: Collection[str]) -> list[_Way]:
+    """Our hooks that are not the first of their event, or stand at an event where we want none."""
+    first: dict[str, _Way] = {}
+    ways = _find_ours(text)
+    return [way for way in ways if first.setdefault(_event(way), way) is not way or _event(way) not in events]
+
+
+def _cut(text: str, way: _Way, before: Collection[str] | None = None) -> str:
+    """*text* without our hook, and without what held nothing else.
+
+    *before* are the events under `hooks` in the text before we came, None where it had no `hooks`: these stay, empty.
+    """
+    settings, hooks, event, _, group = way
+    if len(group.where.elements) > 1:
+        return remove(text, group)
+    if len(event.where.elements) > 1 or _event(way) in (before or ()):
+        return remove(text, event)
+    if len(hooks.where.elements) > 1 or before is not None:
+        return remove(text, hooks)
+    return remove(text, settings)
+
+
+def append(text: str, where: _Container, value: object, *, key: str | None = None) -> str:
     """*text* with *value* as the last element of *where*, under *key* in an object."""
     style = _style(text)
     if not where.elements:
         outer = _indent_of_line(text, where.start)
         inner = outer + style.unit
-        piece = _element(key, value, style, indent=inner if style.broken else None)
+        piece = _render(key, value, style, indent=inner if style.broken else None)
         if style.broken:
             piece = f"{style.newline}{inner}{piece}{style.newline}{outer}"
         return text[: where.start + 1] + piece + text[where.end - 1 :]
     last = where.elements[-1]
     gap = _gap_before(text, last.start)
     indent = _last_line(gap) if _is_broken(gap) else None
-    piece = _element(key, value, style, indent=indent)
+    piece = _render(key, value, style, indent=indent)
     if indent is not None:
         gap = style.newline + indent
     elif len(where.elements) == 1:  # what follows a bracket says nothing of what follows a comma
@@ -120,25 +319,14 @@ def appended(text: str, where: Container, value: object, *, key: str | None = No
     return f"{text[: last.end]},{gap}{piece}{text[last.end :]}"
 
 
-def removed(text: str, where: Container, index: int) -> str:
-    """*text* without the element of *where* at *index*, and the comma that goes with it."""
-    elements = where.elements
+def remove(text: str, step: _Step) -> str:
+    """*text* without the element at the end of *step*, and the comma that goes with it."""
+    elements, index = step.where.elements, step.index
     if len(elements) == 1:
-        return text[: where.start + 1] + text[where.end - 1 :]
+        return text[: step.where.start + 1] + text[step.where.end - 1 :]
     if index == 0:
         return text[: elements[0].start] + text[elements[1].start :]
     return text[: elements[index - 1].end] + text[elements[index].end :]
-
-
-def replaced(text: str, element: Element, value: str | int) -> str:
-    """*text* with *value* in the place of the element's."""
-    return text[: element.value] + json.dumps(value, ensure_ascii=False) + text[element.end :]
-
-
-def line_and_column(text: str, position: int) -> tuple[int, int]:
-    """Where *position* is for a person: both count from 1, columns in characters."""
-    lines = re.split(r"\r\n|\n|\r", text[:position])
-    return len(lines), len(lines[-1]) + 1
 
 
 @dataclass(frozen=True)
@@ -151,8 +339,8 @@ class _Style:
 
 
 def _style(text: str) -> _Style:
-    outermost = container(text, root(text))
-    found = re.search(r"\r\n|\n|\r", text)
+    outermost = _container(text, _skip_space(text, 0), "{")
+    newline = _LINE_BREAK.search(text)
     colon, unit = ": ", "  "
     if outermost.elements:
         first = outermost.elements[0]
@@ -165,21 +353,21 @@ def _style(text: str) -> _Style:
             break
     return _Style(
         broken=not outermost.elements or _is_broken(text[outermost.start : outermost.end]),
-        newline=found.group() if found else "\n",
+        newline=newline.group() if newline else "\n",
         unit=unit,
         colon=colon,
         gap=" " if colon[-1].isspace() else "",
     )
 
 
-def _element(key: str | None, value: object, style: _Style, *, indent: str | None) -> str:
-    """The text of an element; over several lines where *indent*, that of its own line, is given."""
+def _render(key: str | None, value: object, style: _Style, *, indent: str | None) -> str:
+    """An element as text; over several lines where *indent*, that of its own line, is given."""
     if indent is None:
-        told = json.dumps(value, ensure_ascii=False, separators=("," + style.gap, style.colon))
+        text = json.dumps(value, ensure_ascii=False, separators=("," + style.gap, style.colon))
     else:
-        told = json.dumps(value, ensure_ascii=False, separators=(",", style.colon), indent=style.unit)
-        told = told.replace("\n", style.newline + indent)
-    return told if key is None else json.dumps(key) + style.colon + told
+        text = json.dumps(value, ensure_ascii=False, separators=(",", style.colon), indent=style.unit)
+        text = text.replace("\n", style.newline + indent)
+    return text if key is None else json.dumps(key) + style.colon + text
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -189,10 +377,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _gap_before(text: str, position: int) -> str:
-    before = position
-    while before and text[before - 1] in _SPACE:
-        before -= 1
-    return text[before:position]
+    return text[len(text[:position].rstrip(_SPACE)) : position]
 
 
 def _indent_of_line(text: str, position: int) -> str:
@@ -201,11 +386,11 @@ def _indent_of_line(text: str, position: int) -> str:
 
 
 def _is_broken(text: str) -> bool:
-    return "\n" in text or "\r" in text
+    return _LINE_BREAK.search(text) is not None
 
 
 def _last_line(text: str) -> str:
-    return re.split(r"[\r\n]", text)[-1]
+    return _LINE_BREAK.split(text)[-1]
 
 
 class _ConstantError(Exception):
@@ -216,301 +401,27 @@ def _refuse_constant(name: str) -> NoReturn:
     raise _ConstantError(name)
 
 
-def _pairs(pairs: Sequence[tuple[str, Any]]) -> dict[Any, Any]:
-    found: dict[Any, Any] = dict(pairs)
-    if len(found) != len(pairs):
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[Any, Any]:
+    members: dict[Any, Any] = dict(pairs)
+    if len(members) != len(pairs):
         names = [name for name, _ in pairs]
-        found[_TWICE] = [(name, value) for name, value in pairs if names.count(name) > 1]
-    return found
+        members[_TWICE] = [(name, value) for name, value in pairs if names.count(name) > 1]
+    return members
+
+
+def _small(literal: str) -> int:
+    return int(literal[:9])  # Python refuses to read a number of thousands of digits
 
 
 def _number(literal: str) -> tuple[str, str]:
     return "number", literal
 
 
+def _exact(value: object) -> Any:
+    """*value* as `parse` would give it."""
+    return parse(json.dumps(value))
+
+
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_int=_number, parse_float=_number, parse_constant=_refuse_constant
+    object_pairs_hook=_object, parse_int=_number, parse_float=_number, parse_constant=_refuse_constant
 )
-
-
-# Our hooks in the text of a settings file: put in, brought up to date, taken out again.
-#
-# Pure. Ours is a hook whose command `registration` knows; of everything else each character stays. An edit is given
-# back
-# only when it parses to what `settings_check` says it must come to.
-
-
-Entry = dict[str, str | int]  # a hook as a settings file has it: type, command, timeout
-
-
-def with_hooks(text: str, wanted: Mapping[str, Entry]) -> str:
-    """*text* with exactly the hooks *wanted*, one an event, as ours; equal to *text* where they are there already.
-
-    Raises JsonTextError where the text isn't JSON or its hooks aren't of the shape they should have.
-    """
-    old = parsed(text)
-    _refuse_odd_shapes(text, wanted)
-    new = text
-    for event, entry in wanted.items():
-        new = _with_hook(new, event, entry)
-    while (surplus := _surplus(new, wanted)) is not None:
-        new = _cut(new, surplus, keep=())
-    return _proved(new, lambda: with_ours(old, wanted))
-
-
-def without_hooks(text: str, origin: str | None = None) -> str:
-    """*text* without our hooks, and without the list of an event and the `hooks` that held nothing else.
-
-    What *origin*, the text before we came, had empty stays; where nothing else has changed since, it is what comes
-    back. Raises JsonTextError where the text isn't JSON or one of ours stands under a key that is there twice.
-    """
-    old = parsed(text)
-    entries = our_entries(text)
-    if not entries:
-        return text
-    if origin is not None and with_hooks(origin, entries) == text:
-        return origin
-    keep = _containers(origin) if origin is not None else ()
-    new = text
-    while places := _places(new):
-        new = _cut(new, places[0], keep=keep)
-    return _proved(new, lambda: without_ours(old, keep))
-
-
-def our_entries(text: str) -> dict[str, Entry]:
-    """The hooks in *text* that are ours, by their events, in their order; the first, where an event has two."""
-    found: dict[str, Entry] = {}
-    for place in _places(text):
-        value = parsed_at(text, place.entry.value)
-        timeout = value.get("timeout")
-        whole = isinstance(timeout, tuple) and timeout[1].isdecimal() and len(timeout[1]) < 10
-        entry: Entry = {"type": "command", "command": value["command"], "timeout": int(timeout[1]) if whole else 0}
-        found.setdefault(str(place.event.key), entry)
-    return found
-
-
-def hooks_are_off(text: str) -> bool:
-    """Whether the settings switch all hooks off."""
-    content = parsed(text)
-    return isinstance(content, dict) and content.get("disableAllHooks") is True
-
-
-def is_empty(text: str) -> bool:
-    """Whether the settings say nothing at all."""
-    return bool(parsed(text) == {})
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a hook of ours stands: the containers around it, and its index in each."""
-
-    top: Container
-    hooks: Element
-    events: Container
-    event: Element
-    groups: Container
-    group: int
-    entries: Container
-    index: int
-
-    @property
-    def entry(self) -> Element:
-        return self.entries.elements[self.index]
-
-
-def _places(text: str) -> list[_Place]:
-    """Every hook of ours, of any event; others' hooks, of any shape, are passed over."""
-    found = []
-    top = container(text, root(text)) if text[root(text)] == "{" else None
-    for hooks in top.named("hooks") if top else ():
-        if top is None or text[hooks.value] != "{":
-            continue
-        events = container(text, hooks.value)
-        for event in events.elements:
-            groups = _list(text, event)
-            for group, element in enumerate(groups.elements if groups else ()):
-                for entries in _lists_named_hooks(text, element):
-                    for index, entry in enumerate(entries.elements):
-                        if groups and _is_ours(text, entry):
-                            found.append(_Place(top, hooks, events, event, groups, group, entries, index))
-    for place in found:
-        _refuse_twice(text, place)
-    return found
-
-
-def _list(text: str, element: Element) -> Container | None:
-    return container(text, element.value) if text[element.value] == "[" else None
-
-
-def _lists_named_hooks(text: str, group: Element) -> list[Container]:
-    if text[group.value] != "{":
-        return []
-    members = container(text, group.value).named("hooks")
-    return [found for member in members if (found := _list(text, member)) is not None]
-
-
-def _is_ours(text: str, entry: Element) -> bool:
-    if text[entry.value] != "{":
-        return False
-    told = container(text, entry.value).named("command")
-    return any(is_ours({"command": parsed_at(text, one.value)}) for one in told)
-
-
-def _refuse_twice(text: str, place: _Place) -> None:
-    """Of a key that stands twice readers take one or the other: which of our hooks is in force, nobody knows."""
-    group = container(text, place.groups.elements[place.group].value)
-    entry = container(text, place.entry.value)
-    checked = [(place.top, "hooks"), (place.events, str(place.event.key)), (group, "hooks")]
-    for where, key in checked + [(entry, str(member.key)) for member in entry.elements]:
-        _only(where, key)
-
-
-def _only(where: Container, key: str) -> Element | None:
-    """The member of that name, if there is one. Raises JsonTextError where there are several."""
-    found = where.named(key)
-    if len(found) > 1:
-        raise JsonTextError(found[1].start, f'the key "{key}" stands here for the second time; keep one of them.')
-    return found[0] if found else None
-
-
-def _refuse_odd_shapes(text: str, events: Collection[str]) -> None:
-    start = root(text)
-    if text[start] != "{":
-        raise JsonTextError(start, "the settings must be an object, { ... }.")
-    hooks = _only(container(text, start), "hooks")
-    if hooks is None:
-        return
-    if text[hooks.value] != "{":
-        raise JsonTextError(hooks.value, '"hooks" must be an object, { ... }.')
-    for name in events:
-        event = _only(container(text, hooks.value), name)
-        if event is not None and text[event.value] != "[":
-            raise JsonTextError(event.value, f'the hooks of "{name}" must be a list, [ ... ].')
-
-
-def _with_hook(text: str, event: str, entry: Entry) -> str:
-    for place in _places(text):
-        if place.event.key == event:
-            return _brought_up_to_date(text, place.entry, entry)
-    top = container(text, root(text))
-    hooks = _only(top, "hooks")
-    group = {"hooks": [entry]}
-    if hooks is None:
-        return appended(text, top, {event: [group]}, key="hooks")
-    events = container(text, hooks.value)
-    groups = _only(events, event)
-    if groups is None:
-        return appended(text, events, [group], key=event)
-    return appended(text, container(text, groups.value), group)
-
-
-def _brought_up_to_date(text: str, place: Element, entry: Entry) -> str:
-    """*text* with the values of *entry* in our hook at *place*; keys that someone added there stay."""
-    for key, value in entry.items():
-        members = container(text, place.value)
-        member = _only(members, key)
-        if member is None:
-            text = appended(text, members, value, key=key)
-        elif parsed_at(text, member.value) != exact(value):
-            text = replaced(text, member, value)
-    return text
-
-
-def _surplus(text: str, wanted: Collection[str]) -> _Place | None:
-    """A hook of ours that is the second of its event, or stands at an event where we want none."""
-    seen = set()
-    for place in _places(text):
-        if place.event.key in seen or place.event.key not in wanted:
-            return place
-        seen.add(place.event.key)
-    return None
-
-
-def _cut(text: str, place: _Place, *, keep: Collection[str]) -> str:
-    """*text* without our hook at *place*, and what held nothing but it; containers named in *keep* stay, empty."""
-    if len(place.entries.elements) > 1:
-        return removed(text, place.entries, place.index)
-    if len(place.groups.elements) > 1 or f"hooks.{place.event.key}" in keep:
-        return removed(text, place.groups, place.group)
-    if len(place.events.elements) > 1 or "hooks" in keep:
-        return removed(text, place.events, place.events.elements.index(place.event))
-    return removed(text, place.top, place.top.elements.index(place.hooks))
-
-
-def _containers(origin: str) -> set[str]:
-    """What of `hooks` and its events *origin* has: `hooks`, `hooks.SessionStart`, ..."""
-    content = parsed(origin)
-    hooks = content.get("hooks") if isinstance(content, dict) else None
-    return {"hooks", *(f"hooks.{event}" for event in hooks)} if isinstance(hooks, dict) else set()
-
-
-def _proved(text: str, expected: Callable[[], Any]) -> str:
-    if parsed(text) != expected():
-        raise JsonTextError(0, "the edit would have changed more than our hooks. This is a bug in playbook-db.")
-    return text
-
-
-# What an edit of a settings file must come to, worked out on its content instead of its text.
-#
-# Pure; shares nothing with the editing of the text, which it is there to prove. Contents are as `json_text.parsed`
-# gives
-# them, and are never changed in place.
-
-
-def is_ours(entry: object) -> bool:
-    """Whether a hook of a settings file is ours."""
-    return bool(registration.our_commands({"hooks": {"any": [{"hooks": [entry]}]}}, "any"))
-
-
-def with_ours(content: dict[str, Any], wanted: Mapping[str, Mapping[str, object]]) -> dict[str, Any]:
-    """*content* with our hooks *wanted*, one an event, and no others of ours."""
-    hooks = dict(content.get("hooks", {}))
-    for event, entry in wanted.items():
-        hooks[event] = _with_entry(hooks.get(event, []), exact(entry))
-    for event in [event for event in hooks if event not in wanted]:
-        _strip_event(hooks, event, keep=())
-    return {**content, "hooks": hooks}
-
-
-def without_ours(content: dict[str, Any], keep: Collection[str]) -> dict[str, Any]:
-    """*content* without our hooks and what they leave empty, but the containers named in *keep*."""
-    hooks = dict(content["hooks"])
-    for event in list(hooks):
-        _strip_event(hooks, event, keep=keep)
-    if hooks or "hooks" in keep:
-        return {**content, "hooks": hooks}
-    return {key: value for key, value in content.items() if key != "hooks"}
-
-
-def _strip_event(hooks: dict[str, Any], event: str, *, keep: Collection[str]) -> None:
-    groups = hooks[event]
-    left = _stripped(groups) if isinstance(groups, list) else groups
-    if left == [] != groups and f"hooks.{event}" not in keep:
-        del hooks[event]
-    else:
-        hooks[event] = left
-
-
-def _with_entry(groups: list[Any], entry: dict[str, Any]) -> list[Any]:
-    for number, group in enumerate(groups):
-        for index, found in enumerate(_entries(group)):
-            if is_ours(found):
-                head, tail = group["hooks"][:index], group["hooks"][index + 1 :]
-                kept = {**group, "hooks": [*head, {**found, **entry}, *(one for one in tail if not is_ours(one))]}
-                return [*groups[:number], kept, *_stripped(groups[number + 1 :])]
-    return [*groups, {"hooks": [entry]}]
-
-
-def _stripped(groups: list[Any]) -> list[Any]:
-    left = []
-    for group in groups:
-        entries = _entries(group)
-        others = [entry for entry in entries if not is_ours(entry)]
-        if others or not entries:
-            left.append({**group, "hooks": others} if len(others) < len(entries) else group)
-    return left
-
-
-def _entries(group: object) -> list[Any]:
-    entries = group.get("hooks") if isinstance(group, dict) else None
-    return entries if isinstance(entries, list) else []

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -67,8 +66,8 @@ def test_the_command_written_runs_the_hook(folder: Path, settings: Path, hooks: 
     install.install("project", str(folder), now=NOW)
 
     content = json.loads((folder / ".claude" / "settings.json").read_text())
-    (command,) = registration.our_commands(content, "SessionStart")
-    ran = subprocess.run(["/bin/sh", "-c", command], env={}, capture_output=True, text=True, check=True)
+    (hook,) = registration.our_hooks(content, "SessionStart")
+    ran = subprocess.run(["/bin/sh", "-c", hook["command"]], env={}, capture_output=True, text=True, check=True)
     assert ran.stdout == f"{hooks / 'inject.py'} project {os.path.abspath(sys.executable)}\n"
 
 
@@ -112,11 +111,9 @@ def test_an_install_from_elsewhere_replaces_our_command(
 
     install.install("user", str(folder), now=NOW)
 
-    old, new = (registration.our_commands(json.loads(told), "PreCompact") for told in (before, settings.read_text()))
-    assert settings.read_text() == before.replace(
-        shlex.split(old[0], comments=True)[-3].rstrip(";"), "/else/where/bin/python"
-    )
-    assert "/else/where/bin/python" in new[0]
+    (old,), (new,) = (registration.our_hooks(json.loads(text), "PreCompact") for text in (before, settings.read_text()))
+    assert settings.read_text() == before.replace(registration.programs(old["command"])[2], "/else/where/bin/python")
+    assert registration.programs(new["command"])[2] == "/else/where/bin/python"
     install.uninstall("user", str(folder))
     assert settings.read_bytes() == original
     assert _names(settings.parent) == ["settings.json"]
@@ -326,7 +323,7 @@ def test_a_file_that_someone_has_written_to_is_not_removed(settings: Path) -> No
     settings.write_text('{"a": 1}')
 
     with pytest.raises(install.ChangedMeanwhileError):
-        install.remove(str(settings), expected=b"{}")
+        install._remove(str(settings), expected=b"{}")
 
     assert settings.exists()
 
@@ -430,7 +427,7 @@ def test_a_home_folder_that_is_the_project_has_one_settings_file(home: Path, mon
     done = install.install("project", str(home), now=NOW)
 
     assert (done.changed, done.notes) == (True, ())
-    assert len(registration.our_commands(json.loads(Path(done.path).read_text()), "PreCompact")) == 1
+    assert len(registration.our_hooks(json.loads(Path(done.path).read_text()), "PreCompact")) == 1
 
 
 @pytest.mark.parametrize("off", [True, False])
@@ -497,4 +494,4 @@ def test_the_copies_beside_a_file_are_ours_alone(folder: Path, settings: Path) -
     settings.write_text("{}")
     backup = install.install("user", str(folder), now=NOW).backup
 
-    assert install.copies(str(settings)) == [backup]
+    assert install.find_backups(str(settings)) == [backup]

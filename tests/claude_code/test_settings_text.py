@@ -74,6 +74,12 @@ def _content(text: str) -> Any:
     return json.loads(text, parse_int=str)
 
 
+def _append(text: str, value: object, *, key: str) -> str:
+    """*text* with a further member, as our own edits add one."""
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    return settings_json.append(text, settings_json._container(text, start, "{"), value, key=key)
+
+
 @given(text=documents())
 def test_an_install_adds_our_hooks_and_nothing_else(text: str) -> None:
     """The parsed content is the old one, with one group of ours behind what each event had."""
@@ -112,9 +118,7 @@ def test_a_later_edit_of_the_settings_survives_the_uninstall(text: str) -> None:
     """The file is what it would be had the edit been made without us."""
 
     def edited(before: str) -> str:
-        return settings_json.appended(
-            before, settings_json.container(before, settings_json.root(before)), "x", key="later"
-        )
+        return _append(before, "x", key="later")
 
     old = json.loads(edited(text), parse_int=str)
     new = json.loads(without_hooks(edited(with_hooks(text, WANTED)), origin=text), parse_int=str)
@@ -149,14 +153,13 @@ def test_what_is_added_looks_like_the_rest_of_the_file() -> None:
     """Indentation, line breaks and the space at a colon are the file's own."""
     text = '{\r\n\t"a" : 1\r\n}'
 
-    assert with_hooks(text, {"Stop": {"type": "command"}}) == (
-        '{\r\n\t"a" : 1,\r\n\t"hooks" : {\r\n\t\t"Stop" : [\r\n\t\t\t{\r\n\t\t\t\t"hooks" : [\r\n\t\t\t\t\t{\r\n'
-        '\t\t\t\t\t\t"type" : "command"\r\n\t\t\t\t\t}\r\n\t\t\t\t]\r\n\t\t\t}\r\n\t\t]\r\n\t}\r\n}'
+    assert _append(text, {"Stop": [{"b": "é"}]}, key="hooks") == (
+        '{\r\n\t"a" : 1,\r\n\t"hooks" : {\r\n\t\t"Stop" : [\r\n\t\t\t{\r\n\t\t\t\t"b" : "é"\r\n'
+        "\t\t\t}\r\n\t\t]\r\n\t}\r\n}"
     )
-    assert with_hooks('{"a":1}', {"Stop": {"b": 1}}) == '{"a":1,"hooks":{"Stop":[{"hooks":[{"b":1}]}]}}'
-    assert with_hooks('{"a":1}', {"Stop": {"b": "é"}}).endswith('{"b":"é"}]}]}}')
-    assert '\n     "hooks": {\n       "Stop"' in with_hooks('   {\n     "a": 1\n   }', {"Stop": {"b": 1}})
-    assert with_hooks('{"a": 1}', {"Stop": {"b": 1}}) == '{"a": 1, "hooks": {"Stop": [{"hooks": [{"b": 1}]}]}}'
+    assert _append('{"a":1}', {"b": ["é"]}, key="c") == '{"a":1,"c":{"b":["é"]}}'
+    assert _append('{"a": 1}', {"b": [1, 2]}, key="c") == '{"a": 1, "c": {"b": [1, 2]}}'
+    assert '\n     "hooks": {\n       "b"' in _append('   {\n     "a": 1\n   }', {"b": 1}, key="hooks")
 
 
 def test_a_hook_of_ours_that_changed_is_changed_where_it_stands() -> None:
@@ -267,8 +270,8 @@ def test_an_uninstall_passes_over_odd_shapes(text: str) -> None:
 
 def test_an_edit_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake in the editing of the text never reaches a file: the result is parsed and compared."""
-    appended = settings_json.appended
-    monkeypatch.setattr(settings_json, "appended", lambda text, *a, **k: appended(text, *a, **k).replace("1.0", "1.00"))
+    append = settings_json.append
+    monkeypatch.setattr(settings_json, "append", lambda text, *a, **k: append(text, *a, **k).replace("1.0", "1.00"))
 
     with pytest.raises(JsonTextError, match="more than our hooks"):
         with_hooks('{"a": 1.0}', WANTED)
@@ -276,20 +279,28 @@ def test_an_edit_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_an_edit_that_loses_a_key_that_stands_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most readers see the last one only; the comparison sees both."""
-    appended = settings_json.appended
-    monkeypatch.setattr(
-        settings_json, "appended", lambda text, *a, **k: appended(text, *a, **k).replace('"a": 1, ', "")
-    )
+    append = settings_json.append
+    monkeypatch.setattr(settings_json, "append", lambda text, *a, **k: append(text, *a, **k).replace('"a": 1, ', ""))
 
     with pytest.raises(JsonTextError, match="more than our hooks"):
         with_hooks('{"a": 1, "a": 2}', WANTED)
 
 
+@pytest.mark.parametrize("change", [("5", "6"), ("exec inject", "exec other"), ("SessionStart", "Stop")])
+def test_a_hook_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]) -> None:
+    """Ours are then exactly those that were asked for, at their events."""
+    append = settings_json.append
+    monkeypatch.setattr(settings_json, "append", lambda text, *a, **k: append(text, *a, **k).replace(*change))
+
+    with pytest.raises(JsonTextError, match="more than our hooks"):
+        with_hooks('{"a": 1}', {"SessionStart": WANTED["SessionStart"]})
+
+
 def test_a_removal_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for an uninstall."""
     text = with_hooks('{"a": 1}', WANTED)
-    removed = settings_json.removed
-    monkeypatch.setattr(settings_json, "removed", lambda *a: removed(*a).replace('"a"', '"b"'))
+    remove = settings_json.remove
+    monkeypatch.setattr(settings_json, "remove", lambda *a: remove(*a).replace('"a"', '"b"'))
 
     with pytest.raises(JsonTextError, match="more than our hooks"):
         without_hooks(text)
