@@ -124,19 +124,19 @@ def _work(url: str, done: Done, ends_at: float) -> None:
             done.found += queue.take_in(store, lost.key, {**job, "reason": "found"})
         if _learn(store, done, ends_at):
             _sync(store, done)
-        _scrub(store)
+        _finish_erasures(store)
         store.tidy()
     _back_up(url)
 
 
-def _scrub(store: "Store") -> None:
-    """Clear what erasures left in the file's bytes, unless somebody still reads them; then the next worker does."""
+def _finish_erasures(store: "Store") -> None:
+    """Erase what is left of forgotten texts, unless somebody still reads them; then the next worker does."""
     from playbook_db.services import forget
 
     try:
-        forget.scrub_waiting(store)
+        forget.finish_waiting(store)
     except PlaybookError as error:
-        note(f"what was forgotten is still in the bytes of the database: {error}")
+        note(f"what was forgotten is still in the bytes of the database or a backup: {error}")
 
 
 def _back_up(url: str) -> None:

@@ -12,13 +12,13 @@ from playbook_db.cli.output import one_line, print_json
 from playbook_db.cli.points import as_json, dry_run_option
 from playbook_db.domain.erasure import read_pattern
 from playbook_db.services import forget as forget_service
-from playbook_db.services.forget import Forgotten, Request, Share
-from playbook_db.store.erasure import Passage, fields_of
+from playbook_db.services.forget import Erasure, Forgotten, Request
+from playbook_db.store.erasure import Field, count_by_column
 
 _SHOWN_CHARS = 160  # of a text that goes
 _SHOWN_TEXTS = 10  # earlier wordings, or what a pattern matched
 _SHOWN_REVISIONS = 20
-# What people call a field, one and several of it. A point's own fields are told with it.
+# What to call a field, one and several of it. The fields of a point are shown with it.
 _WORDS = {
     "changes.text": ("wording", "wordings"),
     "changes.reason": ("reason", "reasons"),
@@ -35,6 +35,7 @@ _NOT_OURS = (
     "git's history of a committed .claude/playbook.json, Claude Code's own transcripts, and copies that you made "
     "elsewhere are not ours: they may still hold it"
 )
+_OLDER_STATES = "the older states of the database in these backups go with them; the database still has every revision"
 _TRACES = (
     "it is erased, but somebody still reads an older state of {}: until they end, traces stay in its -wal file; the "
     "worker, or the next playbook forget, removes them then"
@@ -54,7 +55,7 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
 
     What will go is shown first, and asked about on a terminal. A point keeps its name and its votes, and nothing else.
     With --match a point whose present text matches goes whole; elsewhere only the words that match go. To keep the
-    advice, reword it first: playbook edit NAME --text TEXT.
+    advice, reword it first: playbook edit NAME --text TEXT. One new backup replaces those that hold the text.
     """
     if (name is None) == (pattern is None) or (all_projects and pattern is None):
         raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")
@@ -65,18 +66,18 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
     request = Request(name, None if pattern is None else read_pattern(pattern), all_projects)
     with opened() as project:
         if dry_run or not yes:
-            seen = forget_service.forecast(project, request)
+            planned = forget_service.preview(project, request)
             if dry_run:
-                _print(seen, as_json=as_json, dry_run=True)
+                _print(planned, as_json=as_json, dry_run=True)
                 return
-            if not seen.is_nothing:
-                tell(one_line(line) for line in (*_lines(seen, shows_texts=True), *seen.notes))
+            if not planned.is_nothing:
+                tell(one_line(line) for line in (*_lines(planned, shows_texts=True), *_notes(planned)))
                 if not click.confirm("Erase this for good?", err=True):
                     tell(["nothing was done"])
                     return
         done = forget_service.forget(project, request)
         _print(done, as_json=as_json, dry_run=False)
-        if not done.is_scrubbed:
+        if not done.is_rewritten:
             tell([_TRACES.format(project.store.where)])
 
 
@@ -95,60 +96,59 @@ def _print(forgotten: Forgotten, *, as_json: bool, dry_run: bool) -> None:
             click.echo(one_line(line))
         if dry_run:
             click.echo("dry run: nothing was erased")
-    tell(one_line(note) for note in forgotten.notes)
+    tell(one_line(note) for note in _notes(forgotten))
     if not forgotten.is_nothing:
         tell([_NOT_OURS])
 
 
+def _notes(forgotten: Forgotten) -> list[str]:
+    return [*forgotten.notes, *([_OLDER_STATES] if forgotten.backups else [])]
+
+
 def _lines(forgotten: Forgotten, *, shows_texts: bool) -> Iterator[str]:
-    for key, share in forgotten.shares.items():
-        if len(forgotten.shares) > 1:
+    for key, erasure in forgotten.erasures.items():
+        if len(forgotten.erasures) > 1:
             yield key
-        for point in share.going:
+        for point in erasure.forgotten:
             yield f"forget    {point.name}" + (f": {_shown(point.text)}" if shows_texts else "")
-        for point in share.staying:
+        for point in erasure.shortened:
             yield f"blank     {point.name}, which stays" + (f": {_shown(point.text)}" if shows_texts else "")
         if shows_texts:
-            yield from _earlier(share)
-        yield from _places(share)
-        if share.revision is not None:
-            yield f"revision {share.revision}"
-    for path in forgotten.copies.files:
+            yield from _earlier(erasure)
+        yield from _places(erasure)
+        if erasure.revision is not None:
+            yield f"revision {erasure.revision}"
+    for path in forgotten.files:
         yield f"file      {path}"
-    for path in forgotten.copies.backups:
-        yield f"backup    {path}"
+    for path in forgotten.backups:
+        yield f"backup    {path}, replaced by {forgotten.new_backup or 'a new one'}"
 
 
-def _earlier(share: Share) -> Iterator[str]:
+def _earlier(erasure: Erasure) -> Iterator[str]:
     """What goes and is no present text of a point: earlier wordings, and what a pattern matched."""
-    shown = {point.text for point in (*share.going, *share.staying)}
-    others = sorted((share.texts | share.matched) - shown)
+    shown = {point.text for point in (*erasure.forgotten, *erasure.shortened)}
+    others = sorted((erasure.texts | erasure.matches) - shown)
     yield from (f"erase     {_shown(text)}" for text in others[:_SHOWN_TEXTS])
     if len(others) > _SHOWN_TEXTS:
         yield f"erase     and {len(others) - _SHOWN_TEXTS} more"
 
 
-def _places(share: Share) -> Iterator[str]:
-    """Where it stands besides, how often, and in which revisions."""
-    history = [passage for passage in share.found if passage.is_history]
+def _places(erasure: Erasure) -> Iterator[str]:
+    """Where else it stands, how often, and in which revisions."""
+    history = [field for field in erasure.fields if field.is_history]
     if history:
-        named = ", ".join(map(str, share.revisions[:_SHOWN_REVISIONS]))
-        more = len(share.revisions) - _SHOWN_REVISIONS
+        named = ", ".join(map(str, erasure.revisions[:_SHOWN_REVISIONS]))
+        more = len(erasure.revisions) - _SHOWN_REVISIONS
         named += f" and {more} more" if more > 0 else ""
-        yield f"in the history: {_counted(history)} (revision{'s' * (len(share.revisions) > 1)} {named})"
-    elsewhere = _counted(passage for passage in share.found if not passage.is_history)
+        yield f"in the history: {_counted(history)} (revision{'s' * (len(erasure.revisions) > 1)} {named})"
+    elsewhere = _counted(field for field in erasure.fields if not field.is_history)
     if elsewhere:
         yield f"elsewhere: {elsewhere}"
 
 
-def _counted(found: Iterable[Passage]) -> str:
-    """How many of what *found* holds, in people's words; two fields of one reflection are one reflection."""
-    rows = {
-        (kind, tuple(passage.row.items()))
-        for passage in found
-        for kind in (passage.field, passage.column.table.name)
-        if kind in _WORDS
-    }
+def _counted(fields: Iterable[Field]) -> str:
+    """How many *fields* there are of each kind, in words; two fields of one reflection are one reflection."""
+    rows = {(kind, field.key) for field in fields for kind in (field.name, field.table) if kind in _WORDS}
     counts = Counter(kind for kind, _ in rows)
     return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])
 
@@ -158,18 +158,19 @@ def _record(forgotten: Forgotten) -> dict[str, Any]:
         "playbooks": [
             {
                 "project": key,
-                "revision": share.revision,
-                "forgotten": list(share.names),
-                "blanked": [point.name for point in share.staying],
-                "fields": fields_of(share.found),
-                "revisions": list(share.revisions),
+                "revision": erasure.revision,
+                "forgotten": list(erasure.names),
+                "blanked": [point.name for point in erasure.shortened],
+                "fields": count_by_column(erasure.fields),
+                "revisions": list(erasure.revisions),
             }
-            for key, share in forgotten.shares.items()
+            for key, erasure in forgotten.erasures.items()
         ],
-        "files": list(forgotten.copies.files),
-        "backups": list(forgotten.copies.backups),
+        "files": list(forgotten.files),
+        "backups": list(forgotten.backups),
+        "new_backup": forgotten.new_backup,
         "notes": list(forgotten.notes),
-        "scrubbed": forgotten.is_scrubbed,
+        "scrubbed": forgotten.is_rewritten,
     }
 
 

@@ -1,19 +1,23 @@
-"""What people and models wrote: which columns hold it, and which of their fields say what is to be forgotten."""
+"""Erasing what people and models wrote: which columns hold it, which fields say it, and how it leaves the tables.
 
-import itertools
+The triggers let the history's texts be written over only while a row of `erasures` without `finished_at` stands for
+the playbook. `erase` puts it there and closes it, in one transaction; it is the trace, and it stays.
+"""
+
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
-from sqlalchemy import Column, Connection, Table, and_, bindparam, func, insert, inspect, null, or_, select, update
+from sqlalchemy import Column, Connection, Table, and_, bindparam, func, insert, null, or_, select, update
 
 from playbook_db.domain.erasure import MARK, Eraser
-from playbook_db.store import tables
-from playbook_db.store.tables import changes, erasures, key_points, reflections
+from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, revisions
 
-# What people or models wrote, and in which form it is kept. All other columns of texts are STRUCTURE.
+# The columns with words of people or models, and the form in which each keeps them. Every other column of texts holds
+# names, keys, paths, times or kinds: what programs look for, and nobody's secret.
 WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "playbooks": {"header": "header"},
     "revisions": {"message": "text", "header": "header"},
@@ -24,261 +28,208 @@ WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json"},
     "jobs": {"error": "text"},
 }
-# Names, keys, ids, paths, times, sections and kinds: what the programs look for, and nobody's secret.
-STRUCTURE: Mapping[str, Sequence[str]] = {
-    "playbooks": ("key", "kind", "mirror", "created_at"),
-    "sections": ("slug", "name"),
-    "revisions": ("time", "source", "actor", "session_id"),
-    "key_points": ("name", "section"),
-    "changes": ("kind", "section"),
-    "votes": ("tag",),
-    "mirrors": ("path", "sha256"),
-    "transcripts": ("path", "session_id", "last_uuid", "updated_at", "first_uuid"),
-    "reflections": ("session_id", "transcript_path", "model", "created_at", "finished_at"),
-    "model_calls": ("kind", "session_id", "model", "time"),
-    "jobs": (
-        "kind", "session_id", "transcript_path", "reason", "state", "not_before", "lease_until", "created_at",
-        "finished_at", "parent_path", "agent_id",
-    ),
-    "injections": ("session_id", "source", "points", "time"),
-    "citations": ("session_id", "time"),
-    "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
-}  # fmt: skip
-_APPENDED = ("revisions", "changes", "votes", "skipped_operations")  # their rows stay as they are but for erasures
-# What is left of what is told of a point that goes: they quote its text in their own words.
-_OF_A_POINT: Mapping[tuple[str, str], str | None] = {
+_HISTORY = ("revisions", "changes", "votes", "skipped_operations")  # nothing but an erasure writes over their rows
+# What is left of the fields of a forgotten point, and of those that quote it in other words.
+_OF_FORGOTTEN: Mapping[tuple[str, str], str | None] = {
     ("key_points", "text"): MARK,
     ("changes", "text"): MARK,
     ("changes", "reason"): None,
     ("votes", "rationale"): None,
 }
-REASON = "forgotten"  # of a point that leaves so
-_FEW = 500  # values in one condition
+REASON = "forgotten"  # why a forgotten point is retired
+_MOST_IDS = 500  # in one condition
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPoint:
+class PointText:
     """A point, live or retired, as an erasure sees it: its number, name and present text."""
 
     id: int
     name: str
     text: str
-    is_forgotten: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A field that something is to be taken out of: its column, its row's key, the revision that it belongs to (None
-    where it belongs to none), what it says and what will be left (None: nothing)."""
+class Field:
+    """A field of a row from which something is erased: its table and column, the row's primary key, the revision that
+    the row belongs to (None: to none), its text `before` and `after` (None: NULL)."""
 
-    column: "Column[Any]"
-    row: Mapping[str, Any]
+    table: str
+    column: str
+    key: tuple[Any, ...]
     revision: int | None
     before: str
     after: str | None
 
     @property
-    def field(self) -> str:
-        """The column's full name."""
-        return f"{self.column.table.name}.{self.column.name}"
+    def name(self) -> str:
+        """The full name of the column."""
+        return f"{self.table}.{self.column}"
 
     @property
     def is_history(self) -> bool:
         """Whether nothing but an erasure writes over it."""
-        return self.column.table.name in _APPENDED
+        return self.table in _HISTORY
 
 
 def all_playbooks(connection: Connection) -> dict[int, str]:
     """The key of each playbook, by its number."""
-    return dict(connection.execute(select(tables.playbooks.c.id, tables.playbooks.c.key)).all())
+    return dict(connection.execute(select(playbooks.c.id, playbooks.c.key)).all())
 
 
-def read_points(connection: Connection, playbook_id: int) -> list[StoredPoint]:
-    """All points, live and retired; those that were forgotten say so, where the schema knows of it."""
-    columns = _present(connection, key_points)
-    is_forgotten = key_points.c.forgotten if "forgotten" in columns else key_points.c.text == MARK
-    wanted = select(key_points.c.id, key_points.c.name, key_points.c.text, is_forgotten)
-    rows = connection.execute(wanted.where(key_points.c.playbook_id == playbook_id))
-    return [StoredPoint(number, name, text, bool(gone)) for number, name, text, gone in rows]
+def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
+    """The points of a playbook, live and retired, but not those that were forgotten."""
+    query = select(key_points.c.id, key_points.c.name, key_points.c.text)
+    rows = connection.execute(query.where(key_points.c.playbook_id == playbook_id, key_points.c.forgotten == 0))
+    return [PointText(*row) for row in rows]
+
+
+def births(connection: Connection, *, forgotten: bool) -> set[tuple[str, str]]:
+    """The name of each point that is *forgotten* (or isn't), and when it was made: in a backup it has both too."""
+    is_first = and_(revisions.c.playbook_id == key_points.c.playbook_id, revisions.c.number == key_points.c.created_in)
+    query = select(key_points.c.name, revisions.c.time).join(revisions, is_first)
+    return {(name, time) for name, time in connection.execute(query.where(key_points.c.forgotten == int(forgotten)))}
 
 
 def wordings(connection: Connection, playbook_id: int, ids: Collection[int]) -> frozenset[str]:
     """Every text that the points *ids* ever had."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for table, column in ((key_points, key_points.c.id), (changes, changes.c.point_id)):
-        for some in in_parts(ids):
+        for some in _in_parts(ids):
             of_points = and_(table.c.playbook_id == playbook_id, column.in_(some), table.c.text.is_not(None))
-            found.update(connection.scalars(select(table.c.text).where(of_points)))
-    return frozenset(found - {MARK})
+            texts.update(connection.scalars(select(table.c.text).where(of_points)))
+    return frozenset(texts - {MARK})
 
 
 def find(
     connection: Connection,
     playbook_id: int,
     eraser: Eraser,
-    ids: Collection[int],
+    forgotten: Collection[PointText] = (),
     *,
-    within: Iterable[str] = WRITTEN,
+    tables: Iterable[str] = WRITTEN,
     after: int = 0,
-) -> list[Passage]:
-    """Every field, *within* the tables named, that says what is to be forgotten, and all that is told of the points
-    *ids*: their texts, why they were changed, and why they were voted on. Of the history only what came *after* that
-    revision."""
-    points = read_points(connection, playbook_id)
-    blanking = _Blanking(eraser, frozenset(ids), frozenset(point.name for point in points if point.id in ids))
-    buried = {point.id for point in points if point.is_forgotten}
-    found = []
-    for table in (tables.metadata.tables[name] for name in within):
-        there = _present(connection, table)
-        columns = [table.c[column] for column in WRITTEN[table.name] if column in there]
-        for key, revision, point_id, values in _rows(connection, playbook_id, table, columns, after) if columns else ():
-            if table is key_points and point_id in buried:
-                continue
+) -> Iterator[Field]:
+    """The fields in *tables* that say what is to be erased, and those about the *forgotten* points: their texts, and
+    why they were changed and voted on. Of the history only what came *after* that revision."""
+    names = {point.id: point.name for point in forgotten}
+    for table in (metadata.tables[name] for name in tables):
+        columns = [table.c[column] for column in WRITTEN[table.name]]
+        for key, revision, point_id, values in _rows(connection, playbook_id, table, columns, after):
             for column, before in zip(columns, values, strict=True):
                 if before is None or before == MARK or (before == REASON and "reason" in column.name):
                     continue
-                left = blanking.after(column, before, point_id)
+                left = _erased(eraser, names, column, before, point_id)
                 if left != before:
-                    row = {part.name: value for part, value in zip(table.primary_key.columns, key, strict=True)}
-                    found.append(Passage(column, row, revision, before, left))
-    return found
+                    yield Field(table.name, column.name, key, revision, before, left)
 
 
-def fields_of(found: Iterable[Passage]) -> dict[str, int]:
-    """How many fields of each column are in *found*."""
-    return dict(sorted(Counter(passage.field for passage in found).items()))
+def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
+    """How many of *fields* are of each column, by its full name."""
+    return dict(sorted(Counter(field.name for field in fields).items()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Blanking:
-    """What is left of a value: of what is told about the points that go (`ids`, `names`) nothing but marks."""
+def erase(
+    connection: Connection,
+    playbook_id: int,
+    fields: Collection[Field],
+    forgotten: Collection[PointText],
+    *,
+    revision: int,
+    asked: str,
+    now: str,
+) -> None:
+    """Write over *fields*, and let nothing bring the *forgotten* points back, which are retired already.
 
-    eraser: Eraser
-    ids: frozenset[int]
-    names: frozenset[str]
-
-    def after(self, column: "Column[Any]", value: str, point_id: int | None) -> str | None:
-        """What is to be left of *value*, in *column* of a row that is about the point *point_id*."""
-        table, kind = column.table.name, WRITTEN[column.table.name][column.name]
-        if point_id in self.ids and (table, column.name) in _OF_A_POINT:
-            return _OF_A_POINT[table, column.name]
-        if kind == "header":
-            return self.eraser.blank_header(value)
-        if kind == "json":
-            value = self.eraser.blank_json(value)
-            return self._without_rationales(value) if column is reflections.c.bullet_tags else value
-        return self.eraser.blank(value)
-
-    def _without_rationales(self, value: str) -> str:
-        try:
-            tags = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        given = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
-        told = [tag for tag in given if tag.get("name") in self.names and tag.get("rationale") not in (None, MARK)]
-        for tag in told:
-            tag["rationale"] = MARK
-        return json.dumps(tags) if told else value
-
-
-def _rows(
-    connection: Connection, playbook_id: int, table: Table, columns: Sequence["Column[Any]"], after: int
-) -> Iterator[tuple[Sequence[Any], int | None, int | None, Sequence[str | None]]]:
-    """The rows of a playbook that hold anything in *columns*, of the history those *after* a revision: each one's key,
-    revision, point, and what it holds."""
-    owner = table.c.id if table is tables.playbooks else table.c.playbook_id
-    revision = _named(table, "revision", "number")
-    point = table.c.id if table is key_points else _named(table, "point_id")
-    keys = list(table.primary_key.columns)
-    wanted = select(*keys, *(null() if column is None else column for column in (revision, point)), *columns)
-    wanted = wanted.where(owner == playbook_id, or_(*(column.is_not(None) for column in columns)))
-    if revision is not None and table.name in _APPENDED:
-        wanted = wanted.where(revision > after)
-    for row in connection.execute(wanted):
-        number, point_id, *values = row[len(keys) :]
-        yield row[: len(keys)], number, point_id, values
-
-
-def _named(table: Table, *names: str) -> "Column[Any] | None":
-    return next((table.c[name] for name in names if name in table.c), None)
-
-
-def _present(connection: Connection, table: Table) -> frozenset[str]:
-    """The columns of *table* that this database has: a backup may be of an older schema."""
-    inspector = inspect(connection)
-    if not inspector.has_table(table.name):
-        return frozenset()
-    return frozenset(column["name"] for column in inspector.get_columns(table.name))
-
-
-def in_parts(ids: Collection[int]) -> Iterator[list[int]]:
-    """The *ids* in order, in parts that a condition can hold."""
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), _FEW):
-        yield ordered[start : start + _FEW]
-
-
-# Erasing what people wrote from the tables, and the trace that it leaves.
-#
-# The triggers let the history's texts be blanked only while a row of `erasures` without `finished_at` stands for the
-# playbook. `begin` puts it there and `finish` closes it, in one transaction; it is the trace, and it stays.
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """An erasure whose bytes may still be in the file."""
-
-    playbook_id: int
-    id: int
-
-
-def begin(
-    connection: Connection, playbook_id: int, revision: int, *, asked: str, names: Sequence[str], now: str
-) -> int:
-    """Open an erasure that *revision* is about, by `name` or by `match`; its number."""
-    highest = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
-    number = (highest or 0) + 1
-    points = json.dumps(list(names), ensure_ascii=False)
-    opened = {"id": number, "revision": revision, "asked": asked, "points": points, "time": now}
-    connection.execute(insert(erasures).values(playbook_id=playbook_id, **opened))
-    return number
-
-
-def blank(connection: Connection, found: Iterable[Passage]) -> None:
-    """Leave in each field of *found* what is to be left in it."""
-    for column, passages in itertools.groupby(sorted(found, key=lambda each: each.field), key=lambda each: each.column):
-        keys = column.table.primary_key.columns
-        is_row = and_(*(key == bindparam(f"key_{key.name}") for key in keys))
-        rows = [{f"key_{name}": value for name, value in each.row.items()} | {"left": each.after} for each in passages]
-        connection.execute(update(column.table).where(is_row).values({column: bindparam("left")}), rows)
-
-
-def entomb(connection: Connection, playbook_id: int, ids: Collection[int]) -> None:
-    """Let the points *ids*, which have left, be forgotten for good: nothing brings them back."""
-    for some in in_parts(ids):
+    *revision* is the last one, which does this; *asked* says whether it was asked for by `name` or by `match`.
+    """
+    last = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
+    trace = {"playbook_id": playbook_id, "id": (last or 0) + 1}
+    points = json.dumps([point.name for point in forgotten], ensure_ascii=False)
+    connection.execute(insert(erasures).values(**trace, revision=revision, asked=asked, points=points, time=now))
+    _write_over(connection, fields)
+    for some in _in_parts([point.id for point in forgotten]):
         connection.execute(
             update(key_points)
             .where(key_points.c.playbook_id == playbook_id, key_points.c.id.in_(some))
             .values(text=MARK, retired_reason=REASON, forgotten=1)
         )
+    connection.execute(update(erasures).filter_by(**trace).values(fields=len(fields), finished_at=now))
 
 
-def finish(connection: Connection, playbook_id: int, number: int, *, fields: int, now: str) -> None:
-    """Close the erasure; *fields* were blanked. From now on its row stays as it is."""
-    is_it = and_(erasures.c.playbook_id == playbook_id, erasures.c.id == number)
-    connection.execute(update(erasures).where(is_it).values(fields=fields, finished_at=now))
-
-
-def waiting(connection: Connection) -> list[Waiting]:
-    """The erasures of all playbooks after which the file has not been rewritten yet."""
+def waiting(connection: Connection) -> list[tuple[int, int]]:
+    """The playbook and the number of each erasure whose texts may still be in the bytes of the file."""
     is_waiting = and_(erasures.c.finished_at.is_not(None), erasures.c.scrubbed_at.is_(None))
-    return [
-        Waiting(*row) for row in connection.execute(select(erasures.c.playbook_id, erasures.c.id).where(is_waiting))
-    ]
+    rows = connection.execute(select(erasures.c.playbook_id, erasures.c.id).where(is_waiting))
+    return [(playbook_id, number) for playbook_id, number in rows]
 
 
-def note_scrubbed(connection: Connection, done: Iterable[Waiting], *, now: str) -> None:
-    """Keep that nothing is left of what the erasures *done* took out; who came first has said so."""
-    for erasure in done:
-        is_it = and_(erasures.c.playbook_id == erasure.playbook_id, erasures.c.id == erasure.id)
+def note_done(connection: Connection, done: Iterable[tuple[int, int]], *, now: str) -> None:
+    """Keep that nothing is left of what the erasures *done* took out; the first who says so is believed."""
+    for playbook_id, number in done:
+        is_it = and_(erasures.c.playbook_id == playbook_id, erasures.c.id == number)
         connection.execute(update(erasures).where(is_it, erasures.c.scrubbed_at.is_(None)).values(scrubbed_at=now))
+
+
+def _write_over(connection: Connection, fields: Iterable[Field]) -> None:
+    for (table_name, column), same in groupby(
+        sorted(fields, key=lambda field: field.name), key=lambda field: (field.table, field.column)
+    ):
+        table = metadata.tables[table_name]
+        is_row = and_(*(part == bindparam(f"key_{part.name}") for part in table.primary_key.columns))
+        names = [f"key_{part.name}" for part in table.primary_key.columns]
+        rows = [dict(zip(names, field.key, strict=True), left=field.after) for field in same]
+        connection.execute(update(table).where(is_row).values({column: bindparam("left")}), rows)
+
+
+def _erased(
+    eraser: Eraser, names: Mapping[int, str], column: "Column[Any]", value: str, point_id: int | None
+) -> str | None:
+    """What is left of *value* in *column*, of a row that is about the point *point_id* (None: about none); *names* are
+    those of the forgotten points, by number."""
+    table, kind = column.table.name, WRITTEN[column.table.name][column.name]
+    if point_id in names and (table, column.name) in _OF_FORGOTTEN:
+        return _OF_FORGOTTEN[table, column.name]
+    if kind == "header":
+        return eraser.erase_header(value)
+    if kind == "json":
+        value = eraser.erase_json(value)
+        return _without_rationales(value, set(names.values())) if column.name == "bullet_tags" else value
+    return eraser.erase(value)
+
+
+def _without_rationales(value: str, names: Collection[str]) -> str:
+    """The reflector's tags, JSON in *value*, without what they say about the points *names*."""
+    try:
+        tags = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    tags_of_points = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
+    erased = [tag for tag in tags_of_points if tag.get("name") in names and tag.get("rationale") not in (None, MARK)]
+    for tag in erased:
+        tag["rationale"] = MARK
+    return json.dumps(tags) if erased else value
+
+
+def _rows(
+    connection: Connection, playbook_id: int, table: Table, columns: Sequence["Column[Any]"], after: int
+) -> Iterator[tuple[tuple[Any, ...], int | None, int | None, Sequence[str | None]]]:
+    """The rows of a playbook that hold anything in *columns*, of the history those *after* a revision: each one's
+    primary key, revision, point, and the columns."""
+    owner = table.c.id if table is playbooks else table.c.playbook_id
+    revision = table.c.number if table is revisions else table.c.get("revision")
+    point = table.c.id if table is key_points else table.c.get("point_id")
+    key = list(table.primary_key.columns)
+    query = select(*key, *(null() if column is None else column for column in (revision, point)), *columns)
+    query = query.where(owner == playbook_id, or_(*(column.is_not(None) for column in columns)))
+    if revision is not None and table.name in _HISTORY:
+        query = query.where(revision > after)
+    for row in connection.execute(query):
+        number, point_id, *values = row[len(key) :]
+        yield tuple(row[: len(key)]), number, point_id, values
+
+
+def _in_parts(ids: Collection[int]) -> Iterator[list[int]]:
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), _MOST_IDS):
+        yield ordered[start : start + _MOST_IDS]

@@ -87,14 +87,27 @@ def test_a_pattern_leaves_the_advice_that_was_reworded(playbook: Playbook) -> No
     """Edit first, then forget what matches: the point stays."""
     playbook("edit", "oth-001", "--text", "the staging token is in the vault")
 
-    told = playbook("forget", "--match", r"Zanzibar \d+", "--yes", "--json").json
+    answer = playbook("forget", "--match", r"Zanzibar \d+", "--yes", "--json").json
 
-    (share,) = told["playbooks"]
+    (share,) = answer["playbooks"]
     assert (share["forgotten"], share["fields"], share["revisions"], share["revision"]) == (
         [], {"changes.text": 1}, [1], 4
     )  # fmt: skip
-    assert told["scrubbed"] is True
+    assert answer["scrubbed"] is True
     assert playbook("show", "oth-001", "--json").json["text"] == "the staging token is in the vault"
+
+
+def test_backups_that_hold_it_are_named_before_and_after(playbook: Playbook) -> None:
+    """And so is the new one that replaces them; what is lost by that is said each time."""
+    old = playbook("backup", "--json").json["path"]
+
+    dry_run = playbook("forget", "oth-001", "--dry-run")
+    result = playbook("forget", "oth-001", "--yes")
+
+    (new,) = [backup["path"] for backup in playbook("backup", "--list", "--json").json]
+    assert f"backup    {old}, replaced by a new one" in dry_run.out.splitlines()
+    assert f"backup    {old}, replaced by {new}" in result.out.splitlines()
+    assert all("older states of the database in these backups go with them" in said.err for said in (dry_run, result))
 
 
 def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
@@ -106,7 +119,7 @@ def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         ((), 2, "Give the NAME"),
         (("oth-001", "--match", "x"), 2, "Give the NAME"),
@@ -118,13 +131,13 @@ def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
     ids=str,
 )
 def test_a_mistake_is_explained_and_erases_nothing(
-    playbook: Playbook, arguments: tuple[str, ...], code: int, told: str
+    playbook: Playbook, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     """The message says what is wrong, on stderr."""
     result = playbook("forget", *arguments, "--yes")
 
     assert (result.code, result.out) == (code, "")
-    assert told in result.err
+    assert message in result.err
     assert len(playbook("list", "--json").json) == 2
 
 

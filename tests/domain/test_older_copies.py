@@ -13,7 +13,7 @@ from tests.builders import a_key_point, a_playbook, texts
 def test_what_was_forgotten_is_known_again(before: str, secret: str, after: str) -> None:
     """An older copy of a text from which something was taken may have been it."""
     old = before + secret + after
-    now = Eraser(frozenset({secret})).blank(old)
+    now = Eraser(frozenset({secret})).erase(old)
 
     assert now == old or may_have_been(old, now)
     assert not may_have_been(old, old)

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.playbook import Playbook, Vote
-from playbook_db.errors import PointNotFoundError, PointRuleError
+from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
 from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, revise
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project
@@ -29,6 +30,7 @@ from playbook_db.store import learning
 from playbook_db.store.engine import open_store
 from playbook_db.store.learning import StretchKey
 from playbook_db.store.past import Past
+from playbook_db.store.sqlite import backups
 from tests.builders import few_texts
 
 _TEXT = 'the "token" of Zanzibär is 4711, keep it'
@@ -54,7 +56,7 @@ def _rows(project: Project, query: str) -> list[Any]:
         return [tuple(row) for row in connection.exec_driver_sql(query)]
 
 
-def _learnt(project: Project) -> None:
+def _learn(project: Project) -> None:
     """Votes with rationales, a reflection and a job's error that all quote the text."""
     said = f"because {_TEXT} helped"
     votes = (Vote("pat-001", "helpful", said), Vote("pat-002", "neutral", said), Vote(_TEXT, "helpful", None, False))
@@ -73,7 +75,7 @@ def _learnt(project: Project) -> None:
 
 
 @pytest.fixture
-def told(project: Project, tmp_path: Path, home: Path) -> Project:
+def spread(project: Project, tmp_path: Path, home: Path) -> Project:
     """A project in which one text has been everywhere that we keep anything."""
     (tmp_path / "project" / ".claude" / "diagnostic_mode").touch()
     given = json.dumps({"version": "1.0", "about": {f"x {_TEXT}": [_TEXT]}, "key_points": []})
@@ -84,7 +86,7 @@ def told(project: Project, tmp_path: Path, home: Path) -> Project:
     edit.edit(project, "pat-001", text=_TEXT)
     edit.edit(project, "pat-002", text=f"use ruff ({_OLDER})")
     edit.edit(project, "pat-002", text="use ruff")
-    _learnt(project)
+    _learn(project)
     edit.apply_batch(project, [{"type": "FROB", "text": _TEXT}, {"type": _TEXT}], origin=f"{_TEXT}.json")
     edit.add(project, f"also: {_TEXT}", section="ctx")
     edit.retire(project, "ctx-001", reason=f"says {_TEXT} again")
@@ -94,101 +96,119 @@ def told(project: Project, tmp_path: Path, home: Path) -> Project:
     Path(settings.logs_dir(), "worker.log").write_text(f"2026 worker: {' '.join(_TEXT.split())}\n")
     mirror.switch(project, on=True)
     Path(f"{project.mirror_path}.damaged-20261120T101500").write_text(f'<<<<<<< {json.dumps(_TEXT)}\n"{_TEXT[:30]}…"')
-    _back_up(project, tmp_path / _BACKUP)
+    _back_up(project)
     return project
 
 
-def _back_up(project: Project, path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
-    with closing(sqlite3.connect(project.store.where)) as source, closing(sqlite3.connect(path)) as copy:
-        source.backup(copy)
+def _back_up(project: Project) -> None:
+    backups.take(project.store.where, backups.DAILY, now=datetime(2026, 11, 20, 10, 15, tzinfo=UTC))
 
 
-def test_a_forgotten_text_is_in_the_bytes_of_none_of_our_files(told: Project, tmp_path: Path) -> None:
+def test_a_forgotten_text_is_in_the_bytes_of_none_of_our_files(spread: Project, tmp_path: Path) -> None:
     """Database, write-ahead log, backups, mirror, what was set aside, diagnostics and logs, in whatever form."""
     before = _holding(tmp_path)
     kinds = ("playbook.db", _BACKUP, ".claude/playbook.json", "damaged", "diagnostic", "worker.log")
     assert all(any(kind in path for path in before) for kind in kinds)
     stays = {"pat-001", "use ruff", "never print what [forgotten] says"}
 
-    done = forget.forget(told, Request(name="pat-001"))
+    done = forget.forget(spread, Request(name="pat-001"))
 
     assert _holding(tmp_path) == []
-    assert done.is_scrubbed
+    assert done.is_rewritten
     assert done.notes == ()
-    assert maintenance.check(told.store) == []
-    assert {point.text for point in revise.read(told).points} == stays - {"pat-001"}
-    assert os.path.basename(done.copies.backups[0]) == os.path.basename(_BACKUP)
+    assert maintenance.check(spread.store) == []
+    assert {point.text for point in revise.read(spread).points} == stays - {"pat-001"}
+    assert os.path.basename(done.backups[0]) == os.path.basename(_BACKUP)
 
 
-def test_an_erasure_is_one_revision_that_tells_of_itself_and_not_of_the_text(told: Project) -> None:
+def test_an_erasure_is_one_revision_that_tells_of_itself_and_not_of_the_text(spread: Project) -> None:
     """The point stays as a tombstone with its votes; a row of `erasures` is the trace."""
-    last = _rows(told, "SELECT max(number) FROM revisions")[0][0]
+    last = _rows(spread, "SELECT max(number) FROM revisions")[0][0]
 
-    done = forget.forget(told, Request(name="pat-001"))
+    done = forget.forget(spread, Request(name="pat-001"))
 
-    assert _rows(told, f"SELECT number, source, message FROM revisions WHERE number > {last}") == [
+    assert _rows(spread, f"SELECT number, source, message FROM revisions WHERE number > {last}") == [
         (last + 1, "edit", "forgot pat-001")
     ]
     columns = "text, forgotten, retired_in, retired_reason"
-    (point,) = _rows(told, f"SELECT {columns} FROM key_points WHERE name = 'pat-001'")
+    (point,) = _rows(spread, f"SELECT {columns} FROM key_points WHERE name = 'pat-001'")
     assert point == (MARK, 1, last + 1, "forgotten")
-    (erasure,) = _rows(told, "SELECT revision, asked, points, fields, finished_at, scrubbed_at FROM erasures")
-    fields = len(done.shares[told.key].found)
+    (erasure,) = _rows(spread, "SELECT revision, asked, points, fields, finished_at, scrubbed_at FROM erasures")
+    fields = len(done.erasures[spread.key].fields)
     assert erasure[:4] == (last + 1, "name", '["pat-001"]', fields)
     assert None not in erasure[4:]
-    assert _rows(told, "SELECT count(*) FROM votes WHERE rationale IS NOT NULL AND point_id = 1") == [(0,)]
-    assert _at(told, last).by_name["pat-001"].text == MARK
+    assert _rows(spread, "SELECT count(*) FROM votes WHERE rationale IS NOT NULL AND point_id = 1") == [(0,)]
+    assert _at(spread, last).by_name["pat-001"].text == MARK
 
 
-def test_what_a_pattern_matches_goes_and_reworded_advice_stays(told: Project, tmp_path: Path) -> None:
+def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, tmp_path: Path) -> None:
     """A point whose present text matches goes whole; older wordings lose what matched, and so does all else. The
     pattern is nowhere."""
-    edit.edit(told, "pat-001", text="the token is in the vault")
-    edit.edit(told, "mis-001", text="never print tokens")
+    edit.edit(spread, "pat-001", text="the token is in the vault")
+    edit.edit(spread, "mis-001", text="never print tokens")
     assert _holding(tmp_path)
 
-    done = forget.forget(told, Request(pattern=re.compile(r"(?i)the \S+ of Zanzib.r is \d+|Zanzib.r|Zanzib")))
+    done = forget.forget(spread, Request(pattern=re.compile(r"(?i)the \S+ of Zanzib.r is \d+|Zanzib.r|Zanzib")))
 
     assert _holding(tmp_path) == []
-    assert done.shares[told.key].names == ("ctx-001",)
-    assert {point.text for point in revise.read(told).points} == {
+    assert done.erasures[spread.key].names == ("ctx-001",)
+    assert {point.text for point in revise.read(spread).points} == {
         "the token is in the vault", "use ruff", "never print tokens"
     }  # fmt: skip
-    assert _at(told, 2).by_name["pat-001"].text == f"{MARK}, keep it"
-    assert _rows(told, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [
+    assert _at(spread, 2).by_name["pat-001"].text == f"{MARK}, keep it"
+    assert _rows(spread, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [
         ("forgot what matches a pattern",)
     ]
-    assert maintenance.check(told.store) == []
+    assert maintenance.check(spread.store) == []
 
 
-def test_a_backup_can_be_put_back_and_the_text_stays_forgotten(told: Project, tmp_path: Path) -> None:
-    """It is sound, its history tells of the erasure, and its point is a tombstone there too; its age stays."""
-    backup = tmp_path / _BACKUP
-    os.utime(backup, (1_700_000_000, 1_700_000_000))
+def test_one_new_backup_replaces_those_that_hold_the_text(spread: Project, tmp_path: Path) -> None:
+    """It is sound and can be put back: its history tells of the erasure, and its point is a tombstone."""
+    backups.take(spread.store.where, backups.BY_HAND, now=datetime(2026, 11, 20, 10, 15, tzinfo=UTC))
+    old = {path.name for path in (tmp_path / "backups").iterdir()}
 
-    forget.forget(told, Request(name="pat-001"))
+    done = forget.forget(spread, Request(name="pat-001"))
 
-    assert os.stat(backup).st_mtime == 1_700_000_000
-    assert {path.name for path in backup.parent.iterdir()} == {backup.name}
-    with open_store(f"sqlite:///{backup}") as store:
-        there = Project(store, told.folder)
+    assert {os.path.basename(path) for path in done.backups} == old
+    assert [str(path) for path in (tmp_path / "backups").iterdir()] == [done.new_backup]
+    assert [backup.path for backup in backups.list_backups(spread.store.where)] == [done.new_backup]
+    with open_store(f"sqlite:///{done.new_backup}") as store:
+        there = Project(store, spread.folder)
         assert maintenance.check(store) == []
         assert _rows(there, "SELECT name FROM key_points WHERE forgotten = 1") == [("pat-001",)]
         assert _rows(there, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [("forgot pat-001",)]
 
 
+def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
+    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else is kept from being erased by it."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise BackupError("The disk is full. No backup was taken.")
+
+    monkeypatch.setattr(backups, "take", fail)
+
+    done = forget.forget(spread, Request(name="pat-001"))
+
+    assert _holding(tmp_path) == [_BACKUP]
+    assert (done.new_backup, done.is_rewritten) == (None, True)
+    assert "The disk is full" in done.notes[-1]
+    assert _BACKUP in done.notes[-1]
+
+
 def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(project: Project, tmp_path: Path) -> None:
-    """SQLite leaves old bytes in free pages, of the database and of its copies."""
+    """SQLite leaves old bytes in free pages of the database; a backup has none of them."""
     edit.add(project, _TEXT)
     with closing(sqlite3.connect(project.store.where)) as raw, raw:
         raw.execute("PRAGMA secure_delete = OFF")
         job = "INSERT INTO jobs (playbook_id, id, kind, created_at, error) VALUES (1, ?, 'learn', 't', ?)"
         raw.executemany(job, [(number, f"{number} {_TEXT}" * 99) for number in range(30)])
         raw.execute("DELETE FROM jobs")
-    _back_up(project, tmp_path / _BACKUP)
+    _back_up(project)
     project.store.tidy()
-    assert all((tmp_path / name).read_bytes().count(_SIGN.encode()) > 99 for name in ("playbook.db", _BACKUP))
+    assert (tmp_path / "playbook.db").read_bytes().count(_SIGN.encode()) > 99
+    assert (tmp_path / _BACKUP).read_bytes().count(_SIGN.encode()) == 2
 
     forget.forget(project, Request(name="oth-001"))
 
@@ -198,106 +218,119 @@ def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(proj
 def test_a_backup_without_the_text_is_left_as_it_is(project: Project, tmp_path: Path) -> None:
     """To the byte."""
     edit.add(project, "use ruff always")
-    _back_up(project, tmp_path / _BACKUP)
+    _back_up(project)
     before = (tmp_path / _BACKUP).read_bytes()
     edit.add(project, _TEXT)
 
     done = forget.forget(project, Request(name="oth-002"))
 
     assert (tmp_path / _BACKUP).read_bytes() == before
-    assert done.copies.backups == ()
+    assert done.backups == ()
 
 
-def test_a_file_beside_the_database_that_is_no_backup_of_ours_is_told(told: Project, tmp_path: Path) -> None:
+def test_a_damaged_backup_is_named_and_left(spread: Project, tmp_path: Path) -> None:
+    """What can't be read can't be said to be clean."""
+    data = bytearray((tmp_path / _BACKUP).read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    (tmp_path / _BACKUP).write_bytes(data)
+
+    (note,) = forget.forget(spread, Request(name="pat-001")).notes
+
+    assert _BACKUP in note
+    assert "may still hold" in note
+    assert (tmp_path / _BACKUP).read_bytes() == bytes(data)
+
+
+def test_a_file_beside_the_database_that_is_no_backup_of_ours_is_named(spread: Project, tmp_path: Path) -> None:
     """It is left alone: whose it is isn't known."""
     (tmp_path / "playbook.db.damaged-20261120").write_bytes(_TEXT.encode())
 
-    (note,) = forget.forget(told, Request(name="pat-001")).notes
+    (note,) = forget.forget(spread, Request(name="pat-001")).notes
 
     assert "playbook.db.damaged-20261120 holds it too" in note
 
 
 def test_a_reader_keeps_traces_in_the_log_until_it_ends(
-    told: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That is told; who comes next removes them, once the reader has ended."""
+    """The answer says so; who comes next removes them, once the reader has ended."""
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
-    reader = sqlite3.connect(told.store.where, isolation_level=None)
+    reader = sqlite3.connect(spread.store.where, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM changes").fetchone()
 
-    done = forget.forget(told, Request(name="pat-001"))
+    done = forget.forget(spread, Request(name="pat-001"))
 
-    assert not done.is_scrubbed
-    assert not forget.scrub_waiting(told.store)
+    assert not done.is_rewritten
+    assert not forget.finish_waiting(spread.store)
     assert set(_holding(tmp_path)) in ({"playbook.db"}, {"playbook.db-wal"}, {"playbook.db", "playbook.db-wal"})
     reader.execute("ROLLBACK")
     reader.close()
-    assert forget.scrub_waiting(told.store)
+    assert forget.finish_waiting(spread.store)
     assert _holding(tmp_path) == []
-    assert _rows(told, "SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL") == [(0,)]
+    assert _rows(spread, "SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL") == [(0,)]
 
 
-def test_a_mirror_that_is_not_kept_is_told(told: Project) -> None:
+def test_a_mirror_that_is_not_kept_is_named(spread: Project) -> None:
     """Its file is left as it is."""
-    mirror.switch(told, on=False)
+    mirror.switch(spread, on=False)
 
-    (note,) = forget.forget(told, Request(name="pat-001")).notes
+    (note,) = forget.forget(spread, Request(name="pat-001")).notes
 
     assert "playbook.json still holds it" in note
 
 
-def test_a_forecast_says_what_will_go_and_changes_nothing(told: Project, tmp_path: Path) -> None:
+def test_a_preview_says_what_will_go_and_changes_nothing(spread: Project, tmp_path: Path) -> None:
     """The same points, fields, files and backups that then go."""
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".db-shm"}
 
-    seen = forget.forecast(told, Request(name="pat-001"))
+    planned = forget.preview(spread, Request(name="pat-001"))
 
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path in before}
     assert after == before
-    done = forget.forget(told, Request(name="pat-001"))
-    assert seen.shares[told.key].names == done.shares[told.key].names == ("pat-001",)
-    assert [point.name for point in seen.shares[told.key].staying] == ["mis-001", "ctx-001"]
-    assert set(seen.copies.files) == {*done.copies.files, told.mirror_path}
-    assert seen.copies.backups == done.copies.backups
+    done = forget.forget(spread, Request(name="pat-001"))
+    assert planned.erasures[spread.key].names == done.erasures[spread.key].names == ("pat-001",)
+    assert [point.name for point in planned.erasures[spread.key].shortened] == ["mis-001", "ctx-001"]
+    assert set(planned.files) == {*done.files, spread.mirror_path}
+    assert planned.backups == done.backups
 
 
 @pytest.mark.parametrize("is_by_name", [True, False])
 def test_what_came_between_the_look_and_the_erasure_goes_too(
-    told: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_name: bool
+    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_name: bool
 ) -> None:
     """Others go on writing while files and backups are gone through: new votes, new wordings, another erasure."""
-    real = forget.in_backups
+    real = forget._erase_files
 
     def meanwhile(*given: Any, **how: Any) -> Any:
-        monkeypatch.setattr(forget, "in_backups", real)
-        edit.edit(told, "pat-002", text=f"use ruff, {_TEXT}")
-        edit.edit(told, "pat-001", text=f"{_TEXT}; {_SIGN}")
-        edit.retire(told, "mis-001", reason=f"{_TEXT} again")
+        monkeypatch.setattr(forget, "_erase_files", real)
+        edit.edit(spread, "pat-002", text=f"use ruff, {_TEXT}")
+        edit.edit(spread, "pat-001", text=f"{_TEXT}; {_SIGN}")
+        edit.retire(spread, "mis-001", reason=f"{_TEXT} again")
         return real(*given, **how)
 
-    monkeypatch.setattr(forget, "in_backups", meanwhile)
+    monkeypatch.setattr(forget, "_erase_files", meanwhile)
     request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
 
-    forget.forget(told, request)
+    forget.forget(spread, request)
 
     assert _holding(tmp_path) == []
-    assert maintenance.check(told.store) == []
+    assert maintenance.check(spread.store) == []
 
 
 def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the one saw before the other's erasure doesn't come back with it."""
     edit.add(project, f"the key {_SIGN} opens the door to Samarkand")
-    real = forget.in_backups
+    real = forget._erase_files
 
     def meanwhile(*given: Any, **how: Any) -> Any:
-        monkeypatch.setattr(forget, "in_backups", real)
+        monkeypatch.setattr(forget, "_erase_files", real)
         edit.edit(project, "oth-001", text="the key is in the vault")
         forget.forget(project, Request(pattern=re.compile("Samarkand")))
         return real(*given, **how)
 
     edit.edit(project, "oth-001", text="the key is in a vault")
-    monkeypatch.setattr(forget, "in_backups", meanwhile)
+    monkeypatch.setattr(forget, "_erase_files", meanwhile)
 
     forget.forget(project, Request(pattern=re.compile(_SIGN)))
 
@@ -324,17 +357,67 @@ def test_history_is_read_before_the_lock_and_not_again_under_it(
     assert asked[:2] == [0, 1]
 
 
-def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(told: Project, tmp_path: Path) -> None:
-    """Killed after the commit: the mirror and the bytes of the database are brought in step by the next one."""
-    lost, _ = forget._look(told, Request(name="pat-001"))
-    forget._copies(told, Request(name="pat-001"), lost, dry_run=False)
-    forget.erase(told, Request(name="pat-001").wanted, asked="name", message="forgot pat-001")
+class _KilledError(BaseException):
+    """What a kill is to a test."""
+
+
+@pytest.mark.parametrize("step", ["_sync_mirrors", "_backups_holding", "_replace_backups", "_rewrite"])
+@pytest.mark.parametrize("is_by_name", [True, False])
+def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
+    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, is_by_name: bool
+) -> None:
+    """Killed after the commit, at whichever step: mirror, backups and bytes follow with the next one."""
+    request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
+    with monkeypatch.context() as patched:
+        patched.setattr(forget, step, lambda *_: (_ for _ in ()).throw(_KilledError))
+        with pytest.raises(_KilledError):
+            forget.forget(spread, request)
     assert _holding(tmp_path)
 
-    with pytest.raises(PointRuleError, match="already"):
-        forget.forget(told, Request(name="pat-001"))
+    if is_by_name:
+        with pytest.raises(PointRuleError, match="already"):
+            forget.forget(spread, request)
+    else:
+        assert forget.forget(spread, request).erasures == {}
 
     assert _holding(tmp_path) == []
+    assert len(list((tmp_path / "backups").iterdir())) == 1
+    assert _rows(spread, "SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL") == [(0,)]
+
+
+def test_the_worker_too_replaces_what_a_kill_has_left(
+    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows a forgotten point again in a backup by its name and by when it was made."""
+    with monkeypatch.context() as patched:
+        patched.setattr(forget, "_replace_backups", lambda *_: (_ for _ in ()).throw(_KilledError))
+        with pytest.raises(_KilledError):
+            forget.forget(spread, Request(name="pat-001"))
+
+    assert forget.finish_waiting(spread.store)
+
+    assert _holding(tmp_path) == []
+
+
+def test_a_backup_with_another_point_of_that_name_stays(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an older state was put back a name may have been given anew."""
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
+    edit.add(project, "use ruff always")
+    first = maintenance.take(str(project.store.url)).path
+    edit.add(project, "another life")
+    with maintenance.candidate(str(project.store.url), first) as candidate:
+        kept = maintenance.put_back(candidate).replaced.backup
+    edit.add(project, _TEXT)
+    with closing(sqlite3.connect(project.store.where)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM changes").fetchone()
+        forget.forget(project, Request(name="oth-002"))
+
+    assert forget.finish_waiting(project.store)
+
+    assert {str(path) for path in (tmp_path / "backups").iterdir()} == {first, kept}
 
 
 def test_a_twin_with_the_very_text_goes_with_it(project: Project) -> None:
@@ -354,7 +437,7 @@ def test_a_point_that_says_much_the_same_is_named(project: Project) -> None:
     edit.add(project, "the staging token for payments is 4711")
     edit.add(project, "payments: the staging token is really 4711")
 
-    (note,) = forget.forecast(project, Request(name="oth-001")).notes
+    (note,) = forget.preview(project, Request(name="oth-001")).notes
 
     assert "oth-002" in note
 
@@ -392,13 +475,13 @@ def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Projec
         edit.add(each, f"use {_TEXT}")
         edit.add(each, "use ruff always")
 
-    seen = forget.forecast(project, Request(pattern=_PATTERN))
-    assert (list(seen.shares), list(seen.notes)) == (
+    planned = forget.preview(project, Request(pattern=_PATTERN))
+    assert (list(planned.erasures), list(planned.notes)) == (
         [project.key], [f"{other.key} has a playbook of its own, which says it too and stays: oth-001"]
     )  # fmt: skip
     done = forget.forget(project, Request(pattern=_PATTERN, in_all_projects=True))
 
-    assert set(done.shares) == {project.key, other.key}
+    assert set(done.erasures) == {project.key, other.key}
     assert [list(revise.read(each).by_name) for each in (project, other)] == [["oth-002"]] * 2
 
 
@@ -423,22 +506,22 @@ def _by_program(project: Project, text: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("come_in", [_by_import, _by_replacing, _by_mirror, _by_program])
 def test_a_forgotten_point_does_not_come_back_with_an_older_copy(
-    told: Project, tmp_path: Path, come_in: Callable[[Project, str], tuple[str, ...]]
+    spread: Project, tmp_path: Path, come_in: Callable[[Project, str], tuple[str, ...]]
 ) -> None:
     """It is left out, with a word; it doesn't count as removed, and the copy's other changes come in."""
-    old = import_export.export_playbook(told).replace("use ruff", "use ruff and mypy")
-    forget.forget(told, Request(name="pat-001"))
+    old = import_export.export_playbook(spread).replace("use ruff", "use ruff and mypy")
+    forget.forget(spread, Request(name="pat-001"))
 
-    notes = come_in(told, old)
+    notes = come_in(spread, old)
 
     assert [note for note in notes if "pat-001" in note] == [
         "pat-001 was forgotten here; the text that came in for it was left out"
     ]
-    points = revise.read(told).by_name
+    points = revise.read(spread).by_name
     assert "pat-001" not in points
     assert "use ruff and mypy" in {point.text for point in points.values()}
-    assert _rows(told, "SELECT text FROM key_points WHERE name = 'pat-001'") == [(MARK,)]
-    assert maintenance.check(told.store) == []
+    assert _rows(spread, "SELECT text FROM key_points WHERE name = 'pat-001'") == [(MARK,)]
+    assert maintenance.check(spread.store) == []
 
 
 @pytest.mark.parametrize("come_in", [_by_mirror, _by_program])
@@ -513,12 +596,12 @@ def test_a_mark_can_be_written_over_by_hand(project: Project) -> None:
     assert [point.text for point in revise.read(project).points] == ["never print what the vault says"]
 
 
-def test_a_dict_that_was_loaded_before_brings_nothing_back(told: Project, tmp_path: Path) -> None:
+def test_a_dict_that_was_loaded_before_brings_nothing_back(spread: Project, tmp_path: Path) -> None:
     """It loses the point when it is saved."""
-    loaded, _ = dict_api.load(told)
-    forget.forget(told, Request(name="pat-001"))
+    loaded, _ = dict_api.load(spread)
+    forget.forget(spread, Request(name="pat-001"))
 
-    dict_api.save(told, loaded)
+    dict_api.save(spread, loaded)
 
     assert _SIGN not in json.dumps(loaded["sections"])
     assert _holding(tmp_path) == []
@@ -573,12 +656,12 @@ def test_forgetting_changes_nothing_but_the_text(tmp_path_factory: Any, steps: l
             return
         then = {revision: _at(project, revision) for revision in range(last + 1)}
 
-        share = forget.forget(project, Request(name=names[chosen % len(names)])).shares[project.key]
+        share = forget.forget(project, Request(name=names[chosen % len(names)])).erasures[project.key]
 
         eraser = Eraser(share.texts)
         for revision, before in then.items():
             expected = tuple(
-                replace(point, text=MARK if point.name in share.names else eraser.blank(point.text))
+                replace(point, text=MARK if point.name in share.names else eraser.erase(point.text))
                 for point in before.points
             )
             assert _at(project, revision).points == expected

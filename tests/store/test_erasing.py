@@ -8,117 +8,77 @@ import pytest
 from sqlalchemy import Text
 
 from playbook_db.domain.erasure import MARK, Eraser
-from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, forget
-from playbook_db.services.forget import Request, Wanted
+from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project
 from playbook_db.store import tables
-from playbook_db.store.engine import open_store
-from playbook_db.store.erasure import STRUCTURE, WRITTEN, all_playbooks, find
-from playbook_db.store.past import Past
-from playbook_db.store.sqlite import erased_bytes
-from tests.sample_database import write_sample_database
+from playbook_db.store.erasure import WRITTEN, find
 
-_TOLD = "Zanzibar 4711"
+_TEXT = "Zanzibar 4711"
+# Names, keys, ids, paths, times, sections and kinds: what programs look for, and nobody's secret.
+_STRUCTURE = {
+    "playbooks": ("key", "kind", "mirror", "created_at"),
+    "sections": ("slug", "name"),
+    "revisions": ("time", "source", "actor", "session_id"),
+    "key_points": ("name", "section"),
+    "changes": ("kind", "section"),
+    "votes": ("tag",),
+    "mirrors": ("path", "sha256"),
+    "transcripts": ("path", "session_id", "last_uuid", "updated_at", "first_uuid"),
+    "reflections": ("session_id", "transcript_path", "model", "created_at", "finished_at"),
+    "model_calls": ("kind", "session_id", "model", "time"),
+    "jobs": (
+        "kind", "session_id", "transcript_path", "reason", "state", "not_before", "lease_until", "created_at",
+        "finished_at", "parent_path", "agent_id",
+    ),
+    "injections": ("session_id", "source", "points", "time"),
+    "citations": ("session_id", "time"),
+    "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
+}  # fmt: skip
 
 
 def test_every_column_of_texts_is_known_to_hold_words_or_structure() -> None:
     """A new column must be put into one of the two lists, and no list names what isn't there."""
-    there = {
+    columns = {
         f"{table.name}.{column.name}"
         for table in tables.metadata.tables.values()
         for column in table.columns
         if isinstance(column.type, Text)
     }
     written = {f"{table}.{column}" for table, columns in WRITTEN.items() for column in columns}
-    structure = {f"{table}.{column}" for table, columns in STRUCTURE.items() for column in columns}
+    structure = {f"{table}.{column}" for table, columns in _STRUCTURE.items() for column in columns}
 
-    assert written | structure == there
+    assert written | structure == columns
     assert not written & structure
 
 
 def test_every_written_column_is_searched(project: Project) -> None:
-    """A word in any of them is found, and nowhere is it found once it is blanked."""
+    """A word in any of them is found, and nowhere is it found once it is erased."""
     _fill_everything(project)
 
     with project.store.snapshot() as connection:
-        found = find(connection, 1, Eraser(frozenset({_TOLD})), ())
+        fields = list(find(connection, 1, Eraser(frozenset({_TEXT}))))
 
-    assert {passage.field for passage in found} == {f"{name}.{c}" for name, held in WRITTEN.items() for c in held}
-    assert all(_TOLD not in (passage.after or "") for passage in found)
+    assert {field.name for field in fields} == {f"{name}.{c}" for name, held in WRITTEN.items() for c in held}
+    assert all(_TEXT not in (field.after or "") for field in fields)
 
 
 def test_only_the_playbook_that_is_meant_is_touched(project: Project, tmp_path: Path) -> None:
     """The same words in another project's playbook stay."""
     other = Project(project.store, str(tmp_path / "other"))
     for each in (project, other):
-        edit.add(each, f"use {_TOLD}")
+        edit.add(each, f"use {_TEXT}")
 
     forget.forget(project, Request(name="oth-001"))
 
     assert edit.find(project, "oth-001").point.text == MARK
-    assert edit.find(other, "oth-001").point.text == f"use {_TOLD}"
-
-
-def test_a_copy_is_masked_and_its_triggers_stand_as_before(tmp_path: Path) -> None:
-    """The triggers are out of the way while it is rewritten, and not after."""
-    copy = tmp_path / "older.db"
-    write_sample_database(copy)
-    with erased_bytes.opened(str(copy)) as connection:
-        key = all_playbooks(connection)[1]
-        text = Past.open(connection, key).connection.exec_driver_sql(
-            "SELECT text FROM key_points WHERE playbook_id = 1 AND name = 'pat-001'"
-        ).scalar_one()  # fmt: skip
-    triggers = _triggers(copy)
-    assert text[:60].encode() in copy.read_bytes()
-
-    def mask(partial: str) -> None:
-        with erased_bytes.opened(partial, writes=True) as connection:
-            forget.mask(Past.open(connection, key), Wanted(frozenset({"pat-001"}), frozenset({text})))
-
-    erased_bytes.rewrite(str(copy), mask, drop_triggers=True)
-
-    assert text[:60].encode() not in copy.read_bytes()
-    assert (_triggers(copy), [path.name for path in tmp_path.glob("older*")]) == (triggers, ["older.db"])
-    with open_store(f"sqlite:///{copy}") as store, store.snapshot() as connection:
-        assert Past.open(connection, key).playbook().by_name["pat-001"].text == MARK
-
-
-def test_a_rewriting_that_fails_leaves_the_copy_as_it_was(tmp_path: Path) -> None:
-    """To the byte, and nothing beside it."""
-    copy = tmp_path / "older.db"
-    write_sample_database(copy)
-    before = copy.read_bytes()
-
-    def fail(partial: str) -> None:
-        with closing(sqlite3.connect(partial)) as connection:
-            connection.execute("PRAGMA user_version = 99")
-        raise DatabaseError("the disk is full")
-
-    with pytest.raises(DatabaseError, match="disk is full"):
-        erased_bytes.rewrite(str(copy), fail, drop_triggers=True)
-
-    assert copy.read_bytes() == before
-    assert [path.name for path in tmp_path.glob("older*")] == ["older.db"]
-
-
-def test_a_damaged_copy_is_told_and_left(tmp_path: Path) -> None:
-    """What can't be checked can't be said to be clean."""
-    copy = tmp_path / "older.db"
-    data = bytearray(write_sample_database(copy).read_bytes())
-    data[4096 * 3 : 4096 * 9] = b"\xff" * (4096 * 6)
-    copy.write_bytes(data)
-
-    with pytest.raises(DatabaseError, match=r"older\.db"):
-        erased_bytes.rewrite(str(copy), lambda _: None, drop_triggers=False)
-
-    assert copy.read_bytes() == bytes(data)
+    assert edit.find(other, "oth-001").point.text == f"use {_TEXT}"
 
 
 def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) -> None:
-    """With a row of `erasures` open, texts can be blanked; but no other words can be put into their place, and
+    """With a row of `erasures` open, texts can be erased; but no other words can be put into their place, and
     counters, kinds and numbers still can't be changed."""
-    edit.add(project, f"use {_TOLD}")
+    edit.add(project, f"use {_TEXT}")
     edit.apply_batch(project, ["nonsense"], origin="a test")
     edit.vote(project, "oth-001", "helpful")
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
@@ -152,7 +112,7 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
 
 def test_a_forgotten_point_never_comes_back(project: Project) -> None:
     """Whatever raw SQL asks; nor is a point forgotten without a trace."""
-    for text in ("use ruff always", f"use {_TOLD}"):
+    for text in ("use ruff always", f"use {_TEXT}"):
         edit.add(project, text)
     edit.retire(project, "oth-001")
     forget.forget(project, Request(name="oth-002"))
@@ -174,11 +134,6 @@ def test_a_forgotten_point_never_comes_back(project: Project) -> None:
                 raw.execute(statement)
 
 
-def _triggers(path: Path) -> list[str]:
-    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
-        return connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name").fetchall()
-
-
 def _fill_everything(project: Project) -> None:
     """Put the words into every written column of one playbook, by raw SQL, its triggers out of the way."""
     edit.add(project, "use ruff always")
@@ -192,7 +147,7 @@ def _fill_everything(project: Project) -> None:
         raw.execute("INSERT INTO jobs (playbook_id, id, kind, created_at) VALUES (1, 1, 'learn', 't')")
         raw.execute("INSERT INTO votes (playbook_id, revision, seq, name, tag) VALUES (1, 1, 9, 'x', 'helpful')")
         raw.execute("UPDATE revisions SET header = '{}', final_newline = 1")
-        values = {"text": f"use {_TOLD}", "json": f'[{{"x": "{_TOLD}"}}]', "header": f'{{"x": "{_TOLD}"}}'}
+        values = {"text": f"use {_TEXT}", "json": f'[{{"x": "{_TEXT}"}}]', "header": f'{{"x": "{_TEXT}"}}'}
         for table, columns in WRITTEN.items():
             for column, kind in columns.items():
                 condition = " WHERE name IS NOT NULL" if (table, column) == ("votes", "name") else ""
