@@ -1,7 +1,7 @@
-"""The documented functions for programs: dicts in, dicts out. Thin; the rules live once, below.
+"""The documented functions for programs, with dicts in and out; the rules are in `domain` and `services`.
 
 A playbook is a dict with `sections`, or a flat one with `key_points`; a flat one stays flat and gets `kpt_NNN` names.
-Functions that the documents describe as never raising report to stderr instead. Source: the scoring, curator and
+Functions that must never raise, as the documents say, report to stderr instead. Source: the scoring, curator and
 reflector documents; contract, section 6.
 """
 
@@ -20,10 +20,9 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.chunks import cited_names
 from playbook_db.claude_code.transcript import assistant_texts, read_messages
 from playbook_db.domain import duplicates
-from playbook_db.domain import operations as _operations
-from playbook_db.domain import operations as operations_rules
+from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import LEGACY_PREFIX, Playbook, next_name
+from playbook_db.domain.playbook import LEGACY_PREFIX, next_name
 from playbook_db.domain.prompt_text import render_point, render_points
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -58,7 +57,7 @@ __all__ = [
     "update_playbook_data",
 ]
 
-_PATIENCE_S = 600.0  # for one of the functions that ask a model, all its calls included
+_TIMEOUT_S = 600.0  # of a function that asks a model, all its calls included
 
 
 # --- places and settings ---
@@ -75,22 +74,22 @@ def get_user_claude_dir() -> Path:
 
 
 def load_settings() -> dict[str, Any]:
-    """Claude Code's settings: the user's, then the project's, then the project's local ones, later ones winning.
+    """Claude Code's settings: the user's, the project's and the project's local ones; a later file wins.
 
-    The three `playbook_update_on_...` settings are true where no file says otherwise. A file that can't be read is
-    reported and passed over.
+    The three `playbook_update_on_...` settings are true where no file sets them. A file that can't be read is
+    reported and ignored.
     """
     merged: dict[str, Any] = dict.fromkeys(registration.SWITCHES, True)
     for path in map(Path, registration.settings_files(str(get_project_dir()))):
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError) as error:
             _report([f"{path} can't be read ({error}); it is passed over."])
             continue
-        if isinstance(found, dict):
-            merged.update(found)
+        if isinstance(content, dict):
+            merged.update(content)
     return merged
 
 
@@ -100,12 +99,12 @@ def load_template(template_name: str) -> str:
 
 
 def is_diagnostic_mode() -> bool:
-    """Whether the project's flag file `.claude/diagnostic_mode` is there."""
+    """Whether the project has the flag file `.claude/diagnostic_mode`."""
     return diagnostics.is_on(str(get_project_dir()))
 
 
 def save_diagnostic(content: str, name: str) -> None:
-    """Keep *content* as a file in the project's `.claude/diagnostic/`."""
+    """Write *content* to a new file in the project's `.claude/diagnostic/`."""
     diagnostics.save(str(get_project_dir()), content, name)
 
 
@@ -113,10 +112,10 @@ def save_diagnostic(content: str, name: str) -> None:
 
 
 def load_playbook() -> dict[str, Any]:
-    """The playbook of the project, from the database, after taking in `.claude/playbook.json` if that changed.
+    """The project's playbook from the database, after merging `.claude/playbook.json` into it if that file changed.
 
-    A file that can't be taken in is reported; the database's playbook, or the empty one, comes back all the same.
-    Raises DatabaseError where the database itself can't be used.
+    A file that can't be merged is reported, and the result is the playbook of the database without it. Raises
+    DatabaseError where the database can't be used.
     """
     with _project() as project:
         loaded, notes = dict_api.load(project)
@@ -127,8 +126,8 @@ def load_playbook() -> dict[str, Any]:
 def save_playbook(playbook: dict[str, Any]) -> None:
     """Store *playbook* and write `.claude/playbook.json`; `last_updated` is now.
 
-    What other processes changed since it was loaded is merged, and *playbook* holds the outcome afterwards. Raises
-    PlaybookFileError for an entry that can't be kept, DatabaseError where the database can't be used.
+    Changes of other processes since it was loaded are merged into it; *playbook* holds the result afterwards. Raises
+    PlaybookFileError for an entry that can't be stored, DatabaseError where the database can't be used.
     """
     with _project() as project:
         notes = dict_api.save(project, playbook)
@@ -148,28 +147,28 @@ def format_playbook(playbook: Mapping[str, Any]) -> str:
 
 
 def generate_keypoint_name(section_entries: Iterable[Mapping[str, Any] | str], slug: str = LEGACY_PREFIX) -> str:
-    """A name one higher than the highest of that slug among *section_entries* (entries, or names)."""
+    """The name after the highest one with that slug among *section_entries* (entries, or names)."""
     return next_name((e if isinstance(e, str) else str(e.get("name", "")) for e in section_entries), slug)
 
 
 def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any]) -> dict[str, Any]:
     """*playbook* after a session: operations (or else new key points), then evaluations, then pruning.
 
-    With operations the dict given stays as it was and a changed copy comes back; if anything unexpected is raised
-    among them, none of them is kept.
+    With operations the result is a changed copy; an unexpected error in one of them leaves all of them out. Without,
+    *playbook* itself is changed.
     """
-    asked = extraction_result.get("operations")
-    if isinstance(asked, list):
-        changed = apply_structured_operations(playbook, asked)
+    operations = extraction_result.get("operations")
+    if isinstance(operations, list):
+        changed = apply_structured_operations(playbook, operations)
     else:
         changed = _change(playbook, lambda draft: _add_new_points(draft, extraction_result.get("new_key_points")))
-    ballot = operations_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
-    changed = _change(changed, lambda draft: operations_rules.cast_votes(draft, ballot.votes))
+    ballot = operation_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
+    changed = _change(changed, lambda draft: operation_rules.cast_votes(draft, ballot.votes))
     return prune_harmful(changed)
 
 
 def apply_structured_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
-    """A copy of *playbook* with the curator's operations carried out; the same object for none, or if any raised."""
+    """A copy of *playbook* after the curator's operations; *playbook* itself for no operations or after an error."""
     if not operations:
         return playbook
     try:
@@ -182,13 +181,13 @@ def apply_structured_operations(playbook: dict[str, Any], operations: list[Any])
 
 
 def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[str, Any]:
-    """Count the reflector's tags in *playbook* itself, which comes back. What can't be counted is reported."""
-    ballot = operations_rules.read_votes(bullet_tags)
+    """Count the reflector's tags in *playbook*, and return it. A tag that can't be counted is reported."""
+    ballot = operation_rules.read_votes(bullet_tags)
     unknown: list[str] = []
 
     def count(draft: Draft) -> None:
-        taken = operations_rules.cast_votes(draft, ballot.votes)
-        unknown.extend(f"there is no key point {vote.name}; its tag is skipped" for vote in taken if not vote.matched)
+        votes = operation_rules.cast_votes(draft, ballot.votes)
+        unknown.extend(f"there is no key point {vote.name}; its tag is skipped" for vote in votes if not vote.matched)
 
     changed = _change(playbook, count)
     _report([*(f"tag {item.index + 1} is skipped: {item.reason}" for item in ballot.skipped), *unknown])
@@ -196,18 +195,18 @@ def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[
 
 
 def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
-    """Take the points out of *playbook* whose votes say that they harm."""
+    """Remove from *playbook* the points whose votes say that they harm, and return it."""
 
     def prune(draft: Draft) -> None:
-        diagnostics.pruning(str(get_project_dir()), operations_rules.prune(draft))
+        diagnostics.pruning(str(get_project_dir()), operation_rules.prune(draft))
 
     return _change(playbook, prune)
 
 
 def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) -> dict[str, Any]:
-    """Fold points of *playbook* that are at least *threshold* similar (cosine) into the first of them.
+    """Fold points of *playbook* that are at least *threshold* similar (cosine) into the first of them, and return it.
 
-    Without an embedder (`PLAYBOOK_EMBEDDER`) it says so and gives the playbook back as it is.
+    Without an embedder (`PLAYBOOK_EMBEDDER`) nothing changes, which is reported.
     """
     try:
         embedder = similarity.load_embedder()
@@ -223,18 +222,18 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
 
 
 def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
-    """Carry out *operations* on *playbook* itself; invalid ones are skipped and reported."""
-    skipped: list[str] = []
+    """Carry out *operations* on *playbook*, and return it; invalid ones are skipped and reported."""
+    notes: list[str] = []
 
     def apply(draft: Draft) -> None:
-        left_out = _operations.apply_operations(draft, operations)
-        unknown = _operations.unknown_sections(operations)
-        diagnostics.operations(str(get_project_dir()), len(operations), left_out, unknown)
-        skipped.extend(f"operation {item.index + 1} is skipped: {item.reason}" for item in left_out)
-        skipped.extend(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
+        skipped = operation_rules.apply_operations(draft, operations)
+        unknown = operation_rules.unknown_sections(operations)
+        diagnostics.operations(str(get_project_dir()), len(operations), skipped, unknown)
+        notes.extend(f"operation {item.index + 1} is skipped: {item.reason}" for item in skipped)
+        notes.extend(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
 
     changed = _change(playbook, apply)
-    _report(skipped)
+    _report(notes)
     return changed
 
 
@@ -242,14 +241,14 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
 
 
 def load_transcript(path: str | Path) -> list[dict[str, str]]:
-    """What the user and the assistant said in the transcript at *path*: `[{"role", "content"}]`, content as text.
+    """The messages of the user and the assistant in the transcript at *path*: `[{"role", "content"}]`, content as text.
 
     Lines that can't be read are skipped and counted on stderr. Raises OSError where the file can't be opened.
     """
-    spoken = read_messages(str(path))
-    if spoken.broken_lines:
-        _report([f"{path}: {spoken.broken_lines} broken lines were skipped"])
-    return list(spoken.messages)
+    transcript = read_messages(str(path))
+    if transcript.broken_lines:
+        _report([f"{path}: {transcript.broken_lines} broken lines were skipped"])
+    return list(transcript.messages)
 
 
 def extract_cited_ids(messages: Iterable[Any]) -> list[str]:
@@ -260,72 +259,72 @@ def extract_cited_ids(messages: Iterable[Any]) -> list[str]:
 async def extract_keypoints(
     messages: list[dict[str, Any]], playbook: dict[str, Any], diagnostic_name: str = "keypoints"
 ) -> dict[str, Any]:
-    """What a session teaches, in one model call: `{"new_key_points", "evaluations"}`, and `operations` if the model
-    gave any. Empty on any failure."""
+    """What a session teaches, in one model call: `{"new_key_points", "evaluations"}`, and `operations` where the model
+    gave a value for it. Empty lists on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
-        extracted = reflector.extract(
+        extraction = reflector.extract(
             model,
             template=load_template("reflection.txt"),
-            transcript=_told(messages),
+            transcript=_transcript(messages),
             playbook_text=format_playbook(playbook),
-            deadline=time.monotonic() + _PATIENCE_S,
+            deadline=time.monotonic() + _TIMEOUT_S,
         )
-        found = {"new_key_points": extracted.new_key_points, "evaluations": extracted.evaluations}
-        return found if extracted.operations is None else {**found, "operations": extracted.operations}
+        result = {"new_key_points": extraction.new_key_points, "evaluations": extraction.evaluations}
+        return result if extraction.operations is None else {**result, "operations": extraction.operations}
 
-    return await _asked(ask, {"new_key_points": [], "evaluations": []}, diagnostic_name)
+    return await _ask(ask, {"new_key_points": [], "evaluations": []}, diagnostic_name)
 
 
 async def run_reflector(
     messages: list[dict[str, Any]], playbook: dict[str, Any], cited_ids: list[str]
 ) -> dict[str, Any]:
-    """How the key points did in a session: `{"analysis", "bullet_tags"}`. Empty on any failure."""
+    """How the key points did in a session: `{"analysis", "bullet_tags"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         reflection = reflector.reflect(
             model,
             template=load_template("reflector.txt"),
-            transcript=_told(messages),
+            transcript=_transcript(messages),
             playbook_text=format_playbook(playbook),
             cited=cited_ids,
-            deadline=time.monotonic() + _PATIENCE_S,
+            deadline=time.monotonic() + _TIMEOUT_S,
         )
         return {"analysis": reflection.analysis, "bullet_tags": reflection.bullet_tags}
 
-    return await _asked(ask, {"analysis": "", "bullet_tags": []}, "reflector")
+    return await _ask(ask, {"analysis": "", "bullet_tags": []}, "reflector")
 
 
 async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]) -> dict[str, Any]:
-    """What to change in the playbook: `{"reasoning", "operations"}`. Empty on any failure."""
+    """What to change in the playbook: `{"reasoning", "operations"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         curation = curator.curate(
             model,
             template=load_template("curator.txt"),
-            analysis=_masked(str(reflector_output.get("analysis") or "")),
+            analysis=_redacted(str(reflector_output.get("analysis") or "")),
             playbook_text=format_playbook(playbook),
             candidates="",
             size=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
-            deadline=time.monotonic() + _PATIENCE_S,
+            deadline=time.monotonic() + _TIMEOUT_S,
         )
         return {"reasoning": curation.reasoning, "operations": curation.operations}
 
-    return await _asked(ask, {"reasoning": "", "operations": []}, "curator")
+    return await _ask(ask, {"reasoning": "", "operations": []}, "curator")
 
 
-def _told(messages: Iterable[Any]) -> str:
-    """*messages* as a model may see them: without what is private, secrets masked."""
-    return _masked(without_private(render_messages(messages)))
+def _transcript(messages: Iterable[Any]) -> str:
+    """*messages* as text for a model: without private parts and secrets."""
+    return _redacted(without_private(render_messages(messages)))
 
 
-def _masked(text: str) -> str:
+def _redacted(text: str) -> str:
     return redact(text, secret_values(os.environ))
 
 
-async def _asked(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:
-    """What *ask* makes of a model's answers, in a thread; *empty*, and a report, on any failure."""
-    import asyncio  # late: whoever asks nobody does without it
+async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:
+    """The result of *ask*, which is given the model, in a thread; *empty*, and a report, on any failure."""
+    import asyncio  # late: programs that ask no model don't need it
 
     try:
         recording = RecordingModel(choose.find_model())
@@ -342,22 +341,21 @@ def _keep_exchanges(exchanges: Iterable[Exchange], name: str) -> None:
     if not is_diagnostic_mode():
         return
     for exchange in exchanges:
-        with suppress(PlaybookError):  # a report must not spoil what it reports on
-            save_diagnostic(_masked(f"{exchange.question}\n\n--- answer ---\n{exchange.answer}\n"), name)
+        with suppress(PlaybookError):  # a report that fails must not fail the work
+            save_diagnostic(_redacted(f"{exchange.question}\n\n--- answer ---\n{exchange.answer}\n"), name)
 
 
 def _change(playbook: dict[str, Any], work: Callable[[Draft], object]) -> dict[str, Any]:
-    """Let *work* change *playbook* itself, which comes back."""
+    """Let *work* change *playbook*, and return it."""
     reading = dict_api.from_plain(playbook)
     draft = Draft(reading.playbook, flat=reading.is_flat)
     work(draft)
-    changed: Playbook = draft.playbook()
-    dict_api.write_back(playbook, changed, flat=reading.is_flat)
+    dict_api.write_back(playbook, draft.playbook(), flat=reading.is_flat)
     return playbook
 
 
 def _add_new_points(draft: Draft, entries: object) -> None:
-    skipped = _operations.apply_new_points(draft, entries)
+    skipped = operation_rules.apply_new_points(draft, entries)
     _report(f"new key point {item.index + 1} is skipped: {item.reason}" for item in skipped)
 
 

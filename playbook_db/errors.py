@@ -1,15 +1,14 @@
-"""Every error that a user can meet. Each text says what happened, to what, and what to do next."""
+"""All errors that a user can meet. Each text says what happened, to what, and what to do next."""
 
 
 class PlaybookError(Exception):
-    """Base of all errors whose text is meant for the user; anything else that is raised is a bug."""
+    """Base of all errors whose text is for the user; any other exception is a bug."""
 
 
 class PointNotFoundError(PlaybookError):
-    """No key point of this name is live in the playbook.
+    """No live key point has this name.
 
-    `name` is what was asked for; `retired` tells whether a point of that name has left;
-    `similar` holds live names that look alike.
+    `retired` says whether a retired point has it; `similar` are the names of live points that look like it.
     """
 
     def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
@@ -24,31 +23,31 @@ class PointNotFoundError(PlaybookError):
 
 
 class RevisionNotFoundError(PlaybookError):
-    """No revision of this number is in the playbook's history; `last` is the number of the last one."""
+    """The playbook has no revision of this number; `last` is the number of its last one."""
 
-    def __init__(self, asked: str, last: int) -> None:
+    def __init__(self, number: str, last: int) -> None:
         self.last = last
         there = f"The last one is {last}. See them with: playbook log" if last else "There is none yet."
-        super().__init__(f"There is no revision {asked} of this playbook. {there}")
+        super().__init__(f"There is no revision {number} of this playbook. {there}")
 
 
 class MomentError(PlaybookError):
-    """What was given names no revision and no time; nor, with *or_file*, a file."""
+    """The given text names no revision and no time; nor, with *or_file*, a file."""
 
-    def __init__(self, asked: str, examples: str, *, or_file: bool = False) -> None:
+    def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
         what = "no revision, no time and no file here" if or_file else "no revision and no time"
-        super().__init__(f"{asked!r} is {what}. Give a revision's number, or a time like: {examples}.")
+        super().__init__(f"{text!r} is {what}. Give a revision's number, or a time like: {examples}.")
 
 
 class UndoError(PlaybookError):
-    """Revisions can't be taken back as it was asked; nothing was written."""
+    """Revisions can't be undone; nothing was written."""
 
 
 class UndoCollisionError(UndoError):
-    """What is to be taken back was changed again since; nothing was written.
+    """What is to be undone was changed again since; nothing was written.
 
-    `collisions` holds for each such thing its name, how it stands now, and what the undo would bring back. `keep` and
-    `take` are what to run for the one side or the other.
+    `collisions` holds for each such thing its name, its state now, and the state that the undo would restore. `keep`
+    and `take` are the commands that decide for the one or the other.
     """
 
     def __init__(self, what: str, collisions: "tuple[tuple[str, str, str], ...]", *, keep: str, take: str) -> None:
@@ -61,28 +60,27 @@ class UndoCollisionError(UndoError):
 
 
 class SessionNotFoundError(PlaybookError):
-    """No revision came from a session of this id, or from more than one whose id begins so; `found` are those."""
+    """No revision came from a session with this id, or several sessions (`matches`) have an id that begins so."""
 
-    def __init__(self, asked: str, found: "tuple[str, ...]") -> None:
-        self.found = found
-        if found:
-            some = ", ".join(found[:3]) + (" ..." if found[3:] else "")
-            told = f"{len(found)} sessions begin with {asked!r}: {some}. Give more of the id."
+    def __init__(self, session: str, matches: "tuple[str, ...]") -> None:
+        self.matches = matches
+        if matches:
+            some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
+            text = f"{len(matches)} sessions begin with {session!r}: {some}. Give more of the id."
         else:
-            told = f"No revision came from a session {asked!r}. See the sessions with: playbook sessions"
-        super().__init__(told)
+            text = f"No revision came from a session {session!r}. See the sessions with: playbook sessions"
+        super().__init__(text)
 
 
 class PointRuleError(PlaybookError):
-    """A change to one key point breaks a rule of the playbook; nothing was changed."""
+    """A change to a key point breaks a rule of the playbook; nothing was changed."""
 
 
 class PlaybookFileError(PlaybookError):
-    """A playbook file can't be taken in; nothing of it was.
+    """A playbook file can't be imported; nothing of it was.
 
-    `source` is the file's name, `place` where in it, `problem` what is wrong there.
-    `damaged` is true where the file isn't JSON at all, so that no reader can make sense of it; `in_git_merge`
-    where the reason is a merge that waits to be finished.
+    `source` is the name of the file, `place` the place in it, `problem` what is wrong there. `damaged` says that the
+    file isn't JSON at all; `in_git_merge` that a git merge in it is not finished.
     """
 
     def __init__(
@@ -95,11 +93,11 @@ class PlaybookFileError(PlaybookError):
 
 
 class MirrorError(PlaybookError):
-    """The mirror .claude/playbook.json can't be read or written where it stands."""
+    """The mirror .claude/playbook.json can't be read or written."""
 
 
 class ProjectError(PlaybookError):
-    """A project can't be moved, or isn't known."""
+    """A project can't be moved, or has no playbook."""
 
 
 class JobError(PlaybookError):
@@ -107,15 +105,15 @@ class JobError(PlaybookError):
 
 
 class DiagnosticsError(PlaybookError):
-    """The folder for diagnostics isn't one that we may write into."""
+    """The folder for diagnostics can't be written to."""
 
 
 class InstallError(PlaybookError):
-    """Our hooks can't be put into Claude Code's settings, or taken out; the settings file is as it was."""
+    """Our hooks can't be added to Claude Code's settings, or removed; the settings file wasn't changed."""
 
 
 class OperationsFileError(PlaybookError):
-    """A file of curator operations is no JSON list and no object with a list `operations`."""
+    """A file of curator operations is neither a JSON list nor an object with a list `operations`."""
 
 
 class TemplateError(PlaybookError):
@@ -127,11 +125,11 @@ class SettingError(PlaybookError):
 
 
 class TimeOverError(PlaybookError):
-    """The worker's time is over; what is left is for the next one."""
+    """The worker's time is over; the next worker does the rest."""
 
 
 class BudgetError(PlaybookError):
-    """Today's budget of tokens is spent; the work waits until `until` (UTC, ISO 8601)."""
+    """Today's token budget is spent; the work waits until `until` (UTC, ISO 8601)."""
 
     def __init__(self, spent: int, budget: int, until: str) -> None:
         self.until = until
@@ -141,10 +139,10 @@ class BudgetError(PlaybookError):
 
 
 class ModelError(PlaybookError):
-    """A model was asked and gave nothing that can be used.
+    """A model was asked and gave no usable answer.
 
-    `is_lasting` tells that asking again will not help as things are (a wrong key, an unknown model); `retry_after_s`
-    is how long the other side asked to be left alone, None where it didn't say.
+    `is_lasting` says that asking again won't help until something is changed (a wrong key, an unknown model);
+    `retry_after_s` is how long the server asked to wait, None where it didn't say.
     """
 
     def __init__(self, text: str, *, is_lasting: bool = False, retry_after_s: "float | None" = None) -> None:
@@ -153,11 +151,11 @@ class ModelError(PlaybookError):
 
 
 class NoModelError(PlaybookError):
-    """There is no model that could be asked: no key, and no Claude Code client."""
+    """There is no model to ask: no key, and no Claude Code client."""
 
 
 class PatternError(PlaybookError):
-    """A pattern of what is to be forgotten can't be used; nothing was changed. `place` is where in it, from 0."""
+    """A regular expression for `forget` can't be used; nothing was changed. `place` is the index of the fault in it."""
 
     def __init__(self, pattern: str, problem: str, place: "int | None") -> None:
         self.place = place
@@ -173,7 +171,7 @@ class DatabaseError(PlaybookError):
 
 
 class DamagedError(DatabaseError):
-    """The database file can't be read as one: it is damaged, or never was one. `cause` is what SQLite says."""
+    """The file is damaged, or no database. `cause` is the message of SQLite."""
 
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
@@ -184,15 +182,15 @@ class DamagedError(DatabaseError):
 
 
 class BackupError(DatabaseError):
-    """A backup can't be taken or put back; nothing was changed, and nothing half-done was left."""
+    """A backup can't be made or restored; nothing was changed, and no half-written file stays."""
 
 
 class RepairError(DatabaseError):
-    """A damaged database can't be salvaged; it was left as it is."""
+    """A damaged database can't be repaired; it was not changed."""
 
 
 class DatabaseBusyError(DatabaseError):
-    """Another process held the write lock for longer than we wait; nothing was changed."""
+    """Another process held the write lock for too long; nothing was changed."""
 
     def __init__(self, where: str, waited_s: float) -> None:
         super().__init__(
@@ -201,7 +199,7 @@ class DatabaseBusyError(DatabaseError):
 
 
 class QueryError(PlaybookError):
-    """SQL that was given can't be run. `problem` is what SQLite says, `views` are those that could be asked."""
+    """The given SQL can't be run. `problem` is the message of SQLite, `views` are the views that can be queried."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         self.problem, self.views = problem.rstrip("."), views
@@ -212,7 +210,7 @@ class QueryError(PlaybookError):
 
 
 class QueryRefusedError(PlaybookError):
-    """SQL that was given would do more than read; it was not run."""
+    """The given SQL would do more than read; it was not run."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -222,27 +220,27 @@ class QueryRefusedError(PlaybookError):
 
 
 class SchemaTooNewError(DatabaseError):
-    """The database was written by a newer playbook-db; an older one must not touch it."""
+    """The database was written by a newer playbook-db; this one must not use it."""
 
-    def __init__(self, where: str, found: int, known: int) -> None:
-        self.found, self.known = found, known
+    def __init__(self, where: str, schema: int, known: int) -> None:
+        self.schema, self.known = schema, known
         super().__init__(
-            f"{where} is at schema {found:04d}; this playbook-db knows {known:04d} at most. "
+            f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most. "
             "Run: pip install --upgrade playbook-db"
         )
 
 
 class SchemaTooOldError(DatabaseError):
-    """The database waits for migrations, and this is not the place to run them."""
+    """The database needs a migration, which only a command may run."""
 
-    def __init__(self, where: str, found: int, needed: int) -> None:
-        self.found, self.needed = found, needed
+    def __init__(self, where: str, schema: int, needed: int) -> None:
+        self.schema, self.needed = schema, needed
         super().__init__(
-            f"{where} is at schema {found:04d}; this playbook-db needs {needed:04d}. "
+            f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}. "
             "Run: playbook db upgrade (it takes a backup first)."
         )
 
 
 def _plain(text: str) -> str:
-    """*text*, which somebody else wrote, without what could steer a terminal."""
+    """*text*, which somebody else wrote, without characters that could control a terminal."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -1,7 +1,6 @@
 """Places, environment variables and limits. Standard library only; reads, never writes.
 
-Everything is a function of the environment at the time of the call, so that a program or a test
-that changes a variable is heard at once.
+Every function reads the environment when it is called, so that a changed variable counts at once.
 """
 
 import os
@@ -39,7 +38,7 @@ def database_url(given: "str | None" = None) -> str:
 
 
 def sqlite_file(url: str) -> "str | None":
-    """The file of the SQLite database at *url*, read off without SQLAlchemy; None where it is no SQLite file."""
+    """The file of the SQLite database at *url*, without SQLAlchemy; None where it is no SQLite file."""
     scheme, _, rest = url.partition("://")
     if scheme.partition("+")[0] != "sqlite" or not rest.startswith("/"):
         return None
@@ -47,17 +46,17 @@ def sqlite_file(url: str) -> "str | None":
 
 
 def logs_dir() -> str:
-    """Where the hooks and the worker write a line about what went wrong. Not made here."""
+    """Where the hooks and the worker log their errors. Not made here."""
     return os.path.join(data_dir(), "logs")
 
 
 def spool_dir() -> str:
-    """Where a hook leaves a job that the database can't take just now. Not made here."""
+    """Where a hook writes a job while the database can't be written. Not made here."""
     return os.path.join(data_dir(), "spool")
 
 
 def worker_lock() -> str:
-    """The lock that the worker holds while it is at work; its time tells when one last was."""
+    """The lock that a worker holds while it runs; its modification time says when one last ran."""
     return os.path.join(data_dir(), "worker.lock")
 
 
@@ -77,8 +76,13 @@ def actor() -> str:
     return given or _one_line(f"{_user_name()}@{os.uname().nodename}")
 
 
+def is_disabled() -> bool:
+    """Whether `PLAYBOOK_DISABLE` tells the hooks and the worker to do nothing."""
+    return os.environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")
+
+
 def _user_name() -> str:
-    import getpass  # not wanted by the hooks, which make no revisions
+    import getpass  # late: the hooks, which make no revisions, don't need it
 
     try:
         return getpass.getuser()
@@ -89,8 +93,3 @@ def _user_name() -> str:
 def _one_line(text: str) -> str:
     """*text* without what could forge a line, steer a terminal or be no text; at most MAX_ACTOR_LENGTH of it."""
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ACTOR_LENGTH].strip()
-
-
-def is_disabled() -> bool:
-    """Whether `PLAYBOOK_DISABLE` tells the hooks and the worker to do nothing."""
-    return os.environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")

@@ -1,6 +1,6 @@
-"""How alike two points are, by an embedder that the user brings: none comes with playbook-db.
+"""How similar two points are, by an embedder of the user's; playbook-db brings none.
 
-`PLAYBOOK_EMBEDDER` names it as `package.module:function`; the function takes a list of texts and gives a vector of
+`PLAYBOOK_EMBEDDER` names it as `package.module:function`; the function takes a list of texts and returns a vector of
 floats for each.
 """
 
@@ -19,15 +19,15 @@ Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
 def load_embedder() -> Embedder | None:
     """The user's embedder, None where none is configured. Raises SettingError where it can't be loaded."""
-    named = os.environ.get("PLAYBOOK_EMBEDDER")
-    if not named:
+    setting = os.environ.get("PLAYBOOK_EMBEDDER")
+    if not setting:
         return None
-    module, _, attribute = named.partition(":")
+    module, _, attribute = setting.partition(":")
     try:
         embedder: Embedder = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingError(
-            f"PLAYBOOK_EMBEDDER={named!r} can't be loaded ({error}); it must be module:function."
+            f"PLAYBOOK_EMBEDDER={setting!r} can't be loaded ({error}); it must be module:function."
         ) from error
     return embedder
 
@@ -47,13 +47,13 @@ def threshold(given: float | None) -> float:
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
-    """The cosine of the vectors of two of *points*, each text embedded once.
+    """The cosine of the vectors of two of *points*; each text is embedded once.
 
-    Raises SettingError where the embedder fails, or doesn't give a vector of one length for each text.
+    Raises SettingError where the embedder fails, or doesn't return vectors of one length, one for each text.
     """
     try:
         vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
-    except Exception as error:  # another's code: whatever it raises
+    except Exception as error:  # the user's code may raise anything
         raise SettingError(f"The embedder of PLAYBOOK_EMBEDDER failed: {error!r}. Nothing was changed.") from error
     if len(vectors) != len(points) or len({len(vector) for vector in vectors}) > 1:
         raise SettingError("The embedder of PLAYBOOK_EMBEDDER must give a vector of one length for each text.")

@@ -1,4 +1,4 @@
-"""The texts put before a model: the package's own, or the user's file of the same name, which wins.
+"""The prompt templates: the package's own, or the user's file of the same name, which wins.
 
 Imports next to nothing, so that a hook may use it.
 """
@@ -18,7 +18,7 @@ def load_template(name: str) -> str:
     """
     if os.path.basename(name) != name:
         raise _error(f"{name!r} is no name of a template; it must not hold a path.")
-    own = os.path.join(settings.claude_dir(), "prompts", name)
+    own = _own(name)
     try:
         with open(own, encoding="utf-8") as file:
             return file.read()
@@ -37,9 +37,9 @@ def playbook_template() -> str:
     """The template `playbook.txt`, with its placeholder in it. Raises TemplateError."""
     template = load_template("playbook.txt")
     if PLACEHOLDER not in template:
-        own = os.path.join(settings.claude_dir(), "prompts", "playbook.txt")
         raise _error(
-            f"{own} lacks {PLACEHOLDER}, where the points go. Add it, or move the file away to use the built-in one."
+            f"{_own('playbook.txt')} lacks {PLACEHOLDER}, where the points go. "
+            "Add it, or move the file away to use the built-in one."
         )
     return template
 
@@ -47,6 +47,10 @@ def playbook_template() -> str:
 def fill_points(points_text: str) -> str:
     """*points_text* inside the template `playbook.txt`; `""` where it is empty. Raises TemplateError."""
     return fill_template(playbook_template(), points_text) if points_text else ""
+
+
+def _own(name: str) -> str:
+    return os.path.join(settings.claude_dir(), "prompts", name)
 
 
 def _error(text: str) -> Exception:
