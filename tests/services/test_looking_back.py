@@ -29,7 +29,7 @@ from playbook_db.store.learning import Call, StretchKey
 from playbook_db.store.log_queries import LoggedChange, LoggedRevision
 from playbook_db.store.past import Past
 from tests.builders import playbook_values
-from tests.domain.test_comparing import carry_out, content
+from tests.domain.test_diff import carry_out, content
 from tests.store.test_history import _operations
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
