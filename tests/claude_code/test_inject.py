@@ -24,7 +24,6 @@ from playbook_db.store.hook_queries import SCHEMA
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SILENT, Client, Ended
 
-_SLACK_S = 0.7  # for an interpreter's start on a busy machine
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 
 
@@ -311,12 +310,14 @@ def test_a_session_without_an_id_is_answered_but_not_recorded(client: Client) ->
 
 @pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_a_database_that_somebody_writes_to_answers_without_a_record(client: Client, how: str) -> None:
-    """Readers need not wait for a writer; a record isn't worth waiting for."""
+    """Readers need not wait for a writer; a record isn't worth waiting for: that takes its whole deadline of 0.3 s,
+    which is ten times as long as an answer."""
+    alone_s = min(client.inject(client.start(session_id=None)).took_s for _ in range(3))
     with _held(client, how):
         done, *more = [client.inject() for _ in range(3)]
 
     assert b"use uv" in done.out
-    assert min(each.took_s for each in (done, *more)) < 0.2
+    assert min(each.took_s for each in (done, *more)) < 5 * alone_s
     assert client.rows("SELECT count(*) FROM injections") == [(0,)]
     assert client.log() == []
 
@@ -330,7 +331,7 @@ def test_a_database_that_somebody_has_for_himself_is_not_waited_for(client: Clie
         done = client.inject()
 
     assert _ended(done) == SILENT
-    assert done.took_s < inject.DEADLINE_S + _SLACK_S
+    assert running.is_in_time(done, inject.DEADLINE_S)
     (line,) = client.log()
     assert "locked" in line
     assert "playbook doctor" in line
@@ -433,7 +434,8 @@ def test_input_that_never_ends_is_answered_in_time(client: Client) -> None:
     done = client.inject(holds_stdin=True)
 
     assert _ended(done) == SILENT
-    assert inject.DEADLINE_S <= done.took_s < inject.DEADLINE_S + _SLACK_S
+    assert done.took_s >= inject.DEADLINE_S
+    assert running.is_in_time(done, inject.DEADLINE_S)
     (line,) = client.log()
     assert "longer than 0.3 s" in line
 
@@ -481,7 +483,7 @@ def test_a_full_pipe_is_not_waited_for(client: Client) -> None:
         os.close(reader)
 
     assert done.code == 0
-    assert done.took_s < inject.DEADLINE_S + _SLACK_S
+    assert running.is_in_time(done, inject.DEADLINE_S)
 
 
 @pytest.mark.parametrize("place", ["database", "settings", "template", "project"])
@@ -500,7 +502,7 @@ def test_a_file_that_hangs_is_left_behind_in_time(client: Client, place: str) ->
     done = client.inject(scope="plugin")
 
     assert _ended(done) == SILENT
-    assert done.took_s < inject.DEADLINE_S + _SLACK_S
+    assert running.is_in_time(done, inject.DEADLINE_S)
     (line,) = client.log()
     assert "longer than" in line or place == "database"
 
