@@ -1,6 +1,6 @@
 """What a project with the flag file is told in `.claude/diagnostic/`, and that others are told nothing."""
 
-import re
+import json
 from pathlib import Path
 
 import pytest
@@ -49,7 +49,7 @@ def test_a_diagnostic_is_a_file_of_its_own(diagnosed: Path) -> None:
 
 
 def test_a_migration_is_told(diagnosed: Path) -> None:
-    """How many entries were migrated, and of each its name, the shape it had and its score; once, not at every load."""
+    """A line that counts the entries, and as JSON the name, former shape and score of each; not at every load."""
     entries = ["bare", {"name": "kpt_007", "text": "two"}, {"text": "three", "score": -3}, an_entry("kpt_004", "four")]
     write_file(diagnosed, a_flat_dict(*entries))
 
@@ -57,15 +57,13 @@ def test_a_migration_is_told(diagnosed: Path) -> None:
     load_playbook()
 
     assert len(list((diagnosed / ".claude" / "diagnostic").iterdir())) == 1
-    told = diagnostics_in(diagnosed)["playbook_migration.txt"]
-    assert told.startswith("Migrated 3 playbook entries:\n")
-    for name, shape, score in (
-        ("kpt_001", "bare_string", "None|null"),
-        ("kpt_007", "dict_no_score", "None|null"),
-        ("kpt_008", "dict_with_score", "-3"),
-    ):
-        assert re.search(rf"{name}\b[^k]*\b{shape}\b[^k]*({score})", told), told
-    assert "kpt_004" not in told
+    title, _, migrated = diagnostics_in(diagnosed)["playbook_migration.txt"].partition("\n")
+    assert title == "Migrated 3 playbook entries:"
+    assert json.loads(migrated) == [
+        {"name": "kpt_001", "from": "bare_string", "original_score": None},
+        {"name": "kpt_007", "from": "dict_no_score", "original_score": None},
+        {"name": "kpt_008", "from": "dict_with_score", "original_score": -3},
+    ]
 
 
 def test_a_file_in_canonical_form_tells_of_no_migration(diagnosed: Path) -> None:
@@ -157,3 +155,34 @@ def test_a_folder_that_links_out_of_the_project_gets_no_diagnostics(diagnosed: P
 
     assert list(outside.iterdir()) == []
     assert entries_of(after) == []
+
+
+def test_an_unknown_section_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On stderr and in the diagnostics; the point goes to OTHERS all the same."""
+    (folder / ".claude" / "diagnostic_mode").touch()
+
+    update_playbook_data(a_sections_dict({}), {"operations": [{"type": "ADD", "text": "x", "section": "NO SUCH"}]})
+
+    assert "NO SUCH" in capsys.readouterr().err
+    assert any("NO SUCH" in told for told in diagnostics_in(folder).values())
+
+
+def test_a_dangling_link_for_the_diagnostics_is_refused_in_words(folder: Path, tmp_path: Path) -> None:
+    """A clone may bring one."""
+    (folder / ".claude" / "diagnostic").symlink_to(tmp_path / "nowhere")
+
+    with pytest.raises(DiagnosticsError, match="link out of the project"):
+        save_diagnostic("x", "y")
+
+
+def test_diagnostics_make_nothing_outside_the_project(folder: Path, tmp_path: Path) -> None:
+    """Where `.claude` itself leads out, not even a folder."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (folder / ".claude").rmdir()
+    (folder / ".claude").symlink_to(outside)
+
+    with pytest.raises(DiagnosticsError, match="Nothing was written"):
+        save_diagnostic("x", "y")
+
+    assert list(outside.iterdir()) == []

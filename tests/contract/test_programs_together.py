@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.contract import load_playbook, save_playbook, update_playbook_data
+from playbook_db.contract import (
+    load_playbook,
+    save_playbook,
+    update_playbook_data,
+)
 from playbook_db.services.edit import list_retired
 from playbook_db.services.projects import Project
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
@@ -47,11 +51,11 @@ def test_two_programs_that_loaded_the_same_lose_nothing(folder: Path, carried: C
 
 
 def test_a_name_that_two_programs_generated_is_given_anew_on_one_side(
-    folder: Path, carried: Carried, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The one that came first keeps the name; the other's point gets the next one, and stderr says so."""
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
-    first, second = carried(load_playbook()), carried(load_playbook())
+    first, second = load_playbook(), load_playbook()
     save_playbook(update_playbook_data(first, an_addition("of the first")))
     capsys.readouterr()
 
@@ -78,10 +82,10 @@ def test_two_programs_that_loaded_an_empty_playbook_lose_nothing(folder: Path) -
     assert texts_of(load_playbook()) == ["of the first", "of the second"]
 
 
-def test_two_programs_that_learnt_the_same_have_one_point_of_it(folder: Path, carried: Carried) -> None:
+def test_two_programs_that_learnt_the_same_have_one_point_of_it(folder: Path) -> None:
     """The same text under the same generated name is one point; the votes of both sides are in it."""
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
-    programs = [carried(load_playbook()), carried(load_playbook())]
+    programs = [load_playbook(), load_playbook()]
 
     for playbook in programs:
         update_playbook_data(playbook, an_addition("learnt twice"))
@@ -90,12 +94,10 @@ def test_two_programs_that_learnt_the_same_have_one_point_of_it(folder: Path, ca
     assert outcome_of(load_playbook())[1:] == [(PATTERNS, "pat-002", "learnt twice", 2, 0)]
 
 
-def test_a_point_that_one_program_deleted_is_not_brought_back_by_the_other(
-    folder: Path, carried: Carried, kept: Project
-) -> None:
+def test_a_point_that_one_program_deleted_is_not_brought_back_by_the_other(folder: Path, kept: Project) -> None:
     """A late save merges: the deletion stays, and so does the late program's vote on another point."""
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one"), an_entry("kpt_002", "two"), **DATED))
-    first, second = carried(load_playbook()), carried(load_playbook())
+    first, second = load_playbook(), load_playbook()
     first = update_playbook_data(first, {"operations": [{"type": "DELETE", "target_id": "kpt_002"}]})
     save_playbook(first)
 
@@ -117,16 +119,16 @@ def test_texts_reworded_by_two_programs_are_reported(folder: Path, capsys: pytes
     assert "kpt_001" in capsys.readouterr().err
 
 
-def test_a_name_is_never_given_twice_by_the_database(folder: Path, carried: Carried) -> None:
+def test_a_name_is_never_given_twice_by_the_database(folder: Path) -> None:
     """A dict function looks at the entries it has and may make the name of a deleted point again; the database gives
     another, and a late vote for the old point does not hit the new one."""
     write_file(
         folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one"), an_entry("pat-002", "old", 7)]}, **DATED)
     )
-    late = carried(load_playbook())
+    late = load_playbook()
     save({"operations": [{"type": "DELETE", "target_id": "pat-002"}]})
 
-    playbook = update_playbook_data(carried(load_playbook()), an_addition("new"))
+    playbook = update_playbook_data(load_playbook(), an_addition("new"))
     save_playbook(playbook)
     save_playbook(update_playbook_data(late, helpful("pat-002", "pat-001")))
 
@@ -176,3 +178,28 @@ def test_four_programs_at_once_lose_no_vote_and_no_point(folder: Path) -> None:
         assert {entry["text"] for entry in entries.values()} == {
             f"program {program}, round {number}" for program in range(4) for number in range(10)
         }
+
+
+def test_a_name_freed_in_one_call_is_not_given_in_the_next(folder: Path) -> None:
+    """Within one load and save, too: a late vote for the point that left must not hit the new one."""
+    entries = [an_entry("pat-001", "one"), an_entry("pat-002", "old", 7)]
+    write_file(folder, a_sections_dict({PATTERNS: entries}, **DATED))
+    late, playbook = load_playbook(), load_playbook()
+
+    playbook = update_playbook_data(playbook, {"operations": [{"type": "DELETE", "target_id": "pat-002"}]})
+    playbook = update_playbook_data(playbook, {"operations": [{"type": "ADD", "text": "new", "section": PATTERNS}]})
+    save_playbook(playbook)
+    save_playbook(update_playbook_data(late, helpful("pat-002")))
+
+    assert outcome_of(load_playbook()) == [(PATTERNS, "pat-001", "one", 0, 0), (PATTERNS, "pat-003", "new", 0, 0)]
+
+
+def test_what_two_programs_learn_at_once_is_there_once(folder: Path) -> None:
+    """The same text under two names is one point; the names alone would not tell."""
+    write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
+    first, second = load_playbook(), load_playbook()
+
+    save_playbook(update_playbook_data(update_playbook_data(first, an_addition("x")), an_addition("learnt twice")))
+    save_playbook(update_playbook_data(second, an_addition("learnt twice")))
+
+    assert sorted(texts_of(load_playbook())) == ["learnt twice", "one", "x"]

@@ -1,29 +1,21 @@
-"""The reflector specification where no model is asked: citations, the directive to cite, tags and their votes."""
+"""The reflector specification without a model: citations, the directive to cite, tags and their votes."""
 
 import copy
-from collections.abc import Coroutine
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from playbook_db.contract import (
     apply_bullet_tags,
     extract_cited_ids,
-    extract_keypoints,
     format_playbook,
-    load_playbook,
     load_template,
-    run_curator,
-    run_reflector,
-    save_playbook,
 )
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
-from tests.contract.playbooks import OTHERS, PATTERNS, Layout, a_dict, by_name, entries_of, write_file
+from tests.contract.playbooks import PATTERNS, Layout, a_dict, by_name, entries_of
 
-Value = TypeVar("Value")
+Tagged = Callable[[list[Any], list[Any]], dict[str, dict[str, Any]]]
 
 
 def an_assistant(*texts: str) -> list[dict[str, Any]]:
@@ -34,14 +26,6 @@ def an_assistant(*texts: str) -> list[dict[str, Any]]:
 def a_tag(name: str, tag: str) -> dict[str, str]:
     """A tag as the reflector gives it."""
     return {"name": name, "tag": tag, "rationale": "because"}
-
-
-def finished(coroutine: Coroutine[Any, Any, Value]) -> Value:
-    """What a coroutine returns that waits for nothing; an event loop would need a socket, which no test gets."""
-    with pytest.raises(StopIteration) as stopped:
-        coroutine.send(None)
-    value: Value = stopped.value.value
-    return value
 
 
 # --- citations ---
@@ -66,50 +50,6 @@ def test_a_session_without_citations_cites_nothing() -> None:
     assert extract_cited_ids([asked, *an_assistant("Sure, here is the solution...")]) == []
     assert extract_cited_ids([asked]) == []
     assert extract_cited_ids([]) == []
-
-
-def test_names_of_older_files_are_cited_too() -> None:
-    """kpt_NNN counts as well as the slugs of the sections."""
-    assert sorted(extract_cited_ids(an_assistant("Following [kpt_001] and [oth-003], I suggest..."))) == [
-        "kpt_001",
-        "oth-003",
-    ]
-
-
-@pytest.mark.parametrize("name", ["pat-1", "mis-002", "pref-0003", "ctx-12345", "oth-001", "kpt_1", "kpt_001"])
-def test_every_slug_with_any_number_of_digits_is_a_citation(name: str) -> None:
-    """Each slug and the legacy prefix, one digit or more."""
-    assert extract_cited_ids(an_assistant(f"as [{name}] says")) == [name]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "pat-001",
-        "(pat-001)",
-        "[pat-]",
-        "[pat_001]",
-        "[kpt-001]",
-        "[foo-001]",
-        "[PAT-001]",
-        "[xpat-001]",
-        "[pat-001x]",
-        "[pat-001",
-        "pat-001]",
-        "[see pat-001]",
-        "[pat -001]",
-        "[]",
-    ],
-)
-def test_what_only_looks_like_a_citation_is_none(text: str) -> None:
-    """Brackets, slug, hyphen and digits to the letter; nothing else is a name."""
-    assert extract_cited_ids(an_assistant(text)) == []
-
-
-@pytest.mark.parametrize("text", ["[pat-001, kpt_002]", "[pat-001,kpt_002]", "[pat-001,  kpt_002] and [pat-001]"])
-def test_several_names_in_one_pair_of_brackets_are_all_cited(text: str) -> None:
-    """`[pat-001, kpt_002]` cites two points."""
-    assert sorted(extract_cited_ids(an_assistant(text))) == ["kpt_002", "pat-001"]
 
 
 def test_citations_in_text_and_thinking_blocks_are_found() -> None:
@@ -145,23 +85,6 @@ def test_content_of_an_unknown_shape_is_passed_over(content: object) -> None:
     assert extract_cited_ids([{"role": "assistant", "content": content}, *an_assistant("[pat-001]")]) == ["pat-001"]
 
 
-some_names = st.sampled_from(["pat-001", "mis-2", "pref-003", "ctx-004", "oth-005", "kpt_006"])
-
-
-@given(
-    spoken=st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.lists(some_names, max_size=5))),
-    other=st.text("abc []-_,0", max_size=12),
-)
-def test_no_name_comes_back_twice_and_none_that_was_not_cited(spoken: list[tuple[str, list[str]]], other: str) -> None:
-    """The names are deduplicated, and exactly those that the assistant put in brackets."""
-    messages = [{"role": role, "content": f" {other} ".join(f"[{name}]" for name in names)} for role, names in spoken]
-
-    cited = extract_cited_ids(messages)
-
-    assert len(cited) == len(set(cited))
-    assert set(cited) == {name for role, names in spoken if role == "assistant" for name in names}
-
-
 # --- the directive ---
 
 
@@ -184,48 +107,20 @@ def test_the_directive_leaves_the_entries_as_they_were() -> None:
 # --- tags ---
 
 
-@pytest.fixture(params=["on a dict", "through the database"])
-def tagged(request: pytest.FixtureRequest, layout: Layout, folder: Path) -> Any:
-    """Applies tags to entries of either layout, on a dict or on the way through the file; the entries, by name."""
-
-    def run(entries: list[Any], tags: Any) -> dict[str, dict[str, Any]]:
-        playbook = a_dict(layout, *entries)
-        if request.param == "on a dict":
-            return by_name(apply_bullet_tags(playbook, tags))
-        write_file(folder, playbook)
-        save_playbook(apply_bullet_tags(load_playbook(), tags))
-        return by_name(load_playbook())
-
-    return run
-
-
-def test_tags_increment_their_counters_in_every_section() -> None:
-    """The specification's example: one point of PATTERNS & APPROACHES, one of OTHERS."""
-    playbook = a_sections_dict(
-        {PATTERNS: [an_entry("pat-001", "use types", 3, 1)], OTHERS: [an_entry("oth-001", "legacy tip")]}
-    )
-
-    after = by_name(apply_bullet_tags(playbook, [a_tag("pat-001", "helpful"), a_tag("oth-001", "harmful")]))
-
-    assert after["pat-001"] == an_entry("pat-001", "use types", 4, 1)
-    assert after["oth-001"] == an_entry("oth-001", "legacy tip", 0, 1)
+@pytest.fixture
+def tagged(layout: Layout) -> Tagged:
+    """Applies tags to entries of either layout; the entries, by name."""
+    return lambda entries, tags: by_name(apply_bullet_tags(a_dict(layout, *entries), tags))
 
 
 @pytest.mark.parametrize(
     ("tag", "helpful", "harmful"), [("helpful", 4, 1), ("harmful", 3, 2), ("neutral", 3, 1), ("useful", 3, 1)]
 )
-def test_a_tag_counts_as_a_rating_does(tagged: Any, tag: str, helpful: int, harmful: int) -> None:
+def test_a_tag_counts_as_a_rating_does(tagged: Tagged, tag: str, helpful: int, harmful: int) -> None:
     """Helpful and harmful add one, neutral and an unknown tag nothing."""
     after = tagged([an_entry("pat-001", "use types", 3, 1)], [a_tag("pat-001", tag)])
 
     assert after == {"pat-001": an_entry("pat-001", "use types", helpful, harmful)}
-
-
-def test_two_tags_for_one_point_both_count(tagged: Any) -> None:
-    """Tags are not deduplicated by name."""
-    tags = [a_tag("pat-001", "helpful"), a_tag("pat-001", "helpful"), a_tag("pat-001", "harmful")]
-
-    assert tagged([an_entry("pat-001", "use types")], tags) == {"pat-001": an_entry("pat-001", "use types", 2, 1)}
 
 
 def test_the_same_tags_applied_twice_count_twice(layout: Layout) -> None:
@@ -238,7 +133,7 @@ def test_the_same_tags_applied_twice_count_twice(layout: Layout) -> None:
     assert by_name(playbook)["pat-001"]["helpful"] == 2
 
 
-def test_tags_prune_nothing(tagged: Any) -> None:
+def test_tags_prune_nothing(tagged: Tagged) -> None:
     """Votes are applied before the curator is asked; taking points out is the last step, and not this one."""
     after = tagged([an_entry("pat-001", "bad", harmful=5)], [a_tag("pat-001", "harmful")])
 
@@ -246,7 +141,7 @@ def test_tags_prune_nothing(tagged: Any) -> None:
 
 
 def test_a_tag_for_a_point_that_is_not_there_is_reported_and_skipped(
-    tagged: Any, capsys: pytest.CaptureFixture[str]
+    tagged: Tagged, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A phantom name raises nothing and counts nowhere; stderr names it."""
     after = tagged([an_entry("pat-001", "use types")], [a_tag("pat-999", "helpful"), a_tag("pat-001", "helpful")])
@@ -279,7 +174,7 @@ def test_no_tags_change_nothing_and_say_nothing(
     assert capsys.readouterr().err == ""
 
 
-def test_things_that_are_no_tags_are_skipped_and_the_rest_counts(tagged: Any) -> None:
+def test_things_that_are_no_tags_are_skipped_and_the_rest_counts(tagged: Tagged) -> None:
     """Whatever a model puts into the list, the good tags in it count."""
     odd = [None, 7, "pat-001", [], {}, {"name": "pat-001"}, {"tag": "helpful"}, {"name": ["pat-001"], "tag": "helpful"}]
 
@@ -298,49 +193,3 @@ def test_the_playbook_given_is_the_one_that_comes_back(layout: Layout) -> None:
     assert after is playbook
     assert entries_of(after)[0] is entry
     assert entry["helpful"] == 1
-
-
-@given(
-    votes=st.lists(
-        st.tuples(
-            st.sampled_from(["pat-001", "pat-002", "pat-003"]), st.sampled_from(["helpful", "harmful", "neutral", "?"])
-        )
-    ),
-    counters=st.tuples(st.integers(0, 9), st.integers(0, 9)),
-)
-def test_tags_only_ever_add_one_each(votes: list[tuple[str, str]], counters: tuple[int, int]) -> None:
-    """Counters never fall, are never reset, and grow by exactly the number of tags."""
-    playbook = a_sections_dict({PATTERNS: [an_entry("pat-001", "one", *counters), an_entry("pat-002", "two")]})
-
-    after = by_name(apply_bullet_tags(playbook, [a_tag(*vote) for vote in votes]))
-
-    assert after["pat-001"]["helpful"] == counters[0] + votes.count(("pat-001", "helpful"))
-    assert after["pat-001"]["harmful"] == counters[1] + votes.count(("pat-001", "harmful"))
-    assert after["pat-002"]["helpful"] == votes.count(("pat-002", "helpful"))
-
-
-# --- without a model ---
-
-
-@pytest.fixture
-def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a key (no test has one) nor a client."""
-    monkeypatch.setenv("PATH", "/nowhere")
-
-
-@pytest.mark.usefixtures("no_model")
-def test_the_model_functions_give_the_documented_empty_results() -> None:
-    """Where no model can be asked, nothing is raised: the empty result of each comes back."""
-    messages, playbook = an_assistant("[pat-001]"), a_sections_dict({PATTERNS: [an_entry("pat-001")]})
-
-    assert finished(run_reflector(messages, playbook, ["pat-001"])) == {"analysis": "", "bullet_tags": []}
-    assert finished(run_reflector(messages, playbook, [])) == {"analysis": "", "bullet_tags": []}
-    assert finished(run_curator({"analysis": "", "bullet_tags": []}, playbook)) == {"reasoning": "", "operations": []}
-
-
-@pytest.mark.usefixtures("no_model")
-def test_an_empty_extraction_has_no_operations_in_it() -> None:
-    """`operations` is there if and only if the model gave some; its presence is what decides between two paths."""
-    extracted = finished(extract_keypoints(an_assistant("hello"), a_sections_dict({}), "a name"))
-
-    assert extracted == {"new_key_points": [], "evaluations": []}

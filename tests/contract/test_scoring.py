@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from playbook_db import settings
 from playbook_db.contract import (
@@ -14,23 +12,19 @@ from playbook_db.contract import (
     format_playbook,
     load_playbook,
     load_template,
-    prune_harmful,
     save_playbook,
-    update_playbook_data,
 )
 from playbook_db.services.edit import list_retired
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.contract.playbooks import (
-    MISTAKES,
     OTHERS,
     PATTERNS,
     Layout,
     Session,
     a_dict,
     after_a_session,
-    by_name,
     entries_of,
     read_file,
     write_file,
@@ -74,32 +68,6 @@ def test_a_rating_moves_its_own_counter_by_one_and_no_other(
     assert after == {"kpt_001": an_entry("kpt_001", "use types", helpful, harmful)}
 
 
-def test_a_rating_of_a_name_that_is_not_there_is_ignored(session: Session) -> None:
-    """An evaluation of an unknown name changes nothing and raises nothing; the others count."""
-    ratings = [{"name": "kpt_999", "rating": "helpful"}, {"name": "kpt_001", "rating": "harmful"}]
-
-    assert session([A_POINT], {"evaluations": ratings}) == {"kpt_001": an_entry("kpt_001", "use types", 3, 2)}
-
-
-def test_every_evaluation_counts_where_one_point_is_rated_twice(session: Session) -> None:
-    """Each evaluation increments by one, whatever else was said of the point."""
-    ratings = [{"name": "kpt_001", "rating": rating} for rating in ("helpful", "harmful", "helpful")]
-
-    assert session([A_POINT], {"evaluations": ratings}) == {"kpt_001": an_entry("kpt_001", "use types", 5, 2)}
-
-
-@pytest.mark.parametrize("way", ["on a dict", "through the database"])
-def test_ratings_find_their_points_in_any_section(folder: Path, way: str) -> None:
-    """Names are looked up over the whole playbook, not in one section."""
-    playbook = a_sections_dict({PATTERNS: [an_entry("pat-001", "one")], OTHERS: [an_entry("kpt_001", "two")]})
-    result = {"evaluations": [{"name": "pat-001", "rating": "helpful"}, {"name": "kpt_001", "rating": "harmful"}]}
-
-    after = update_playbook_data(playbook, result) if way == "on a dict" else after_a_session(folder, playbook, result)
-
-    assert after["sections"][PATTERNS] == [an_entry("pat-001", "one", helpful=1)]
-    assert after["sections"][OTHERS] == [an_entry("kpt_001", "two", harmful=1)]
-
-
 def test_a_new_key_point_starts_with_no_votes_at_all(session: Session) -> None:
     """A point that a session adds has 0/0 and exactly the four canonical keys."""
     after = session([A_POINT], {"new_key_points": ["write tests first"], "evaluations": []})
@@ -109,98 +77,7 @@ def test_a_new_key_point_starts_with_no_votes_at_all(session: Session) -> None:
     assert (new["helpful"], new["harmful"]) == (0, 0)
 
 
-def test_evaluations_that_are_no_evaluations_do_not_spoil_the_others(session: Session) -> None:
-    """What is no object or has no name or rating is passed over; the rest counts."""
-    ratings = [
-        None,
-        "kpt_001",
-        {},
-        {"name": "kpt_001"},
-        {"rating": "helpful"},
-        {"name": "kpt_001", "rating": "helpful"},
-    ]
-
-    assert session([A_POINT], {"evaluations": ratings}) == {"kpt_001": an_entry("kpt_001", "use types", 4, 1)}
-
-
-ratings_of_anything = st.lists(
-    st.fixed_dictionaries(
-        {
-            "name": st.sampled_from(["kpt_001", "kpt_002", "kpt_999"]),
-            "rating": st.sampled_from(["helpful", "harmful", "neutral", "bogus", "", -1, None]),
-        }
-    ),
-    max_size=12,
-)
-
-
-@given(first=st.tuples(st.integers(0, 9), st.integers(0, 9)), ratings=ratings_of_anything)
-def test_counters_never_fall_and_never_go_below_zero(first: tuple[int, int], ratings: list[dict[str, Any]]) -> None:
-    """Both counters are >= 0 at all times: evaluations only ever add, one for each."""
-    playbook = a_flat_dict(an_entry("kpt_001", "one", *first), an_entry("kpt_002", "two", helpful=99))
-
-    after = by_name(update_playbook_data(playbook, {"evaluations": ratings}))
-
-    given_to_first = [rating["rating"] for rating in ratings if rating["name"] == "kpt_001"]
-    helpful = first[0] + given_to_first.count("helpful")
-    harmful = first[1] + given_to_first.count("harmful")
-    if harmful >= 3 and harmful > helpful:
-        assert "kpt_001" not in after
-    else:
-        assert after["kpt_001"] == an_entry("kpt_001", "one", helpful, harmful)
-
-
 # --- older shapes ---
-
-
-def test_a_bare_string_becomes_an_entry_without_votes(folder: Path) -> None:
-    """A text alone gets a generated name and 0/0, and no score."""
-    assert load_entry(folder, "flat", "always use type hints") == an_entry("kpt_001", "always use type hints")
-
-
-def test_an_unnamed_entry_of_a_section_is_named_after_the_section(folder: Path) -> None:
-    """In the sections layout a generated name carries the slug of the section it stands in."""
-    write_file(folder, a_sections_dict({PATTERNS: ["one", {"text": "two"}], MISTAKES: [{"text": "three", "score": 1}]}))
-
-    assert [(entry["name"], entry["text"]) for entry in entries_of(load_playbook())] == [
-        ("pat-001", "one"),
-        ("pat-002", "two"),
-        ("mis-001", "three"),
-    ]
-
-
-def test_an_entry_without_score_or_counters_gets_zeros(folder: Path, layout: Layout) -> None:
-    """Name and text stay, helpful and harmful default to 0."""
-    assert load_entry(folder, layout, {"name": "kpt_001", "text": "use types"}) == an_entry("kpt_001", "use types")
-
-
-@pytest.mark.parametrize(
-    ("score", "helpful", "harmful"),
-    [(5, 5, 0), (0, 0, 0), (-3, 0, 3), (-7, 0, 7), (4.0, 4, 0), (-2.0, 0, 2)],
-)
-def test_a_score_becomes_helpful_votes_or_harmful_ones(
-    folder: Path, layout: Layout, score: float, helpful: int, harmful: int
-) -> None:
-    """helpful = max(score, 0), harmful = max(-score, 0), both whole numbers, and the score is gone."""
-    entry = load_entry(folder, layout, {"name": "kpt_001", "text": "use types", "score": score})
-
-    assert entry == an_entry("kpt_001", "use types", helpful, harmful)
-    assert {type(entry["helpful"]), type(entry["harmful"])} == {int}
-
-
-def test_counters_win_over_a_left_over_score(folder: Path, layout: Layout) -> None:
-    """Where helpful and harmful are there, a score beside them is dropped and changes nothing."""
-    assert load_entry(folder, layout, {**A_POINT, "score": 2}) == A_POINT
-
-
-@pytest.mark.parametrize(("there", "helpful", "harmful"), [("helpful", 6, 0), ("harmful", 0, 6)])
-def test_one_counter_alone_leaves_the_other_at_zero(
-    folder: Path, layout: Layout, there: str, helpful: int, harmful: int
-) -> None:
-    """Where only one of helpful and harmful is present, the other is 0, and a score does not count."""
-    entry = load_entry(folder, layout, {"name": "kpt_001", "text": "use types", there: 6, "score": -9})
-
-    assert entry == an_entry("kpt_001", "use types", helpful, harmful)
 
 
 def test_a_file_of_mixed_shapes_loads_as_documented(folder: Path) -> None:
@@ -223,16 +100,6 @@ def test_a_file_of_mixed_shapes_loads_as_documented(folder: Path) -> None:
         an_entry("kpt_004", "Write tests", helpful=8, harmful=2),
     ]
     assert [section for section, listed in loaded["sections"].items() if listed] == [OTHERS]
-
-
-def test_a_generated_name_is_never_one_that_stands_elsewhere_in_the_file(folder: Path) -> None:
-    """Names are unique in a playbook, also where the unnamed entry comes before the named ones."""
-    write_file(folder, a_flat_dict("first", an_entry("kpt_001", "second"), "third", an_entry("kpt_003", "fourth")))
-
-    loaded = by_name(load_playbook())
-
-    assert len(loaded) == 4
-    assert (loaded["kpt_001"]["text"], loaded["kpt_003"]["text"]) == ("second", "fourth")
 
 
 @pytest.fixture
@@ -288,17 +155,6 @@ def test_load_playbook_without_any_file_is_the_empty_playbook(folder: Path) -> N
 # --- pruning ---
 
 
-def test_a_point_is_pruned_only_for_three_harmful_votes_that_are_the_majority(session: Session) -> None:
-    """The decision table: out if and only if harmful >= 3 and harmful > helpful."""
-    stays = [(0, 0), (0, 2), (10, 4), (3, 3)]
-    leaves = [(0, 3), (1, 4), (5, 6), (0, 100)]
-    entries = [an_entry(f"kpt_{place:03d}", f"{pair}", *pair) for place, pair in enumerate([*stays, *leaves], 1)]
-
-    after = session(entries, {"evaluations": []})
-
-    assert list(after.values()) == entries[: len(stays)]
-
-
 def test_the_vote_that_makes_a_point_harmful_prunes_it_in_the_same_call(session: Session) -> None:
     """Pruning is the last step, after all counters were moved."""
     entries = [an_entry("kpt_001", "bad", harmful=2), an_entry("kpt_002", "good", helpful=3, harmful=2)]
@@ -309,16 +165,6 @@ def test_the_vote_that_makes_a_point_harmful_prunes_it_in_the_same_call(session:
     assert after == {"kpt_002": an_entry("kpt_002", "good", helpful=3, harmful=3)}
 
 
-def test_a_helpful_vote_in_time_saves_a_point(session: Session) -> None:
-    """What is pruned is decided on the counters after this session's votes, not before."""
-    after = session(
-        [an_entry("kpt_001", "disputed", helpful=3, harmful=4)],
-        {"evaluations": [{"name": "kpt_001", "rating": "helpful"}]},
-    )
-
-    assert after == {"kpt_001": an_entry("kpt_001", "disputed", helpful=4, harmful=4)}
-
-
 def test_points_added_in_a_call_are_not_pruned_by_it(session: Session) -> None:
     """New points and points never voted on stay, whatever else is pruned."""
     entries = [an_entry("kpt_001", "bad", harmful=9), an_entry("kpt_002", "untested")]
@@ -326,16 +172,6 @@ def test_points_added_in_a_call_are_not_pruned_by_it(session: Session) -> None:
     after = session(entries, {"new_key_points": ["brand new"], "evaluations": []})
 
     assert sorted(entry["text"] for entry in after.values()) == ["brand new", "untested"]
-
-
-@given(counters=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=8))
-def test_prune_harmful_takes_out_exactly_what_the_rule_says(counters: list[tuple[int, int]]) -> None:
-    """prune_harmful follows the same rule, keeps the order, and changes no survivor."""
-    entries = [an_entry(f"kpt_{place:03d}", f"text {place}", *pair) for place, pair in enumerate(counters)]
-
-    after = prune_harmful(a_flat_dict(*(dict(entry) for entry in entries)))
-
-    assert after["key_points"] == [e for e in entries if not (e["harmful"] >= 3 and e["harmful"] > e["helpful"])]
 
 
 def test_a_pruned_point_stays_in_the_history(folder: Path) -> None:
@@ -364,11 +200,6 @@ def test_the_prompt_shows_each_point_with_its_counts(layout: Layout) -> None:
     block = "[kpt_001] helpful=5 harmful=1 :: use type hints\n[kpt_002] helpful=0 harmful=0 :: prefer pathlib"
     header = f"## {PATTERNS}\n" if layout == "sections" else ""
     assert shown == load_template("playbook.txt").replace("{key_points}", header + block)
-
-
-def test_an_empty_playbook_puts_nothing_into_the_prompt(layout: Layout) -> None:
-    """No points: the empty string, without the template."""
-    assert format_playbook(a_dict(layout)) == ""
 
 
 def test_the_template_explains_the_counts() -> None:

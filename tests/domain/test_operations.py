@@ -258,7 +258,8 @@ def test_merge_of_fewer_than_two_different_points_is_skipped(source_ids: object,
 
 
 @pytest.mark.parametrize(
-    ("fields", "reason"), [({"reason": "outdated"}, "outdated"), ({}, "deleted"), ({"reason": " "}, "deleted")]
+    ("fields", "reason"),
+    [({"reason": "outdated"}, "outdated"), ({}, "deleted"), ({"reason": " "}, "deleted"), ({"reason": 7}, "deleted")],
 )
 def test_deleted_point_is_retired_with_the_reason(fields: dict[str, Any], reason: str) -> None:
     """It leaves the playbook, but stays in the history, and its name stays used."""
