@@ -31,11 +31,11 @@ class MadeUp:
     secret: str
     text: str
 
-    def leaks_into(self, masked: str) -> bool:
-        """Whether *masked* still holds the secret, or twelve characters of it in a row."""
+    def leaks_into(self, redacted: str) -> bool:
+        """Whether *redacted* still holds the secret, or twelve characters of it in a row."""
         runs = re.findall(r"[A-Za-z0-9+/_=-]{12,}", self.secret)
         parts = {run[place : place + 12] for run in runs for place in range(len(run) - 11)}
-        return self.secret in masked or any(part in masked for part in parts)
+        return self.secret in redacted or any(part in redacted for part in parts)
 
 
 def made_up_secrets(seed: int) -> list[MadeUp]:

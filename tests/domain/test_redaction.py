@@ -1,4 +1,4 @@
-"""The rules on what of a text is masked, and what is left out."""
+"""What is redacted in a text, and which parts are left out."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ _BEGIN = "-----BEGIN " + "PRIVATE KEY-----"
 _MARK = re.compile(r"\[masked: [A-Za-z ]+\]")
 
 
-def test_every_secret_of_the_set_is_masked() -> None:
+def test_every_secret_of_the_set_is_redacted() -> None:
     """Prefixes, key blocks, headers, URLs and names beside a value, in prose, code, JSON, dumps and over lines."""
     leaked = [(made.kind, made.text) for made in _MADE_UP if made.leaks_into(redact(made.text))]
 
@@ -39,12 +39,12 @@ def test_the_set_is_a_wide_one() -> None:
 @pytest.mark.parametrize("made", made_up_secrets(4), ids=lambda made: made.kind)
 def test_what_stands_around_a_secret_stays(made: MadeUp) -> None:
     """Before the first marker and after the last one the text is as it was."""
-    masked = redact(made.text)
-    first, *_, last = _MARK.split(masked)
+    redacted = redact(made.text)
+    first, *_, last = _MARK.split(redacted)
 
     assert made.text.startswith(first)
     assert made.text.endswith(last)
-    assert len(masked.replace("masked: ", "")) <= len(made.text) + 40
+    assert len(redacted.replace("masked: ", "")) <= len(made.text) + 40
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -61,16 +61,16 @@ def test_harmless_texts_stay_when_they_stand_in_json() -> None:
     assert redact(json.dumps(once)) == json.dumps(once)
 
 
-def test_masking_a_whole_transcript_leaks_nothing() -> None:
+def test_redacting_a_whole_transcript_leaks_nothing() -> None:
     """Secrets side by side do not hide each other."""
     some = made_up_secrets(5)
-    masked = redact("\n".join(made.text for made in some))
+    redacted = redact("\n".join(made.text for made in some))
 
-    assert [made.kind for made in some if made.leaks_into(masked)] == []
+    assert [made.kind for made in some if made.leaks_into(redacted)] == []
 
 
-def test_masking_twice_changes_nothing() -> None:
-    """Nothing in a masked text looks like a secret again."""
+def test_redacting_twice_changes_nothing() -> None:
+    """Nothing in a redacted text looks like a secret again."""
     texts = [*(made.text for made in _MADE_UP), "\n".join(made.text for made in _MADE_UP)]
 
     assert [redact(redact(text)) for text in texts] == [redact(text) for text in texts]
@@ -100,15 +100,15 @@ def test_user_and_host_of_a_url_stay() -> None:
 @pytest.mark.parametrize(
     "value", ['quo"te\\and/slash', "two\nlines here", "gr\u00fc\u00dfe-\u4f60\u597d-x", "plainvalue", "??>>~~ff"]
 )
-def test_value_of_the_environment_is_masked_in_whatever_form(form: str, say: object, value: str) -> None:
+def test_value_of_the_environment_is_redacted_in_whatever_form(form: str, say: object, value: str) -> None:
     """Nothing about such a value needs to look secret: that it is one, the environment says."""
     assert callable(say)
     text = say(value)
-    masked = redact(text, [value])
+    redacted = redact(text, [value])
 
-    assert "[masked: environment value]" in masked, form
-    assert value not in masked
-    assert redact(masked, [value]) == masked
+    assert "[masked: environment value]" in redacted, form
+    assert value not in redacted
+    assert redact(redacted, [value]) == redacted
 
 
 def test_letters_that_grow_when_they_are_lowered_shift_nothing() -> None:
@@ -131,7 +131,7 @@ def test_a_value_that_reads_like_a_marker_does_no_harm() -> None:
     assert "Xk29fj3k" not in once
 
 
-def test_a_token_that_begins_with_a_value_is_masked_whole() -> None:
+def test_a_token_that_begins_with_a_value_is_redacted_whole() -> None:
     """The part of a token behind the value would be a leak."""
     token = "gh" + "p_" + "a1B2c3D4e5" * 4
 
@@ -212,7 +212,7 @@ _TEXTS = st.one_of(
 @given(
     _TEXTS, st.lists(st.one_of(st.text(min_size=8), st.lists(_PIECES, min_size=2, max_size=4).map("".join)), max_size=3)
 )
-def test_masking_is_idempotent_and_never_fails(text: str, values: list[str]) -> None:
+def test_redacting_is_idempotent_and_never_fails(text: str, values: list[str]) -> None:
     """Whatever a text and the values are made of."""
     once = redact(text, values)
 
