@@ -1,0 +1,89 @@
+"""The words of the code: each name says one thing, and no name is one of the words that were given up."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import playbook_db
+
+ROOT = Path(playbook_db.__file__).parent
+MODULES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
+INSTEAD = {
+    "message, row, record, text": "tell tells told",
+    "result, matches, query, filter": "found wanted asked look looks seen",
+    "chunk": "stretch stretches lesson lessons passage passages",
+    "erase, redact": "blank blanked scrub entomb mask masked",
+    "retired, undone": "left gone",
+    "repository": "past standing",
+    "learned": "learnt",
+    "layer, package, module": "floor room house",
+}
+NOT_SAID = {word: instead for instead, words in INSTEAD.items() for word in words.split()}
+NOT_TOGETHER = ("taken_back", "took_back", "take_back", "taking_back")
+FINE = re.compile("NotFoundError$|left_out|not_blank")  # as Python names its errors; other meanings of the words
+# Modules that still have such names.
+NOT_YET = {
+    *(f"claude_code/{name}.py" for name in ("chunks", "doctor", "learner", "transcript", "worker")),
+    *(f"cli/{name}.py" for name in ("charts", "context", "history_view", "setup")),
+    *(f"domain/{name}.py" for name in ("prompt_text", "salvaging", "undo")),
+    *(
+        f"services/{name}.py"
+        for name in ("edit", "history", "import_export", "learn", "queue", "revise", "statistics", "undo")
+    ),
+    *(
+        f"store/{name}.py"
+        for name in (
+            *("check", "erasure", "learning", "log_queries", "migrate", "past", "playbooks", "project_rows"),
+            *("revisions", "salvaging/gathering", "sqlite/dialect", "sqlite/files", "statistics"),
+        )
+    ),
+}
+SHARED_YET = {"Outcome"}
+
+
+def names_in(node: ast.AST, *, in_class: bool = False) -> Iterator[str]:
+    """The public functions, classes, parameters and fields within *node*."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not child.name.startswith("_") or child.name == "__init__":
+                arguments = child.args
+                yield child.name
+                yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+        elif isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
+            yield child.name
+            yield from names_in(child, in_class=True)
+        elif in_class and isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name):
+            if not child.target.id.startswith("_"):
+                yield child.target.id
+
+
+def words_of(name: str) -> list[str]:
+    """`read_log` and `ReadLog` are the words `read` and `log`."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", FINE.sub("", name))]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - NOT_YET))
+def test_no_public_name_is_a_word_that_was_given_up(module: str) -> None:
+    """Of functions, classes, parameters, fields and the module itself."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    names = {Path(module).stem, *names_in(tree)}
+
+    bad = {name: NOT_SAID[word] for name in names for word in words_of(name) if word in NOT_SAID}
+    bad |= dict.fromkeys((name for name in names if any(phrase in name for phrase in NOT_TOGETHER)), "undo, undone")
+
+    assert not bad, f"{module} has names for which there are better words: {bad}"
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    """One name, one thing."""
+    places = defaultdict(list)
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module)
+
+    assert {name: modules for name, modules in places.items() if len(modules) > 1 and name not in SHARED_YET} == {}
