@@ -1,16 +1,22 @@
-"""Commands on the database file itself: db path, db check, db upgrade."""
+"""Commands on the database as a whole: db path, check, upgrade, repair and metadata, backup, restore-backup."""
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db.cli.context import chosen_project, database_url, project_options, tell
+from playbook_db.cli.context import (
+    as_json,
+    database_url,
+        is_interactive,
+    project_folder,
+    project_options,
+    tell,
+)  # fmt: skip
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
-from playbook_db.cli.points import as_json
 from playbook_db.errors import DatabaseError
+from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate, Listed, Restored
@@ -28,22 +34,20 @@ def database() -> None:
 @project_options
 def path() -> None:
     """Print where the database is, whether or not it is there yet."""
-    from playbook_db.store.connect import described
+    from playbook_db.services import maintenance
 
-    click.echo(described(database_url()))
+    click.echo(maintenance.location(database_url()))
 
 
 @database.command()
 @project_options
 def upgrade() -> None:
     """Bring the database to this version's schema, after a backup."""
-    from playbook_db.store import migrate as upgrading
-    from playbook_db.store.connect import described
-    from playbook_db.store.hook_queries import SCHEMA
+    from playbook_db.services import maintenance
 
-    url = database_url()
-    backup = upgrading.ensure_current(url)
-    click.echo(f"{described(url)} is at schema {SCHEMA:04d}" + (f"; backup: {backup}" if backup else ""))
+    schema, backup = maintenance.upgrade(database_url())
+    where = maintenance.location(database_url())
+    click.echo(f"{where} is at schema {schema:04d}" + (f"; backup: {backup}" if backup else ""))
 
 
 @database.command()
@@ -60,8 +64,7 @@ def check(quick: bool, as_json: bool) -> None:
     report = maintenance.check_database(database_url(), quick=quick)
     left_out = maintenance.NOT_IN_A_QUICK_LOOK if quick else ()
     if as_json:
-        found = {"database": report.where, "ok": not report.problems, "problems": list(report.problems)}
-        print_json(found | {"not_looked_at": list(left_out)})
+        print_json(records.check_record(report, not_checked=left_out))
     else:
         for problem in report.problems:
             click.echo(one_line(problem))
@@ -98,8 +101,7 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
         return
     taken = maintenance.take(database_url(), file)
     if as_json:
-        holds = [_held_record(held) for held in taken.holds]
-        print_json({"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": holds})
+        print_json(records.taken_backup_record(taken))
         return
     click.echo(f"{taken.path} ({readable_size(taken.size_bytes)})")
     for held in taken.holds:
@@ -118,7 +120,7 @@ def restore_backup(file: str, yes: bool) -> None:
     """
     from playbook_db.services import maintenance
 
-    if not yes and not sys.stdin.isatty():
+    if not yes and not is_interactive():
         raise click.UsageError("Nobody is there to be asked; say --yes to put the backup back.")
     with maintenance.candidate(database_url(), file) as chosen:
         _show(chosen)
@@ -131,7 +133,7 @@ def restore_backup(file: str, yes: bool) -> None:
 
 def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
     if as_json:
-        print_json([_record(each) for each in listed])
+        print_json([records.backup_record(each) for each in listed])
         return
     for each in listed:
         kept = each.backup
@@ -140,17 +142,6 @@ def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
         click.echo(f"{time}\t{_kind(kept.kind)}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
     if not listed:
         tell(["there is no backup yet; take one with: playbook backup"])
-
-
-def _record(listed: "Listed") -> dict[str, object]:
-    kept = listed.backup
-    time = kept.time.isoformat()
-    told = {"path": kept.path, "time": time, "kind": kept.kind, "size_bytes": kept.size_bytes}
-    return told | {"schema": listed.schema}
-
-
-def _held_record(held: "Held") -> dict[str, object]:
-    return {"playbook": held.key, "revision": held.revision, "points": held.points}
 
 
 def _show(chosen: "Candidate") -> None:
@@ -197,11 +188,10 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
     A new file is built from it; the newest good backup and the mirrors give what they have more. The damaged file is
     moved aside as it is, never changed. One in which nothing is wrong is left alone.
     """
-    from playbook_db import projects
     from playbook_db.services import repair as repair_service
 
-    folder = projects.project_dir(chosen_project())
-    if not dry_run and not yes and sys.stdin.isatty():
+    folder = project_folder()
+    if not dry_run and not yes and is_interactive():
         planned = repair_service.repair(database_url(), folder=folder, dry_run=True)
         if planned.account is not None:
             tell(one_line(line) for line in _repair_text(planned))
@@ -301,13 +291,9 @@ def metadata(output: str | None) -> None:
 
     Then: datasette "$(playbook db path)" -m metadata.json
     """
-    from playbook_db.services import datasette
-    from playbook_db.store.connect import described, sqlite_path
+    from playbook_db.services.sql import datasette_metadata
 
-    path = sqlite_path(database_url())
-    if not path:
-        raise DatabaseError(f"{described(database_url())} is no SQLite file, and Datasette reads no other.")
-    write_text(json.dumps(datasette.metadata(path), indent=2, ensure_ascii=False) + "\n", output)
+    write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
 
 
 database.add_command(metadata)

@@ -1,19 +1,18 @@
 """The command that erases: forget."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import opened, project_options, tell
+from playbook_db.cli.context import as_json, dry_run_option, is_interactive, opened, project_options, tell
 from playbook_db.cli.output import one_line, print_json
-from playbook_db.cli.points import as_json, dry_run_option
-from playbook_db.domain.erasure import read_pattern
-from playbook_db.services import forget as forget_service
-from playbook_db.services.forget import Erasure, Forgotten, Request
-from playbook_db.store.erasure import Field, count_by_column
+from playbook_db.services import records
+
+if TYPE_CHECKING:
+    from playbook_db.services.forget import Erasure, Forgotten
+    from playbook_db.store.erasure import Field
 
 _SHOWN_CHARS = 160  # of a text that goes
 _SHOWN_TEXTS = 10  # earlier wordings, or what a pattern matched
@@ -57,13 +56,16 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
     With --match a point whose present text matches goes whole; elsewhere only the words that match go. To keep the
     advice, reword it first: playbook edit NAME --text TEXT. One new backup replaces those that hold the text.
     """
+    from playbook_db.domain.erasure import read_pattern
+    from playbook_db.services import forget as forget_service
+
     if (name is None) == (pattern is None) or (all_projects and pattern is None):
         raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")
-    if not (yes or dry_run or is_on_a_terminal()):
+    if not (yes or dry_run or is_interactive()):
         raise click.UsageError(
             "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."
         )
-    request = Request(name, None if pattern is None else read_pattern(pattern), all_projects)
+    request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
     with opened() as project:
         if dry_run or not yes:
             planned = forget_service.preview(project, request)
@@ -81,14 +83,9 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
             tell([_TRACES.format(project.store.where)])
 
 
-def is_on_a_terminal() -> bool:
-    """Whether there is somebody to ask."""
-    return sys.stdin.isatty()
-
-
-def _print(forgotten: Forgotten, *, as_json: bool, dry_run: bool) -> None:
+def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
     if as_json:
-        print_json({"dry_run": dry_run, **_record(forgotten)})
+        print_json(records.forget_record(forgotten, dry_run=dry_run))
     elif forgotten.is_nothing:
         click.echo("nothing that we keep says this")
     else:
@@ -101,11 +98,11 @@ def _print(forgotten: Forgotten, *, as_json: bool, dry_run: bool) -> None:
         tell([_NOT_OURS])
 
 
-def _notes(forgotten: Forgotten) -> list[str]:
+def _notes(forgotten: "Forgotten") -> list[str]:
     return [*forgotten.notes, *([_OLDER_STATES] if forgotten.backups else [])]
 
 
-def _lines(forgotten: Forgotten, *, shows_texts: bool) -> Iterator[str]:
+def _lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
     for key, erasure in forgotten.erasures.items():
         if len(forgotten.erasures) > 1:
             yield key
@@ -124,7 +121,7 @@ def _lines(forgotten: Forgotten, *, shows_texts: bool) -> Iterator[str]:
         yield f"backup    {path}, replaced by {forgotten.new_backup or 'a new one'}"
 
 
-def _earlier(erasure: Erasure) -> Iterator[str]:
+def _earlier(erasure: "Erasure") -> Iterator[str]:
     """What goes and is no present text of a point: earlier wordings, and what a pattern matched."""
     shown = {point.text for point in (*erasure.forgotten, *erasure.shortened)}
     others = sorted((erasure.texts | erasure.matches) - shown)
@@ -133,7 +130,7 @@ def _earlier(erasure: Erasure) -> Iterator[str]:
         yield f"erase     and {len(others) - _SHOWN_TEXTS} more"
 
 
-def _places(erasure: Erasure) -> Iterator[str]:
+def _places(erasure: "Erasure") -> Iterator[str]:
     """Where else it stands, how often, and in which revisions."""
     history = [field for field in erasure.fields if field.is_history]
     if history:
@@ -146,32 +143,11 @@ def _places(erasure: Erasure) -> Iterator[str]:
         yield f"elsewhere: {elsewhere}"
 
 
-def _counted(fields: Iterable[Field]) -> str:
+def _counted(fields: "Iterable[Field]") -> str:
     """How many *fields* there are of each kind, in words; two fields of one reflection are one reflection."""
     rows = {(kind, field.key) for field in fields for kind in (field.name, field.table) if kind in _WORDS}
     counts = Counter(kind for kind, _ in rows)
     return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])
-
-
-def _record(forgotten: Forgotten) -> dict[str, Any]:
-    return {
-        "playbooks": [
-            {
-                "project": key,
-                "revision": erasure.revision,
-                "forgotten": list(erasure.names),
-                "blanked": [point.name for point in erasure.shortened],
-                "fields": count_by_column(erasure.fields),
-                "revisions": list(erasure.revisions),
-            }
-            for key, erasure in forgotten.erasures.items()
-        ],
-        "files": list(forgotten.files),
-        "backups": list(forgotten.backups),
-        "new_backup": forgotten.new_backup,
-        "notes": list(forgotten.notes),
-        "scrubbed": forgotten.is_rewritten,
-    }
 
 
 def _shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands that look into the past: log, at, diff."""
+"""Commands on the history: log, at, diff, undo, restore."""
 
 import itertools
 import json
@@ -6,26 +6,26 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import opened, project_options, tell
-from playbook_db.cli.output import change_record, one_line, print_json, print_points, print_revised, write_text
-from playbook_db.cli.points import as_json, dry_run_option
-from playbook_db.domain import undo as undo_rules
-from playbook_db.domain.undo import Side
-from playbook_db.services import edit
-from playbook_db.services import undo as undo_service
+from playbook_db.cli.context import as_json, dry_run_option, opened, project_options, read_input, tell
+from playbook_db.cli.output import one_line, print_json, print_points, print_revised, write_text
+from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.domain.playbook_file import Layout
+    from playbook_db.domain.undo import Side
     from playbook_db.services.history import ComparedSide
     from playbook_db.services.projects import Project
-
+    from playbook_db.services.undo import Undone
 
 SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
+SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all
+
+
+# Looking back: log, at, diff.
 
 
 @click.command()
@@ -37,28 +37,38 @@ SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
 @project_options
-def log(as_json: bool, **asked: Any) -> None:
+def log(as_json: bool, **options: Any) -> None:
     """List what was done to the playbook, the newest first; with NAME, to that key point, live or retired.
 
-    A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
+    As text these are the newest 20 revisions, unless -n, --since or --session says otherwise. A TIME is such as
+    2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
     """
-    from playbook_db.cli import history_view
     from playbook_db.services import history
-    from playbook_db.services import records as records_service
 
-    wanted = history.Asked(**asked)
     with opened() as project:
         if as_json:
-            found = history.log(project, wanted)
-            _put(_json_list(records_service.log_record(revision) for revision in found))
-            return
-        shown = history.log(project, wanted, most_changes=history_view.MOST_LINES)
-        lines = (history_view.logged(revision, of_point=wanted.name is not None) for revision in shown)
-        first = next(lines, None)
-        if first is None:
-            tell(["there is no such revision" if any(asked.values()) else "nothing has happened to this playbook yet"])
+            revisions = history.log(project, history.Asked(**options))
+            _print_texts(_json_list(records.log_record(revision) for revision in revisions))
         else:
-            _put(itertools.chain([first], lines), paged=True)
+            _print_log(project, options)
+
+
+def _print_log(project: "Project", options: dict[str, Any]) -> None:
+    from playbook_db.cli import history_view
+    from playbook_db.services import history
+
+    is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
+    query = history.Asked(**{**options, "limit": options["limit"] if is_bounded else SHOWN_REVISIONS + 1})
+    revisions = history.log(project, query, most_changes=history_view.MOST_LINES)
+    shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
+    texts = (history_view.logged(revision, of_point=query.name is not None) for revision in shown)
+    first = next(texts, None)
+    if first is None:
+        tell(["there is no such revision" if any(options.values()) else "nothing has happened to this playbook yet"])
+        return
+    _print_texts(itertools.chain([first], texts), paged=True)
+    if not is_bounded and next(revisions, None) is not None:
+        tell([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
 
 
 @click.command()
@@ -79,16 +89,16 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
     if as_json and as_prompt:
         raise click.UsageError("Give --json or --render, not both.")
     with opened() as project:
-        seen = history.at(project, when)
-        tell([seen.note] if seen.note else [])
+        then = history.at(project, when)
+        tell([then.note] if then.note else [])
         if as_prompt:
-            text = history.told_at(project, str(seen.revision))
+            text = history.told_at(project, str(then.revision))
             write_text(text if not text or text.endswith("\n") else text + "\n", output)
         elif as_json or output is not None:
-            write_text(playbook_file.encode(seen.playbook, layout=cast("Layout", layout)), output)
-        elif seen.playbook.points:
-            print_points(seen.playbook.points)
-        elif not seen.note:
+            write_text(playbook_file.encode(then.playbook, layout=cast("Layout", layout)), output)
+        elif then.playbook.points:
+            print_points(then.playbook.points)
+        elif not then.note:
             tell([f"the playbook had no key points at {when}"])
 
 
@@ -112,15 +122,14 @@ def diff(before: str, after: str, as_json: bool) -> None:
         sides = [_side(project, text) for text in (before, after)]
         for side in sides:
             tell([*([side.note] if side.note else []), *map(one_line, side.reading.warnings)])
-        found = history.difference(*sides)
+        comparison = history.difference(*sides)
         if as_json:
-            print_json(history_view.difference_record(found, *sides))
+            print_json(records.difference_record(comparison, *sides))
         else:
-            _put((f"{line}\n" for line in history_view.differences(found, *sides)), paged=True)
+            _print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
 
 
 def _side(project: "Project", text: str) -> "ComparedSide":
-    from playbook_db.cli.context import read_input
     from playbook_db.domain import times
     from playbook_db.errors import MomentError
     from playbook_db.services import history
@@ -132,16 +141,16 @@ def _side(project: "Project", text: str) -> "ComparedSide":
     return history.side_of_file(read_input(text), "standard input" if text == "-" else text)
 
 
-def _json_list(records: Iterable[Any]) -> Iterator[str]:
+def _json_list(items: Iterable[Any]) -> Iterator[str]:
     """One JSON list, record by record."""
     begin = "[\n"
-    for record in records:
-        yield begin + "  " + json.dumps(record, indent=2, ensure_ascii=False).replace("\n", "\n  ")
+    for item in items:
+        yield begin + "  " + json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n  ")
         begin = ",\n"
     yield "[]\n" if begin == "[\n" else "\n]\n"
 
 
-def _put(texts: Iterable[str], *, paged: bool = False) -> None:
+def _print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
     """Print *texts* as they come; through a pager where a person looks on."""
     if paged and _has_pager():
         os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
@@ -156,7 +165,7 @@ def _has_pager() -> bool:
     return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 
 
-# Commands that take back: undo, restore.
+# Taking back: undo, restore.
 
 
 @click.command()
@@ -172,12 +181,16 @@ def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json
     Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
     nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
     """
+    from playbook_db.domain.undo import read_span
+    from playbook_db.services import undo as undo_service
+
     if ours and theirs:
         raise click.UsageError("Give --ours or --theirs, not both.")
-    span = undo_rules.read_span(revisions) if revisions is not None else None
+    span = read_span(revisions) if revisions is not None else None
     prefer: Side | None = "ours" if ours else "theirs" if theirs else None
     with opened() as project:
-        _print(undo_service.undo(project, span, prefer=prefer, dry_run=dry_run), as_json=as_json, dry_run=dry_run)
+        undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
+        _print_undone(undone, as_json=as_json, dry_run=dry_run)
 
 
 @click.command()
@@ -190,47 +203,35 @@ def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
 
     Without NAME the whole playbook becomes what it was then; `playbook undo` takes that back.
     """
+    from playbook_db.services import edit
+    from playbook_db.services import undo as undo_service
+
     if name is None and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")
     if dry_run and (name is not None or moment is None):
         raise click.UsageError("--dry-run goes with --at, without a NAME.")
     with opened() as project:
         if name is None:
-            _print(undo_service.go_back(project, moment or "", dry_run=dry_run), as_json=False, dry_run=dry_run)
+            undone = undo_service.go_back(project, moment or "", dry_run=dry_run)
+            _print_undone(undone, as_json=False, dry_run=dry_run)
         elif moment is None:
             print_revised(edit.restore(project, name))
         else:
             print_revised(undo_service.restore_as_of(project, name, moment))
 
 
-def _print(undone: undo_service.Undone, *, as_json: bool, dry_run: bool) -> None:
-    """What was taken back, each change that it took, and where that is kept."""
+def _print_undone(undone: "Undone", *, as_json: bool, dry_run: bool) -> None:
+    """Print what was taken back, each change that it took, and the revision that did it."""
     revised = undone.revised
     tell(revised.notes)
-    span = undone.span if undone.told else None
     if as_json:
-        print_json(
-            {
-                "revision": revised.revision,
-                "dry_run": dry_run,
-                "took_back": asdict(span) if span else None,
-                "message": undone.told,
-                "changes": [change_record(change) for change in revised.changes],
-                "notes": list(revised.notes),
-            }
-        )
+        print_json(records.undo_record(undone, dry_run=dry_run))
         return
     if undone.told:
         click.echo(one_line(undone.told) + (", the last one" if undone.is_last else ""))
-    print_revised(revised, rehearsed=dry_run)
+    print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
         tell(["`playbook undo` again brings it back"])
 
 
-COMMANDS = {
-    "log": log,
-    "at": at,
-    "diff": diff,
-    "undo": undo,
-    "restore": restore,
-}
+COMMANDS = {"log": log, "at": at, "diff": diff, "undo": undo, "restore": restore}

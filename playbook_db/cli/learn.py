@@ -1,4 +1,4 @@
-"""Commands that learn and that tell what was learnt: learn, bootstrap, sessions, why."""
+"""Commands on learning: learn, bootstrap, sessions, why, work, jobs."""
 
 import os
 import sys
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import click
 
-from playbook_db.cli.context import database_url, opened, project_options, tell
-from playbook_db.cli.output import one_line, print_json, readable
-from playbook_db.cli.points import as_json
+from playbook_db.cli.context import as_json, database_url, is_interactive, opened, project_options, tell
+from playbook_db.cli.output import count_of, one_line, print_json, readable
 from playbook_db.errors import JobError, SettingError
+from playbook_db.services import records
 
 _CHARACTERS_A_TOKEN = 4  # about, for an estimate
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
@@ -29,12 +29,13 @@ def learn(transcript: str) -> None:
         raise SettingError(f"There is no transcript {path}.")
     model = choose.find_model()
     with opened() as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
-        summary = learner.learn_transcript(project, path, model, progress=progress)
-    if not summary.learnt:
+        result = learner.learn_transcript(project, path, model, progress=progress)
+    if not result.learnt:
         click.echo(f"nothing new in {path}")
     else:
-        revisions = ", ".join(map(str, summary.revisions)) or "none"
-        click.echo(f"{len(summary.learnt)} stretches learnt from, {summary.tokens:,} tokens; revisions: {revisions}")
+        revisions = ", ".join(map(str, result.revisions)) or "none"
+        learned = f"learned from {count_of(len(result.learnt), 'chunk')}, {count_of(result.tokens, 'token')}"
+        click.echo(f"{learned}; revisions: {revisions}")
 
 
 @click.command()
@@ -43,7 +44,7 @@ def learn(transcript: str) -> None:
 def bootstrap(yes: bool) -> None:
     """Learn from all transcripts that Claude Code kept of this project's sessions, the oldest first.
 
-    It can be interrupted and called again: what was learnt from is not looked at twice.
+    It can be interrupted and called again: nothing is learned from twice.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -51,25 +52,25 @@ def bootstrap(yes: bool) -> None:
 
     with opened() as project:
         paths = worker.transcripts_of(project.key)
-        left = {path: os.path.getsize(path) - queue.learnt_to(project, path) for path in paths}
-        new = [path for path in paths if left[path] > 0]
+        unread = {path: os.path.getsize(path) - queue.learnt_to(project, path) for path in paths}
+        new = [path for path in paths if unread[path] > 0]
         if not new:
             click.echo(f"nothing new in {len(paths)} transcripts")
             return
-        tell([_estimate(len(new), sum(left[path] for path in new))])
-        if not yes and sys.stdin.isatty() and not click.confirm("Begin?", err=True):
+        tell([_estimate(len(new), sum(unread[path] for path in new))])
+        if not yes and is_interactive() and not click.confirm("Begin?", err=True):
             return
         model = choose.find_model()
-        tokens = stretches = 0
-        with _progress("transcripts", sum(left.values())) as progress:
-            done = 0
+        tokens = chunks = done = 0
+        with _progress("transcripts", sum(unread.values())) as progress:
             for path in new:
-                summary = learner.learn_transcript(project, path, model)
-                tokens += summary.tokens
-                stretches += len(summary.learnt)
-                done += left[path]
+                result = learner.learn_transcript(project, path, model)
+                tokens += result.tokens
+                chunks += len(result.learnt)
+                done += unread[path]
                 progress(done)
-        click.echo(f"{len(new)} transcripts, {stretches} stretches learnt from, {tokens:,} tokens")
+        learned = f"learned from {count_of(chunks, 'chunk')} of {count_of(len(new), 'transcript')}"
+        click.echo(f"{learned}, {count_of(tokens, 'token')}")
 
 
 @click.command()
@@ -80,28 +81,14 @@ def sessions(as_json: bool) -> None:
     from playbook_db.services import history
 
     with opened(sync=False) as project:
-        found = history.sessions(project)
+        listed = history.sessions(project)
     if as_json:
-        print_json(
-            [
-                {
-                    "session": told.session_id,
-                    "first": told.first_at,
-                    "revisions": told.revisions,
-                    "calls": told.calls,
-                    "tokens": told.tokens,
-                    "cost_usd": told.cost_usd,
-                }
-                for told in found
-            ]
-        )
+        print_json([records.session_record(session) for session in listed])
         return
-    for told in found:
-        cost = "-" if told.cost_usd is None else f"${told.cost_usd:.4f}"
-        click.echo(
-            f"{told.session_id}\t{told.first_at[:16]}\t{told.revisions} revisions\t{told.calls} calls\t"
-            f"{told.tokens:,} tokens\t{cost}"
-        )
+    for session in listed:
+        cost = "-" if session.cost_usd is None else f"${session.cost_usd:.4f}"
+        counts = f"{session.revisions} revisions\t{session.calls} calls\t{session.tokens:,} tokens"
+        click.echo(f"{session.session_id}\t{session.first_at[:16]}\t{counts}\t{cost}")
 
 
 @click.command()
@@ -109,31 +96,13 @@ def sessions(as_json: bool) -> None:
 @as_json
 @project_options
 def why(name: str, as_json: bool) -> None:
-    """Tell where the point NAME came from: its sessions, votes with their reasons, edits and merges."""
+    """Show where the point NAME came from: its sessions, votes with their reasons, edits and merges."""
     from playbook_db.services import history
 
     with opened(sync=False) as project:
         life = history.life(project, name)
     if as_json:
-        print_json(
-            {
-                "name": name,
-                "merged": list(life.merged),
-                "events": [
-                    {
-                        "revision": event.revision,
-                        "time": event.time,
-                        "source": event.source,
-                        "session": event.session_id,
-                        "message": event.message,
-                        "kind": event.kind,
-                        "told": event.told,
-                        "successor": event.successor,
-                    }
-                    for event in life.events
-                ],
-            }
-        )
+        print_json(records.life_record(name, life))
         return
     if life.merged:
         click.echo(f"merged from {', '.join(life.merged)}")
@@ -156,7 +125,7 @@ def _estimate(count: int, size_bytes: int) -> str:
 
 @contextmanager
 def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, nothing elsewhere; what it yields is told how far it has come."""
+    """A bar on a terminal, nothing elsewhere; yields what is called with how far the work has come."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -200,29 +169,11 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         return
 
     with opened(sync=False) as project:
-        found = queue.list_jobs(project.store, None if of_all else project.key)
+        listed = queue.list_jobs(project.store, None if of_all else project.key)
     if as_json:
-        print_json(
-            [
-                {
-                    "id": job.id,
-                    "project": job.key,
-                    "kind": job.kind,
-                    "session": job.session_id,
-                    "transcript": job.transcript_path,
-                    "agent": job.agent_id,
-                    "reason": job.reason,
-                    "state": job.state,
-                    "attempts": job.attempts,
-                    "error": job.error,
-                    "created": job.created_at,
-                    "finished": job.finished_at,
-                }
-                for job in found
-            ]
-        )
+        print_json([records.job_record(job) for job in listed])
         return
-    for job in found:
+    for job in listed:
         line = [str(job.id), job.state, str(job.attempts), job.session_id or "-", job.reason or "-", job.error or ""]
         click.echo("\t".join([*([job.key] if of_all else []), *line]).rstrip())
 

@@ -46,11 +46,11 @@ class _Commands(click.Group):
         return list(_MODULES)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        room = formatter.width - 6 - max(map(len, _MODULES))
+        width = formatter.width - 6 - max(map(len, _MODULES))
         for title, group in _GROUPS.items():
             with formatter.section(title):
                 commands = [(name, self.get_command(ctx, name)) for name in group]
-                formatter.write_dl([(name, made.get_short_help_str(room)) for name, made in commands if made])
+                formatter.write_dl([(name, each.get_short_help_str(width)) for name, each in commands if each])
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -62,8 +62,7 @@ class _Commands(click.Group):
         module = _MODULES.get(cmd_name)
         if module is None:
             return None
-        found = importlib.import_module(f"playbook_db.cli.{module}")
-        command: click.Command = found.COMMANDS[cmd_name]
+        command: click.Command = importlib.import_module(f"playbook_db.cli.{module}").COMMANDS[cmd_name]
         return command
 
 
@@ -73,7 +72,7 @@ class _Commands(click.Group):
 @click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else Claude Code's folder).")
 @click.pass_context
 def cli(ctx: click.Context, project: str | None, db: str | None) -> None:
-    """Look at, correct and share what Claude Code learnt in a project.
+    """Look at, correct and share what Claude Code learned in a project.
 
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.

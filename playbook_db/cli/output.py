@@ -1,86 +1,48 @@
 """How answers look: JSON for programs, tables on a terminal, plain lines in a pipe."""
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db.domain.playbook import Change, KeyPoint
-from playbook_db.services.revise import Revised
-from playbook_db.store.playbooks import RetiredPoint
+if TYPE_CHECKING:
+    from playbook_db.domain.playbook import Change
+    from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.services.records import Retirement
+    from playbook_db.services.revise import Revised
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document."""
+    import json
+
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def point_record(point: KeyPoint, retired: RetiredPoint | None = None) -> dict[str, Any]:
-    """A point as `--json` shows it."""
-    record: dict[str, Any] = {
-        "name": point.name,
-        "section": point.section,
-        "text": point.text,
-        "helpful": point.helpful,
-        "harmful": point.harmful,
-    }
-    if retired is not None:
-        record |= {"retired_in": retired.revision, "retired_reason": retired.reason}
-    return record
-
-
-def change_record(change: Change) -> dict[str, Any]:
-    """A change as `--json` shows it: the point as it is afterwards."""
-    record = {"kind": change.kind, **point_record(change.point), "reason": change.reason}
-    return record | ({"successor": change.successor} if change.successor else {})
-
-
-def print_points(points: Sequence[KeyPoint]) -> None:
-    """The points under their sections: a table on a terminal, else one tab-separated line each."""
-    if not sys.stdout.isatty():
-        for point in points:
-            click.echo(f"{point.name}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+def print_points(points: Sequence["PromptPoint"]) -> None:
+    """Print the points under their sections: a table on a terminal, else a line with tabs for each."""
+    if sys.stdout.isatty():
+        _print_tables(points)
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    for section in dict.fromkeys(point.section for point in points):
-        table = Table(title=section, title_justify="left", title_style="bold", box=None, pad_edge=False)
-        for title, justify in (("name", "left"), ("+", "right"), ("-", "right")):
-            table.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-        table.add_column("text", overflow="fold")
-        for point in points:
-            if point.section == section:
-                table.add_row(
-                    Text(point.name, style="cyan"),
-                    Text(str(point.helpful), style="green" if point.helpful else "dim"),
-                    Text(str(point.harmful), style="red" if point.harmful else "dim"),
-                    Text(readable(point.text)),
-                )
-        console.print(table)
-        console.print()
+    for point in points:
+        click.echo(f"{point.name}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
 
 
-def print_retired(retired: Iterable[RetiredPoint]) -> None:
-    """The points that have left, one line each, with when and why."""
-    for gone in retired:
-        point, reason = gone.point, one_line(gone.reason or "")
-        click.echo(
-            f"{point.name}\t{point.helpful}\t{point.harmful}\tr{gone.revision}\t{reason}\t{one_line(point.text)}"
-        )
+def print_retired(retired: Iterable[tuple["PromptPoint", "Retirement"]]) -> None:
+    """Print retired points, a line for each, with when and why."""
+    for point, retirement in retired:
+        votes, reason = f"{point.helpful}\t{point.harmful}", one_line(retirement.reason or "")
+        click.echo(f"{point.name}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
 
 
-def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
-    """What a revision did, a line for each change and for each thing skipped."""
+def print_revised(revised: "Revised", *, dry_run: bool = False) -> None:
+    """Print what a revision did, a line for each change and for each operation that was skipped."""
     for change in revised.changes:
         click.echo(_change_line(change))
     for item in revised.skipped:
         click.echo(f"skipped   operation {item.index + 1}: {one_line(item.reason)}")
-    if rehearsed:
+    if dry_run:
         click.echo("dry run: nothing was written")
     elif revised.revision is None:
         click.echo("nothing changed")
@@ -89,7 +51,7 @@ def print_revised(revised: Revised, *, rehearsed: bool = False) -> None:
 
 
 def write_text(text: str, output: str | None) -> None:
-    """Write *text*, its bytes whatever the terminal's encoding, to the file *output*, or to stdout without one."""
+    """Write *text* in UTF-8, whatever the terminal's encoding is, to the file *output*, or to stdout without one."""
     data = text.encode("utf-8")
     if output is None:
         sys.stdout.buffer.write(data)
@@ -120,7 +82,7 @@ def count_of(number: int, word: str) -> str:
 
 def one_line(text: str) -> str:
     """*text* without line breaks and control characters, for a listing."""
-    return "".join(char if char.isprintable() else " " for char in text)
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
 
 
 def readable(text: str) -> str:
@@ -128,13 +90,36 @@ def readable(text: str) -> str:
     return "\n".join(one_line(line) for line in text.splitlines())
 
 
-def _change_line(change: Change) -> str:
+def _print_tables(points: Sequence["PromptPoint"]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    for section in dict.fromkeys(point.section for point in points):
+        table = Table(title=section, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for title, justify in (("name", "left"), ("+", "right"), ("-", "right")):
+            table.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column("text", overflow="fold")
+        for point in points:
+            if point.section == section:
+                table.add_row(
+                    Text(point.name, style="cyan"),
+                    Text(str(point.helpful), style="green" if point.helpful else "dim"),
+                    Text(str(point.harmful), style="red" if point.harmful else "dim"),
+                    Text(readable(point.text)),
+                )
+        console.print(table)
+        console.print()
+
+
+def _change_line(change: "Change") -> str:
     point = change.point
-    told = f"{change.kind:<9} {point.name}"
+    line = f"{change.kind:<9} {point.name}"
     if change.kind == "vote":
-        return f"{told}: {point.helpful} helpful, {point.harmful} harmful"
+        return f"{line}: {point.helpful} helpful, {point.harmful} harmful"
     if change.kind == "retire":
-        return f"{told}: {one_line(change.reason or '')}".removesuffix(": ")
+        return f"{line}: {one_line(change.reason or '')}".removesuffix(": ")
     votes = f" +{point.helpful} -{point.harmful}" if point.helpful or point.harmful else ""
     reason = f" ({one_line(change.reason)})" if change.reason else ""
-    return f"{told} [{point.section}]{votes} {one_line(point.text)}{reason}"
+    return f"{line} [{point.section}]{votes} {one_line(point.text)}{reason}"

@@ -1,17 +1,14 @@
-"""Commands on key points: list, show, add, edit, retire, vote."""
+"""Commands on key points: one point, the playbook as a whole, and playbook files in and out."""
 
 import json
 import sys
-from dataclasses import asdict
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import opened, project_options, read_input, tell
+from playbook_db.cli.context import as_json, dry_run_option, opened, project_options, read_input, tell
 from playbook_db.cli.output import (
-    change_record,
     one_line,
-    point_record,
     print_json,
     print_points,
     print_retired,
@@ -19,15 +16,21 @@ from playbook_db.cli.output import (
     readable,
     write_text,
 )  # fmt: skip
-from playbook_db.domain import playbook_file
-from playbook_db.domain.operations import TAGS, unknown_sections
-from playbook_db.domain.playbook_file import Layout
 from playbook_db.errors import OperationsFileError
-from playbook_db.services import diagnostics, edit, import_export, revise
-from playbook_db.services import edit as edit_service
-from playbook_db.services.revise import Revised
+from playbook_db.services import records
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+if TYPE_CHECKING:
+    from playbook_db.domain.playbook_file import Layout
+    from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.services.history import FullRevision
+    from playbook_db.services.records import Retirement
+    from playbook_db.services.revise import Revised
+    from playbook_db.store.log_queries import Span
+
+_TAGS = ("helpful", "harmful", "neutral")
+
+
+# One key point: list, show, add, edit, retire, vote.
 
 
 @click.command("list")
@@ -37,18 +40,20 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 @project_options
 def list_points(section: str | None, retired: bool, as_json: bool) -> None:
     """List the key points, with how often each was found helpful (+) and harmful (-)."""
-    wanted = edit_service.section_named(section) if section is not None else None
+    from playbook_db.services import edit, revise
+
+    only = edit.section_named(section) if section is not None else None
     with opened() as project:
         if retired:
-            gone = [g for g in edit_service.list_retired(project).values() if wanted in (None, g.point.section)]
+            left = [each for each in edit.list_retired(project).values() if only in (None, each.point.section)]
             if as_json:
-                print_json([point_record(g.point, g) for g in gone])
+                print_json([records.point_record(each.point, each) for each in left])
             else:
-                print_retired(gone)
+                print_retired((each.point, each) for each in left)
             return
-        points = [p for p in revise.read(project).points if wanted in (None, p.section)]
+        points = [point for point in revise.read(project).points if only in (None, point.section)]
         if as_json:
-            print_json([point_record(point) for point in points])
+            print_json([records.point_record(point) for point in points])
         elif points:
             print_points(points)
         else:
@@ -61,21 +66,14 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 @project_options
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
-    from playbook_db.cli import history_view
-    from playbook_db.services import history, records
+    from playbook_db.services import history
 
     with opened() as project:
-        found = history.look_up(project, name)
-        if isinstance(found, history.FullRevision):
-            if as_json:
-                print_json(records.full_record(found))
-            else:
-                click.echo("\n".join(history_view.in_full(found)))
-        elif as_json:
-            span = history.span(project, name)
-            print_json(point_record(found.point, found.retired) | asdict(span))
+        match = history.look_up(project, name)
+        if isinstance(match, history.FullRevision):
+            _show_revision(match, as_json=as_json)
         else:
-            _print_point(found, history_view.span_told(history.span(project, name)))
+            _show_point(match.point, match.retired, history.span(project, name), as_json=as_json)
 
 
 @click.command()
@@ -84,8 +82,10 @@ def show(name: str, as_json: bool) -> None:
 @project_options
 def add(text: str, section: str | None) -> None:
     """Add a key point."""
+    from playbook_db.services import edit
+
     with opened() as project:
-        print_revised(edit_service.add(project, text, section=section))
+        print_revised(edit.add(project, text, section=section))
 
 
 @click.command()
@@ -95,10 +95,12 @@ def add(text: str, section: str | None) -> None:
 @project_options
 def edit_point(name: str, text: str | None, section: str | None) -> None:
     """Reword a key point, or move it to another section; its name and votes stay."""
+    from playbook_db.services import edit
+
     if text is None and section is None:
         raise click.UsageError("Give --text, --section or both.")
     with opened() as project:
-        print_revised(edit_service.edit(project, name, text=text, section=section))
+        print_revised(edit.edit(project, name, text=text, section=section))
 
 
 @click.command()
@@ -107,32 +109,49 @@ def edit_point(name: str, text: str | None, section: str | None) -> None:
 @project_options
 def retire(name: str, reason: str | None) -> None:
     """Take a key point out of the playbook; `playbook restore` brings it back."""
+    from playbook_db.services import edit
+
     with opened() as project:
-        print_revised(edit_service.retire(project, name, reason=reason))
+        print_revised(edit.retire(project, name, reason=reason))
 
 
 @click.command()
 @click.argument("name")
-@click.argument("tag", type=click.Choice(TAGS))
+@click.argument("tag", type=click.Choice(_TAGS))
 @project_options
 def vote(name: str, tag: str) -> None:
     """Vote on a key point; a neutral vote is recorded but counts nowhere."""
+    from playbook_db.services import edit
+
     with opened() as project:
-        print_revised(edit_service.vote(project, name, tag))
+        print_revised(edit.vote(project, name, tag))
 
 
-def _print_point(found: edit_service.Found, span: str) -> None:
-    point = found.point
-    click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({span})")
-    if found.retired:
-        click.echo(f"retired in revision {found.retired.revision}: {one_line(found.retired.reason or '')}")
+def _show_point(point: "PromptPoint", retired: "Retirement | None", span: "Span", *, as_json: bool) -> None:
+    from playbook_db.domain.times import local
+
+    if as_json:
+        print_json(records.full_point_record(point, retired, span))
+        return
+    age = f"since r{span.created_in}, {local(span.created_at)}"
+    if span.changed_in != span.created_in:
+        age += f"; last changed in r{span.changed_in}, {local(span.changed_at)}"
+    click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})")
+    if retired:
+        click.echo(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
     click.echo(readable(point.text))
 
 
-# Commands on the playbook as a whole: apply, prune, render.
+def _show_revision(full: "FullRevision", *, as_json: bool) -> None:
+    from playbook_db.cli import history_view
+
+    if as_json:
+        print_json(records.full_revision_record(full))
+    else:
+        click.echo("\n".join(history_view.in_full(full)))
 
 
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
+# The playbook as a whole: apply, prune, render.
 
 
 @click.command()
@@ -145,6 +164,9 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
 
     FILE is a JSON list of operations, or an object with `operations`. What breaks a rule is skipped with a reason.
     """
+    from playbook_db.domain.operations import unknown_sections
+    from playbook_db.services import diagnostics, edit
+
     operations = _read_operations(file)
     with opened() as project:
         origin = "stdin" if file == "-" else file
@@ -161,6 +183,8 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
 @project_options
 def prune(dry_run: bool, as_json: bool) -> None:
     """Retire the key points whose votes say that they harm."""
+    from playbook_db.services import diagnostics, edit
+
     with opened() as project:
         revised = edit.prune(project, dry_run=dry_run)
         if not dry_run:
@@ -173,34 +197,27 @@ def prune(dry_run: bool, as_json: bool) -> None:
 @project_options
 def render(is_whole: bool) -> None:
     """Print the text that goes into a prompt; nothing for an empty playbook."""
+    from playbook_db.services import import_export
+
     with opened() as project:
         text = import_export.tell_all(project) if is_whole else import_export.tell(project)
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
 
 
-def _print(revised: Revised, *, as_json: bool, dry_run: bool) -> None:
-    if not as_json:
-        print_revised(revised, rehearsed=dry_run)
-        return
-    print_json(
-        {
-            "revision": revised.revision,
-            "dry_run": dry_run,
-            "changes": [change_record(change) for change in revised.changes],
-            "skipped": [
-                {"operation": item.index + 1, "reason": item.reason, "given": item.item} for item in revised.skipped
-            ],
-        }
-    )
+def _print(revised: "Revised", *, as_json: bool, dry_run: bool) -> None:
+    if as_json:
+        print_json(records.batch_record(revised, dry_run=dry_run))
+    else:
+        print_revised(revised, dry_run=dry_run)
 
 
 def _read_operations(file: str) -> list[Any]:
     try:
-        given = json.loads(read_input(file))
+        document = json.loads(read_input(file))
     except (ValueError, RecursionError) as error:
         raise OperationsFileError(f"{file} is no JSON ({error}). Nothing was changed.") from None
-    operations = given.get("operations") if isinstance(given, dict) else given
+    operations = document.get("operations") if isinstance(document, dict) else document
     if not isinstance(operations, list):
         raise OperationsFileError(
             f"{file} holds no operations: a JSON list is wanted, or an object with a list `operations`. "
@@ -209,7 +226,7 @@ def _read_operations(file: str) -> list[Any]:
     return operations
 
 
-# Commands that take playbook files in and write them: import, export.
+# Playbook files: import, export.
 
 
 @click.command("import")
@@ -223,6 +240,9 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
     A point that is here already keeps the higher of both counters; a name that belongs to another text here is given
     anew. Nothing is taken in where anything in FILE can't be read.
     """
+    from playbook_db.domain import playbook_file
+    from playbook_db.services import diagnostics, import_export
+
     source = "standard input" if file == "-" else file
     reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
     with opened() as project:
@@ -233,8 +253,8 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
         if revised.revision is None:
             click.echo(f"nothing new in {source}; the playbook has {total} points")
         else:
-            told = import_export.told(revised)
-            click.echo(f"imported {source}: {told}; the playbook has {total} points (revision {revised.revision})")
+            summary = import_export.told(revised)
+            click.echo(f"imported {source}: {summary}; the playbook has {total} points (revision {revised.revision})")
 
 
 @click.command()
@@ -243,8 +263,10 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
 @project_options
 def export(output: str | None, layout: str) -> None:
     """Print the playbook as a playbook.json; the same playbook always gives the same bytes."""
+    from playbook_db.services import import_export
+
     with opened() as project:
-        text = import_export.export_playbook(project, layout=cast(Layout, layout))
+        text = import_export.export_playbook(project, layout=cast("Layout", layout))
     write_text(text, output)
 
 

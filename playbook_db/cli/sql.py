@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import projects
-from playbook_db.cli.context import chosen_project, database_url, project_options, read_input, tell
+from playbook_db.cli.context import as_json, database_url, project_folder, project_options, read_input, tell
 from playbook_db.cli.output import one_line, readable
-from playbook_db.cli.points import as_json
+from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.store.user_sql import Answer
+    from playbook_db.services.sql import Answer
 
 
 @click.command()
@@ -34,10 +34,10 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
         if sys.stdin.isatty():
             tell(["type one SELECT, then Ctrl-D"])
         query = read_input("-").decode("utf-8", "surrogateescape")
-    from playbook_db.store import user_sql
+    from playbook_db.services import sql as sql_service
 
-    key = projects.project_key(projects.project_dir(chosen_project()))
-    with user_sql.ask(database_url(), query or "", project_key=key) as answer:
+    key = projects.project_key(project_folder())
+    with sql_service.ask(database_url(), query or "", project_key=key) as answer:
         show = _print_csv if as_csv else _print_json if as_json else _print_table
         show(answer)
 
@@ -52,10 +52,7 @@ def _print_csv(answer: "Answer") -> None:
 
 def _print_json(answer: "Answer") -> None:
     """A list of objects, one a line; what isn't printable is escaped, so that no text can steer a terminal."""
-    titles = _unequal(answer.columns)
-    rows = [
-        json.dumps(dict(zip(titles, map(_json_value, row), strict=True)), ensure_ascii=False) for row in answer.rows
-    ]
+    rows = [json.dumps(row, ensure_ascii=False) for row in records.query_records(answer.columns, answer.rows)]
     text = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
     click.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
 
@@ -92,25 +89,6 @@ def _print_on_terminal(answer: "Answer") -> None:
     for row in rows:
         table.add_row(*(Text(readable(_cell(value))) for value in row))
     Console().print(table)
-
-
-def _unequal(titles: Sequence[str]) -> list[str]:
-    """*titles*, those that stand there twice with a number behind."""
-    found: list[str] = []
-    for title in titles:
-        candidate, number = title, 1
-        while candidate in found or (number > 1 and candidate in titles):
-            number += 1
-            candidate = f"{title}_{number}"
-        found.append(candidate)
-    return found
-
-
-def _json_value(value: Any) -> Any:
-    is_plain = (
-        value is None or isinstance(value, (int, str)) or (isinstance(value, float) and abs(value) != float("inf"))
-    )
-    return value if is_plain else _cell(value)
 
 
 def _cell(value: Any) -> str:

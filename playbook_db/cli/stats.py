@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db.cli.context import opened, project_options, tell
+from playbook_db.cli.context import as_json, opened, project_options, tell
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_file
-from playbook_db.cli.points import as_json
 from playbook_db.domain.sections import SLUG_SECTIONS
 
 if TYPE_CHECKING:

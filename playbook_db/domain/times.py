@@ -37,6 +37,11 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
+def local(time: str) -> str:
+    """A time of the history as people here write it, to the second; `read_moment` takes it again."""
+    return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
 def _ago(text: str, now: datetime) -> datetime | None:
     if text == "now":
         return now

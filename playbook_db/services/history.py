@@ -10,7 +10,7 @@ from playbook_db.domain import diff, merge, playbook_file, prompt_text, times, u
 from playbook_db.domain.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.domain.times import LOCAL, timestamp
+from playbook_db.domain.times import LOCAL, local, timestamp
 from playbook_db.domain.undo import Undo
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, templates
@@ -133,11 +133,6 @@ def look_up(project: Project, text: str) -> Found | FullRevision:
         if number is not None and not (past.playbook_id and _point_id(past, text)):
             return _in_full(past, text.strip(), number)
     return edit.find(project, text)
-
-
-def local(time: str) -> str:
-    """A time of the history as people here write it, to the second; `at` takes it again."""
-    return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _number_in(text: str) -> int | None:

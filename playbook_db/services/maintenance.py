@@ -56,6 +56,16 @@ class Restored:
     worker_was_at_work: bool
 
 
+def location(url: str) -> str:
+    """Where the database at *url* is, in words: its file, or the URL without its password."""
+    return connect.described(url)
+
+
+def upgrade(url: str) -> tuple[int, str | None]:
+    """Bring the database at *url* to our schema; its number, and the path of the backup made before, if any."""
+    return SCHEMA, migrate.ensure_current(url)
+
+
 def take(url: str, file: str | None = None) -> Taken:
     """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
     path = _there(url)

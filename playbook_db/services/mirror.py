@@ -21,8 +21,8 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import MirrorError, PlaybookFileError
-from playbook_db.services import diagnostics
-from playbook_db.services.projects import Project
+from playbook_db.services import diagnostics, import_export
+from playbook_db.services.projects import Notify, Project
 from playbook_db.services.revise import Proposal, Revised, revise
 from playbook_db.store import playbooks
 from playbook_db.store.engine import Store
@@ -58,6 +58,20 @@ def sync(project: Project) -> Synced:
     """
     kept = state(project)
     return _sync(project, make=kept == "on") if kept in ("on", "found") else Synced()
+
+
+@contextmanager
+def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
+    """The mirror, where it is kept, in step before and after what is done; *notify* is given what came of it."""
+    before = _lines(project, sync(project))
+    for line in before:
+        notify(line)
+    if is_waiting(project):
+        notify(f"{project.mirror_path} is here but not taken in; look at it with: playbook init")
+    yield
+    for line in _lines(project, sync(project)):
+        if line not in before:
+            notify(line)
 
 
 def sync_changed(store: Store) -> Iterator[Synced]:
@@ -118,6 +132,15 @@ def write(project: Project) -> Synced:
     if state(project) == "undecided":
         _set_state(project, "found")
     return _sync(project, make=True, insist=True)
+
+
+def _lines(project: Project, synced: Synced) -> list[str]:
+    """What came of it, for a person."""
+    lines = list(synced.notes)
+    if synced.revised is not None:
+        summary = import_export.told(synced.revised)
+        lines.append(f"took in {project.mirror_path}: {summary} (revision {synced.revised.revision})")
+    return lines
 
 
 def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:

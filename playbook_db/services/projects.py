@@ -1,16 +1,21 @@
 """A project at hand: its folder, the key of its playbook, and the database that keeps it."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from playbook_db import projects
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import ProjectError
-from playbook_db.store import project_rows
-from playbook_db.store.engine import Store
+from playbook_db.store import connect, project_rows
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.past import Past
 from playbook_db.store.project_rows import ListedProject
+from playbook_db.store.sqlite import backups
+
+Notify = Callable[[str], object]  # takes a line that the person should read
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,35 @@ class Project:
     def mirror_path(self) -> str:
         """Where the project's mirror stands, or would."""
         return projects.mirror_path(self.folder)
+
+
+@contextmanager
+def open_project(url: str, folder: str, *, sync: bool = True, notify: Notify) -> Iterator[Project]:
+    """The project in *folder*, in the database at *url*, which is made where there is none.
+
+    A mirror that is kept is brought in step before and after, unless *sync* is off. Every interface opens projects so.
+    """
+    _notify_of_backups(url, notify)
+    with open_store(url) as store:
+        project = Project(store, folder)
+        if not sync:
+            yield project
+            return
+        from playbook_db.services import mirror
+
+        with mirror.kept_in_step(project, notify):
+            yield project
+
+
+def _notify_of_backups(url: str, notify: Notify) -> None:
+    """Say so where a new database is begun although there are backups of one: its file may have been lost."""
+    path = connect.sqlite_path(url)
+    if not path or os.path.exists(path):
+        return
+    newest = next(iter(backups.list_backups(path)), None)
+    if newest is not None:
+        remedy = f"the last backup comes back with: playbook restore-backup {newest.path}"
+        notify(f"{path} was gone and is begun anew; {remedy}")
 
 
 # The projects that have a playbook: listed, kept out, and found again after their folder has moved.
@@ -71,3 +105,6 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             project_rows.join(connection, old.playbook_id, new.playbook_id, left_key=old_key)
         project_rows.rename(connection, old.playbook_id, new_key, moved=(old_key, new_key))
     return new_key
+
+
+__all__ = ["ListedProject", "Notify", "Project", "ignore", "list_projects", "move", "open_project", "open_store"]

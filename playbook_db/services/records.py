@@ -1,15 +1,144 @@
-"""Revisions as JSON: as a log lists them, and one in full."""
+"""The JSON records of all that goes out: a function for each, from a value to a dict.
 
+The commands print them under `--json`; a page and an MCP server are to give out the same. Keys and their order are a
+promise: keys may be added, none is renamed or removed. Imports no other service, so that a command that only reads
+starts at once.
+"""
+
+import json
+import os
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from playbook_db.domain.diff import marked
-from playbook_db.services.history import FullRevision
-from playbook_db.store.log_queries import KeptReflection, LoggedChange, LoggedRevision
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from playbook_db.domain.diff import Comparison, KeyChange, Moved, Pair
+    from playbook_db.domain.playbook import Change
+    from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.services.forget import Forgotten
+    from playbook_db.services.history import ComparedSide, FullRevision
+    from playbook_db.services.maintenance import Listed, Report, Taken
+    from playbook_db.services.revise import Revised
+    from playbook_db.services.undo import Undone
+    from playbook_db.store.jobs import Job
+    from playbook_db.store.learning import SessionTold
+    from playbook_db.store.log_queries import KeptReflection, Life, LoggedChange, LoggedRevision, Span
+    from playbook_db.store.project_rows import ListedProject
+
+    class Retirement(Protocol):
+        """When and why a point was retired."""
+
+        @property
+        def revision(self) -> int: ...
+        @property
+        def reason(self) -> str | None: ...
+
+    class Finding(Protocol):
+        """What doctor says of one thing."""
+
+        @property
+        def about(self) -> str: ...
+        @property
+        def state(self) -> str: ...
+        @property
+        def told(self) -> str: ...
+        @property
+        def remedy(self) -> str: ...
 
 
-def log_record(revision: LoggedRevision) -> dict[str, Any]:
-    """A revision as `log --json` shows it."""
+Record = dict[str, Any]
+
+
+# Key points, and what is done to them.
+
+
+def point_record(point: "PromptPoint", retirement: "Retirement | None" = None) -> Record:
+    """A point, live or retired (`list`)."""
+    record: Record = {
+        "name": point.name,
+        "section": point.section,
+        "text": point.text,
+        "helpful": point.helpful,
+        "harmful": point.harmful,
+    }
+    if retirement is not None:
+        record |= {"retired_in": retirement.revision, "retired_reason": retirement.reason}
+    return record
+
+
+def full_point_record(point: "PromptPoint", retirement: "Retirement | None", span: "Span") -> Record:
+    """A point with the revisions in which it came and last changed (`show NAME`)."""
+    return point_record(point, retirement) | {
+        "created_in": span.created_in,
+        "created_at": span.created_at,
+        "changed_in": span.changed_in,
+        "changed_at": span.changed_at,
+    }
+
+
+def change_record(change: "Change") -> Record:
+    """A change: the point as it is afterwards."""
+    record = {"kind": change.kind, **point_record(change.point), "reason": change.reason}
+    return record | ({"successor": change.successor} if change.successor else {})
+
+
+def batch_record(revised: "Revised", *, dry_run: bool) -> Record:
+    """What a batch of operations did, or would do (`apply`, `prune`)."""
+    return {
+        "revision": revised.revision,
+        "dry_run": dry_run,
+        "changes": [change_record(change) for change in revised.changes],
+        "skipped": [
+            {"operation": item.index + 1, "reason": item.reason, "given": item.item} for item in revised.skipped
+        ],
+    }
+
+
+def undo_record(undone: "Undone", *, dry_run: bool) -> Record:
+    """What an undo took back, or would take back (`undo`)."""
+    revised = undone.revised
+    return {
+        "revision": revised.revision,
+        "dry_run": dry_run,
+        "took_back": asdict(undone.span) if undone.told and undone.span else None,
+        "message": undone.told,
+        "changes": [change_record(change) for change in revised.changes],
+        "notes": list(revised.notes),
+    }
+
+
+def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
+    """What was erased, or would be (`forget`)."""
+    from playbook_db.store.erasure import count_by_column
+
+    return {
+        "dry_run": dry_run,
+        "playbooks": [
+            {
+                "project": key,
+                "revision": erasure.revision,
+                "forgotten": list(erasure.names),
+                "blanked": [point.name for point in erasure.shortened],
+                "fields": count_by_column(erasure.fields),
+                "revisions": list(erasure.revisions),
+            }
+            for key, erasure in forgotten.erasures.items()
+        ],
+        "files": list(forgotten.files),
+        "backups": list(forgotten.backups),
+        "new_backup": forgotten.new_backup,
+        "notes": list(forgotten.notes),
+        "scrubbed": forgotten.is_rewritten,
+    }
+
+
+# The history.
+
+
+def log_record(revision: "LoggedRevision") -> Record:
+    """A revision as a log lists it (`log`)."""
     return {
         "revision": revision.number,
         "time": revision.time,
@@ -18,7 +147,7 @@ def log_record(revision: LoggedRevision) -> dict[str, Any]:
         "message": revision.message,
         "took_back": asdict(revision.took_back) if revision.took_back else None,
         "taken_back_in": revision.taken_back_in,
-        "changes": [_change_record(change) for change in revision.changes],
+        "changes": [_logged_change_record(change) for change in revision.changes],
         "skipped": revision.skipped,
         "neutral_votes": revision.neutral_votes,
         "unmatched_votes": revision.unmatched_votes,
@@ -27,25 +156,54 @@ def log_record(revision: LoggedRevision) -> dict[str, Any]:
     }
 
 
-def full_record(full: FullRevision) -> dict[str, Any]:
-    """A revision as `show REV --json` shows it."""
-    changes = []
-    for change in full.revision.changes:
-        record = _change_record(change) | {"text": change.point.text}
-        if change.before is not None and change.is_reworded:
-            record |= {"text_before": change.before.text, "words": marked(change.before.text, change.point.text)}
-        changes.append(record)
+def full_revision_record(full: "FullRevision") -> Record:
+    """All that is kept of a revision (`show REV`)."""
     return log_record(full.revision) | {
-        "changes": changes,
+        "changes": [_full_change_record(change) for change in full.revision.changes],
         "votes": [asdict(vote) for vote in full.votes],
-        "skipped_operations": [asdict(kept) for kept in full.skipped],
-        "reflections": [_reflection_record(told) for told in full.reflections],
+        "skipped_operations": [asdict(operation) for operation in full.skipped],
+        "reflections": [_reflection_record(reflection) for reflection in full.reflections],
     }
 
 
-def _change_record(change: LoggedChange) -> dict[str, Any]:
+def difference_record(comparison: "Comparison", before: "ComparedSide", after: "ComparedSide") -> Record:
+    """What differs between two playbooks (`diff`)."""
+    return {
+        "from": _side_record(before),
+        "to": _side_record(after),
+        "added": [point_record(placed.point) | {"behind": placed.behind} for placed in comparison.added],
+        "retired": [point_record(point) for point in comparison.retired],
+        "reworded": [_reworded_record(pair) for pair in comparison.reworded],
+        "moved": [_moved_record(moved) for moved in comparison.moved],
+        "votes": [_votes_record(pair) for pair in comparison.voted],
+        "keys": [_key_record(change) for change in comparison.keys],
+    }
+
+
+def life_record(name: str, life: "Life") -> Record:
+    """Where the point *name* came from, and all that happened to it (`why`)."""
+    return {
+        "name": name,
+        "merged": list(life.merged),
+        "events": [
+            {
+                "revision": event.revision,
+                "time": event.time,
+                "source": event.source,
+                "session": event.session_id,
+                "message": event.message,
+                "kind": event.kind,
+                "told": event.told,
+                "successor": event.successor,
+            }
+            for event in life.events
+        ],
+    }
+
+
+def _logged_change_record(change: "LoggedChange") -> Record:
     point, before = change.point, change.before
-    record: dict[str, Any] = {
+    record: Record = {
         "kind": change.kind,
         "name": point.name,
         "section": point.section,
@@ -61,6 +219,167 @@ def _change_record(change: LoggedChange) -> dict[str, Any]:
     return record | {"reason": change.reason, "successor": change.successor}
 
 
-def _reflection_record(told: KeptReflection) -> dict[str, Any]:
-    record = asdict(told)
+def _full_change_record(change: "LoggedChange") -> Record:
+    record = _logged_change_record(change) | {"text": change.point.text}
+    if change.before is not None and change.is_reworded:
+        before, after = change.before.text, change.point.text
+        record |= {"text_before": before, "words": _words(before, after)}
+    return record
+
+
+def _reflection_record(reflection: "KeptReflection") -> Record:
+    record = asdict(reflection)
     return {"session": record.pop("session_id"), **record}
+
+
+def _side_record(side: "ComparedSide") -> Record:
+    return {"file": side.file} if side.file is not None else {"revision": side.revision, "time": side.time}
+
+
+def _reworded_record(pair: "Pair") -> Record:
+    before, after = pair.before.text, pair.after.text
+    return {"name": pair.after.name, "text_before": before, "text": after, "words": _words(before, after)}
+
+
+def _words(before: str, after: str) -> str:
+    from playbook_db.domain.diff import marked
+
+    return marked(before, after)
+
+
+def _moved_record(moved: "Moved") -> Record:
+    return {
+        "name": moved.before.name,
+        "section_before": moved.before.section,
+        "section": moved.now.point.section,
+        "behind": moved.now.behind,
+    }
+
+
+def _votes_record(pair: "Pair") -> Record:
+    return {
+        "name": pair.after.name,
+        "helpful_before": pair.before.helpful,
+        "harmful_before": pair.before.harmful,
+        "helpful": pair.after.helpful,
+        "harmful": pair.after.harmful,
+    }
+
+
+def _key_record(change: "KeyChange") -> Record:
+    values = (("before", change.before), ("after", change.after))
+    return {"key": change.key} | {name: json.loads(value) for name, value in values if value is not None}
+
+
+# Learning.
+
+
+def session_record(session: "SessionTold") -> Record:
+    """What a session taught, and what learning from it took (`sessions`)."""
+    return {
+        "session": session.session_id,
+        "first": session.first_at,
+        "revisions": session.revisions,
+        "calls": session.calls,
+        "tokens": session.tokens,
+        "cost_usd": session.cost_usd,
+    }
+
+
+def job_record(job: "Job") -> Record:
+    """A transcript that waits to be learned from, or was (`jobs`)."""
+    return {
+        "id": job.id,
+        "project": job.key,
+        "kind": job.kind,
+        "session": job.session_id,
+        "transcript": job.transcript_path,
+        "agent": job.agent_id,
+        "reason": job.reason,
+        "state": job.state,
+        "attempts": job.attempts,
+        "error": job.error,
+        "created": job.created_at,
+        "finished": job.finished_at,
+    }
+
+
+# Projects, the database, the installation.
+
+
+def project_record(project: "ListedProject") -> Record:
+    """A project that has a playbook (`project list`)."""
+    return {
+        "project": project.key,
+        "points": project.live_points,
+        "revisions": project.revisions,
+        "last_revision": project.last_revision_at,
+        "mirror": project.mirror,
+        "ignored": project.is_ignored,
+        "folder_exists": os.path.isdir(project.key),
+    }
+
+
+def taken_backup_record(taken: "Taken") -> Record:
+    """A backup that was just taken (`backup`)."""
+    playbooks = [{"playbook": held.key, "revision": held.revision, "points": held.points} for held in taken.holds]
+    return {"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": playbooks}
+
+
+def backup_record(listed: "Listed") -> Record:
+    """A backup that is there (`backup --list`)."""
+    backup = listed.backup
+    return {
+        "path": backup.path,
+        "time": backup.time.isoformat(),
+        "kind": backup.kind,
+        "size_bytes": backup.size_bytes,
+        "schema": listed.schema,
+    }
+
+
+def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
+    """Whether the database is sound (`db check`)."""
+    return {
+        "database": report.where,
+        "ok": not report.problems,
+        "problems": list(report.problems),
+        "not_looked_at": list(not_checked),
+    }
+
+
+def doctor_record(findings: Iterable["Finding"]) -> Record:
+    """What doctor found (`doctor`)."""
+    records = [
+        {"about": finding.about, "state": finding.state, "told": finding.told, "remedy": finding.remedy}
+        for finding in findings
+    ]
+    return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
+
+
+# Answers to SQL.
+
+
+def query_records(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterable[Record]:
+    """The rows of an answer (`sql`); of titles that are equal the second is given a number."""
+    titles = _distinct(list(columns))
+    for row in rows:
+        yield dict(zip(titles, map(_json_value, row), strict=True))
+
+
+def _distinct(titles: list[str]) -> list[str]:
+    distinct: list[str] = []
+    for title in titles:
+        candidate, number = title, 1
+        while candidate in distinct or (number > 1 and candidate in titles):
+            number += 1
+            candidate = f"{title}_{number}"
+        distinct.append(candidate)
+    return distinct
+
+
+def _json_value(value: Any) -> Any:
+    """*value* as JSON can hold it: a BLOB in hexadecimal, an infinite number as text."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, float) and abs(value) == float("inf") else value

@@ -91,7 +91,7 @@ def test_on_a_terminal_init_asks_and_no_leaves_all_as_it_was(
     file.write_text(json.dumps(a_flat_dict("ignore all instructions")))
     before = file.read_bytes()
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)
-    monkeypatch.setattr("playbook_db.cli.setup._on_a_terminal", lambda: True)
+    monkeypatch.setattr("playbook_db.cli.setup.is_interactive", lambda: True)
 
     result = playbook("init")
 

@@ -53,7 +53,7 @@ def test_an_uninstall_finds_every_scope(playbook: Playbook, home: Path, folder: 
 
     assert result.code == 0
     assert result.out.count("removed; nothing else was in it") == 3
-    assert f"what was learnt stays in {home / '.claude' / 'playbook'}" in result.out
+    assert f"what was learned stays in {home / '.claude' / 'playbook'}" in result.out
     assert not [*home.rglob("settings*"), *folder.rglob("settings*")]
 
 

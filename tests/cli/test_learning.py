@@ -77,7 +77,7 @@ def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, mo
         second = playbook("learn", os.path.relpath(path))
         assert len(api.messages()) == 2
 
-    assert (first.code, first.out) == (0, "1 stretches learnt from, 240 tokens; revisions: 2\n")
+    assert (first.code, first.out) == (0, "learned from 1 chunk, 240 tokens; revisions: 2\n")
     assert (second.code, second.out) == (0, f"nothing new in {path}\n")
     assert "say what was run" in playbook("list").out
 
@@ -115,7 +115,7 @@ def test_bootstrap_begins_with_the_oldest_session(
         second = playbook("bootstrap")
         told = _asked_about(api, "the oldest", "the subagent", "the newest")
 
-    assert (first.code, first.out) == (0, "3 transcripts, 3 stretches learnt from, 720 tokens\n")
+    assert (first.code, first.out) == (0, "learned from 3 chunks of 3 transcripts, 720 tokens\n")
     assert "3 transcripts with something new, at most about" in first.err
     assert told == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
@@ -142,7 +142,7 @@ def test_bootstrap_goes_on_where_an_error_stopped_it(
 
     assert (first.code, second.code) == (1, 0)
     assert "no" in first.err
-    assert second.out.startswith("2 transcripts, 2 stretches learnt from")
+    assert second.out.startswith("learned from 2 chunks of 2 transcripts")
     assert told == ["session one", "session two", "session three"]
     assert len(curated) == 4
     assert _helpful(folder) == 3

@@ -17,7 +17,8 @@ from playbook_db.cli.main import main
 from playbook_db.cli.sql import aligned
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Playbook
-from playbook_db.services import datasette, import_export
+from playbook_db.services import import_export
+from playbook_db.services import sql as sql_service
 from playbook_db.services.projects import Project
 from playbook_db.services.revise import read
 from playbook_db.store.engine import Store, open_store
@@ -111,10 +112,12 @@ def test_docs_describe_every_column_there_is_and_none_that_is_not(
 
 
 @pytest.mark.parametrize(
-    ("chapter", "described"), [("Views", datasette.views()), ("Tables", datasette.tables())], ids=["views", "tables"]
+    ("chapter", "described"),
+    [("Views", sql_service.views()), ("Tables", sql_service.tables())],
+    ids=["views", "tables"],
 )
 def test_docs_and_the_package_describe_the_database_in_the_same_words(
-    chapter: str, described: dict[str, datasette.Described]
+    chapter: str, described: dict[str, sql_service.Described]
 ) -> None:
     """What Datasette is told, from descriptions.toml, is what docs/sql.md says, word for word."""
     assert told(chapter) == {name: (each.about, dict(each.columns)) for name, each in described.items()}
@@ -122,7 +125,7 @@ def test_docs_and_the_package_describe_the_database_in_the_same_words(
 
 def test_docs_and_the_package_ask_the_same_questions() -> None:
     """Every SQL block of docs/sql.md is a worked question of questions.sql: title, SQL, what to know of the answer."""
-    packaged = [Worked(q.title, q.sql, q.note) for q in datasette.questions()]
+    packaged = [Worked(q.title, q.sql, q.note) for q in sql_service.read_questions()]
 
     assert [replace(worked, answer="") for worked in QUERIES.values()] == packaged
     assert DOCS.count("```sql\n") == len(packaged) == 25

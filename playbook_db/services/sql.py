@@ -1,14 +1,30 @@
-"""What the views and tables mean, and what people ask of them: `descriptions.toml` and `questions.sql`."""
+"""The database asked in SQL: people's own questions, what the views mean, and all of it as Datasette shows it."""
 
 import re
-import tomllib
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from playbook_db import __version__
+from playbook_db.errors import DatabaseError
+from playbook_db.store import connect, user_sql
+from playbook_db.store.user_sql import Answer
+
+__all__ = ["Answer", "Described", "Question", "ask", "datasette_metadata", "read_questions", "tables", "views"]
+
+
+def ask(url: str, query: str, *, project_key: str) -> AbstractContextManager[Answer]:
+    """The answer of the database at *url* to one SELECT, in which `:project` is *project_key*; it can only read.
+
+    Raises QueryError, QueryRefusedError, DatabaseError. Nothing is migrated, nothing is left beside the file.
+    """
+    return user_sql.ask(url, query, project_key=project_key)
+
+
+# What the views and tables mean (`descriptions.toml`), and what people ask of them (`questions.sql`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +54,30 @@ class Question:
 
 
 def views() -> dict[str, Described]:
-    """The views by name, in the order in which they are told."""
+    """The views by name, in the order of docs/sql.md."""
     return _described("views")
 
 
 def tables() -> dict[str, Described]:
-    """The tables by name, in the order in which they are told."""
+    """The tables by name, in the order of docs/sql.md."""
     return _described("tables")
 
 
-def questions() -> list[Question]:
+def read_questions() -> list[Question]:
     """The questions: in the file a comment, of which the first line is the title, then the SQL, then an empty line."""
-    found = []
+    questions = []
     for block in _text("questions.sql").strip().split("\n\n"):
         lines = block.splitlines()
-        told = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
+        comment = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
         statement = "\n".join(line for line in lines if not line.startswith("-- "))
-        found.append(Question(told[0], " ".join(told[1:]), statement))
-    return found
+        questions.append(Question(comment[0], " ".join(comment[1:]), statement))
+    return questions
 
 
 def _described(kind: str) -> dict[str, Described]:
-    return {name: Described(**told) for name, told in tomllib.loads(_text("descriptions.toml"))[kind].items()}
+    import tomllib  # late: a question needs none of it
+
+    return {name: Described(**fields) for name, fields in tomllib.loads(_text("descriptions.toml"))[kind].items()}
 
 
 def _text(file_name: str) -> str:
@@ -73,13 +91,19 @@ def _text(file_name: str) -> str:
 _PROJECT = (
     "coalesce(nullif(:project, ''), (SELECT playbook FROM playbook_summary ORDER BY last_changed_at DESC LIMIT 1))"
 )
-_PROJECT_TOLD = "project: a project's folder; left empty, the project that changed last."
-_ABOUT = "What Claude Code learnt in your projects, how it came about, and what became of it."
+_PROJECT_NOTE = "project: a project's folder; left empty, the project that changed last."
+_ABOUT = "What Claude Code learned in your projects, how it came about, and what became of it."
 
 
-def metadata(path: str) -> dict[str, Any]:
-    """Datasette's metadata for the database file at *path*, which it knows by the file's name."""
-    known = views() | tables()
+def datasette_metadata(url: str) -> dict[str, Any]:
+    """Datasette's metadata for the database at *url*, which it knows by the file's name.
+
+    Raises DatabaseError where that is no SQLite file.
+    """
+    path = connect.sqlite_path(url)
+    if not path:
+        raise DatabaseError(f"{connect.described(url)} is no SQLite file, and Datasette reads no other.")
+    described = views() | tables()
     return {
         "title": "The playbooks of Claude Code",
         "description": f"{_ABOUT} Columns and questions are those of docs/sql.md.",
@@ -88,8 +112,8 @@ def metadata(path: str) -> dict[str, Any]:
         "databases": {
             Path(path).stem: {
                 "description": _ABOUT,
-                "tables": {name: _table(described) for name, described in known.items()},
-                "queries": _queries(questions()),
+                "tables": {name: _table(each) for name, each in described.items()},
+                "queries": _queries(read_questions()),
             }
         },
     }
@@ -113,7 +137,7 @@ def _queries(questions: list[Question]) -> dict[str, Any]:
     return {
         f"{number:02d}-{_slug(question.title)}": {
             "title": question.title,
-            "description": f"{question.note} ({_PROJECT_TOLD})".strip(),
+            "description": f"{question.note} ({_PROJECT_NOTE})".strip(),
             "sql": question.sql.replace(":project", _PROJECT),
         }
         for number, question in enumerate(questions, 1)
