@@ -23,8 +23,9 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 
 HOOKS = sandbox.ROOT / "hooks"
-LONGEST_S = 2.5  # the longer deadline, an interpreter's start, and a busy machine
-_PATIENCE_S = 20.0
+_LONGEST_S = 1.0  # the longer deadline of the two
+_STARTS = 50  # of a bare interpreter: what a hook may take beyond that
+_PATIENCE_S = 60.0
 _BIG_BYTES = 10 * 1024 * 1024
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 _STRANGE: tuple[Any, ...] = (
@@ -175,7 +176,12 @@ def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, what
 def _content(path: Path) -> object:
     if path.is_dir():
         return sorted(os.listdir(path))
-    return path.read_bytes()
+    mode = path.stat().st_mode
+    path.chmod(0o600)  # it may be one that nobody may read
+    try:
+        return path.read_bytes()
+    finally:
+        path.chmod(mode)
 
 
 def _try(variables: Mapping[str, str], data: bytes, found: Hooks, what: str) -> None:
@@ -210,13 +216,21 @@ def _run(
     found.slowest_s = max(found.slowest_s, took_s)
     promise(done.returncode == 0, f"{what}: {hook} ended with {done.returncode}: {done.stderr[-500:]!r}")
     promise(not done.stderr, f"{what}: {hook} said on stderr: {done.stderr[-500:]!r}")
-    promise(took_s < LONGEST_S, f"{what}: {hook} took {took_s:.1f} s")
+    in_time = took_s < _LONGEST_S or took_s < _LONGEST_S + _STARTS * _bare_start_s()
+    promise(in_time, f"{what}: {hook} took {took_s:.1f} s")
     if hook == "enqueue":
         promise(not done.stdout, f"{what}: enqueue said {done.stdout[:500]!r}")
         return b""
     promise(isinstance(_value(done.stdout), dict), f"{what}: inject said no JSON object: {done.stdout[:500]!r}")
     found.told += b"additionalContext" in done.stdout
     return done.stdout
+
+
+def _bare_start_s() -> float:
+    """What this machine, as busy as it is now, takes to start a process."""
+    began = time.monotonic()
+    subprocess.run([os.path.realpath(sys.executable), "-I", "-S", "-c", "pass"], check=True)
+    return time.monotonic() - began
 
 
 def _value(data: bytes) -> object:

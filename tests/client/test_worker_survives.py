@@ -105,7 +105,7 @@ def test_the_worker_works_on_when_the_client_is_killed(world: World, worker: Fak
         wait_until(worker.told, "the worker's start", START_S)
         was_running = process.poll() is None
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
     release.touch()
 
     told = worker.only_one()
