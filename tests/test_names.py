@@ -45,8 +45,12 @@ NOT_YET = {
 SHARED_YET = {"Outcome"}
 
 
-def names_in(node: ast.AST, *, in_class: bool = False) -> Iterator[str]:
+def public_names(node: ast.AST) -> Iterator[str]:
     """The public functions, classes, parameters and fields within *node*."""
+    yield from (name for name in _names(node, in_class=False) if not name.startswith("_"))
+
+
+def _names(node: ast.AST, *, in_class: bool) -> Iterator[str]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             if not child.name.startswith("_") or child.name == "__init__":
@@ -55,10 +59,9 @@ def names_in(node: ast.AST, *, in_class: bool = False) -> Iterator[str]:
                 yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
         elif isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
             yield child.name
-            yield from names_in(child, in_class=True)
+            yield from _names(child, in_class=True)
         elif in_class and isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name):
-            if not child.target.id.startswith("_"):
-                yield child.target.id
+            yield child.target.id
 
 
 def words_of(name: str) -> list[str]:
@@ -70,7 +73,7 @@ def words_of(name: str) -> list[str]:
 def test_no_public_name_is_a_word_that_was_given_up(module: str) -> None:
     """Of functions, classes, parameters, fields and the module itself."""
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    names = {Path(module).stem, *names_in(tree)}
+    names = {Path(module).stem, *public_names(tree)}
 
     bad = {name: NOT_SAID[word] for name in names for word in words_of(name) if word in NOT_SAID}
     bad |= dict.fromkeys((name for name in names if any(phrase in name for phrase in NOT_TOGETHER)), "undo, undone")
