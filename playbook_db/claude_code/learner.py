@@ -65,7 +65,7 @@ def learn_transcript(
 
     done: list[Learnt] = []
     ended = False
-    for chunk, is_last in _with_last(chunks.cut(path, start, CHUNK_CHARS, clean=clean)):
+    for chunk, is_last in _with_last(chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean)):
         if time.monotonic() > until:
             raise TimeOverError(f"{path} is learnt from up to byte {chunk.start}. The next worker goes on.")
         lesson = Lesson(
@@ -114,19 +114,22 @@ def _start(project: Project, path: str, first_uuid: str | None) -> int:
 
 def _uuids(path: str, end: int) -> frozenset[str]:
     """The entries of the transcript at *path* before the byte *end*."""
-    return frozenset(entry.uuid for entry in takewhile(lambda entry: entry.end <= end, transcript.read_entries(path)))
+    lines = takewhile(lambda line: line.end <= end, transcript.read_lines(path))
+    return frozenset(line.entry.uuid for line in lines if line.entry)
 
 
 def _end_of_copy(path: str, known: frozenset[str]) -> int:
     """Where in the transcript at *path* the entries end that are *known*, from its beginning on."""
     copied = 0
-    for entry in takewhile(lambda entry: entry.uuid in known, transcript.read_entries(path)):
-        copied = entry.end
+    for line in transcript.read_lines(path):
+        if line.entry and line.entry.uuid not in known:
+            break
+        copied = line.end if line.entry else copied
     return copied
 
 
 def _first_uuid(path: str) -> str | None:
-    return next((entry.uuid for entry in transcript.read_entries(path) if entry.uuid), None)
+    return next((line.entry.uuid for line in transcript.read_lines(path) if line.entry and line.entry.uuid), None)
 
 
 def _with_last(found: Iterator[chunks.Chunk]) -> Iterator[tuple[chunks.Chunk, bool]]:

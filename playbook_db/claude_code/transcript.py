@@ -1,7 +1,8 @@
-"""A transcript's lines by their byte offsets, one at a time, however long one of them is.
+"""What was said and done in a session: Claude Code's transcript, a file of JSON lines.
 
-Of a line longer than LINE_LIMIT the long strings are shortened while it is read, so that what kind of line it is, and
-how each of its strings begins and ends, is known all the same.
+`read_messages` is what was said, for programs. `read_lines` is what can be learned from: tool calls and their results
+too, by byte offsets, with no more than one line in memory. Nothing of what the client wrote itself in someone's name
+comes through: summaries, echoes of commands, notes of finished tasks, reminders, what hooks injected.
 """
 
 import json
@@ -13,153 +14,8 @@ from typing import Any, BinaryIO
 
 from playbook_db.domain.playbook import storable
 
-LINE_LIMIT = 4 << 20  # bytes; longer lines are shortened
-_CHUNK = 256 << 10
-_KEPT = 256 << 10  # bytes of a long string that are kept at each of its ends
-
-_STRING_BODY = re.compile(rb'(?s)(?:[^"\\]++|\\.)*+')
-_WHOLE_ESCAPES = re.compile(rb'(?s)(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+')
-# No escape is open where a backslash follows another byte, nor after six bytes without one: the longest has five.
-_OUTSIDE_ESCAPES = re.compile(rb"[^\\](?=\\)|[^\\]{6}")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One whole line: where it stands, its JSON object (None where it is none), the bytes of it that were not kept."""
-
-    start: int
-    end: int
-    content: dict[str, Any] | None
-    left_out_bytes: int = 0
-
-
-def read_lines(path: str, start: int = 0) -> Iterator[Line]:
-    """The lines from byte *start* on. A last line without its newline is still being written and is not read.
-
-    Raises OSError where the file can't be read. Nothing comes where it ends before *start*.
-    """
-    with open(path, "rb") as file:
-        file.seek(start)
-        while raw := file.readline(LINE_LIMIT):
-            size, left_out = len(raw), 0
-            if not raw.endswith(b"\n"):
-                long = _LongLine(raw)
-                if not long.read_rest(file):
-                    return
-                size, raw, left_out = long.size, long.shortened(), long.left_out
-            yield Line(start, start + size, parse(raw.decode("utf-8", "replace")), left_out)
-            start += size
-
-
-def parse(text: str) -> dict[str, Any] | None:
-    """The JSON object in *text*; an empty one for a blank line, None for anything else."""
-    if not text.strip():
-        return {}
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
-
-
-class _LongLine:
-    """A line of JSON whose long strings lose their middle while it is read."""
-
-    def __init__(self, beginning: bytes) -> None:
-        self.size = 0
-        self.left_out = 0
-        self._beginning = beginning
-        self._out = bytearray()
-        self._is_endless = False
-        self._string: _LongString | None = None
-        self._carry = b""  # the backslash of an escape whose rest comes with the next chunk
-
-    def read_rest(self, file: BinaryIO) -> bool:
-        """Read *file* to the end of the line; whether there is one."""
-        chunk = self._beginning
-        self._beginning = b""
-        while chunk:
-            self.size += len(chunk)
-            self._take(self._carry + chunk)
-            if chunk.endswith(b"\n"):
-                return True
-            chunk = file.readline(_CHUNK)
-        return False
-
-    def shortened(self) -> bytes:
-        """The line as JSON; nothing that could be parsed where it is too long even so."""
-        if self._is_endless:
-            self.left_out = self.size
-            return b"endless"
-        return bytes(self._out)
-
-    def _take(self, data: bytes) -> None:
-        at = 0
-        self._carry = b""
-        while at < len(data) and not self._is_endless:
-            if self._string is None:
-                quote = data.find(b'"', at) + 1
-                self._keep(data[at : quote or None])
-                at = quote or len(data)
-                self._string = _LongString() if quote else None
-                continue
-            body = _STRING_BODY.match(data, at)
-            end = body.end() if body else at
-            self._string.add(data[at:end])
-            at = end
-            if data[at : at + 1] == b'"':
-                self._keep(self._string.shortened() + b'"')
-                self.left_out += self._string.left_out
-                self._string = None
-                at += 1
-            else:
-                self._carry = data[at:]
-                at = len(data)
-
-    def _keep(self, part: bytes) -> None:
-        if len(self._out) + len(part) > LINE_LIMIT:  # a list without end, not a long text
-            self._is_endless = True
-        else:
-            self._out += part
-
-
-class _LongString:
-    """The two ends of a string in JSON, and how much stood between them."""
-
-    def __init__(self) -> None:
-        self.left_out = 0
-        self._head = bytearray()
-        self._tail = bytearray()
-
-    def add(self, part: bytes) -> None:
-        room = _KEPT - len(self._head)
-        self._head += part[:room]
-        self._tail += part[room:]
-        if len(self._tail) > 2 * _KEPT:
-            self._drop(len(self._tail) - _KEPT)
-
-    def shortened(self) -> bytes:
-        """What is kept, cut so that no escape is halved, with a word about what was between."""
-        if not self.left_out:
-            return bytes(self._head + self._tail)
-        whole = _WHOLE_ESCAPES.match(self._head)
-        head = self._head[: whole.end()] if whole else self._head
-        self.left_out += len(self._head) - len(head)
-        clean = _OUTSIDE_ESCAPES.search(self._tail)
-        self._drop(clean.end() if clean else len(self._tail))
-        return bytes(head) + rb"\n[... %d bytes left out ...]\n" % self.left_out + bytes(self._tail)
-
-    def _drop(self, count: int) -> None:
-        self.left_out += count
-        del self._tail[:count]
-
-
-# What was said and done in a session: Claude Code's transcript, a file of JSON lines.
-#
-# `read_messages` is what was said, for programs. `walk` and `read_entries` are what can be learnt from: tool calls and
-# their results too, by byte offsets, with no more than one line in memory. Nothing of what the client wrote itself in
-# someone's name comes through: summaries, echoes of commands, notes of finished tasks, reminders, what hooks injected.
-
+LINE_LIMIT = 64 << 20  # bytes; a longer line is passed over
+_SKIPPED_AT_ONCE = 1 << 20
 
 _ROLES = ("user", "assistant")
 _NOT_SPEECH = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
@@ -167,7 +23,7 @@ _NOT_SPEECH = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
 _ECHOES = (
     "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<task-notification>",
 )  # fmt: skip
-_NOT_LEARNT_FROM = (*_NOT_SPEECH, "isApiErrorMessage")
+_NOT_LEARNED_FROM = (*_NOT_SPEECH, "isApiErrorMessage")
 _INJECTED = re.compile(
     r"(?:SessionStart|SubagentStart|UserPromptSubmit)(?::\w+)? hook (?:additional context|success): "
 )
@@ -191,63 +47,59 @@ class Part:
 class Entry:
     """What one line of a transcript adds to the conversation.
 
-    An assistant's message comes as one entry per content block. `end` is the byte offset after its line. A user's own
-    words begin a turn; a tool's result, or a note that the user interrupted, doesn't.
+    An assistant's message comes as one entry per content block. A user's own words begin a turn; a tool's result, or a
+    note that the user interrupted, doesn't.
     """
 
     role: str
     parts: tuple[Part, ...]
-    end: int
     uuid: str
     session_id: str
     begins_turn: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Line:
     """One whole line of a transcript, from byte *start* to *end*, with the entry in it, if any.
 
-    `left_out_bytes` is what of an overlong line was not read.
+    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read.
     """
 
     start: int
     end: int
     entry: Entry | None
     is_broken: bool = False
-    left_out_bytes: int = 0
+    is_overlong: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class Conversation:
     """The messages of a transcript in order, and how many of its lines could not be read."""
 
     messages: tuple[dict[str, str], ...]
     broken_lines: int
 
 
-def read_entries(path: str, start: int = 0) -> Iterator[Entry]:
-    """What can be learnt from in the transcript at *path*, from byte *start* on, which begins a line.
+def read_lines(path: str, start: int = 0) -> Iterator[Line]:
+    """The whole lines of the transcript at *path* from byte *start* on, each where the one before ended.
 
-    A half-written last line is left for the next time. Raises OSError where the file can't be read.
+    A line whose uuid stood in the file before, also before *start*, holds no entry: some clients repeat the history. A
+    last line without its newline is still being written, and is left for the next time. Nothing comes where the file
+    ends before *start*. Raises OSError where the file can't be read.
     """
-    return (passage.entry for passage in walk(path, start) if passage.entry is not None)
+    seen: set[int] = set()
+    with open(path, "rb") as file:
+        for _, end, raw in _raw_lines(file, 0) if start else ():
+            if end > start:
+                break
+            _is_repeated(_parse(raw) or {}, seen)
+        for begin, end, raw in _raw_lines(file, start):
+            content = _parse(raw)
+            entry = None if _is_repeated(content or {}, seen) else _entry(content or {})
+            yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw)
 
 
-def walk(path: str, start: int = 0) -> Iterator[Passage]:
-    """All whole lines from byte *start* on, each where the one before ended, also those that hold no entry.
-
-    A line whose uuid stood in the file before, also before *start*, holds none: some clients repeat the history.
-    """
-    seen = _ids_before(path, start)
-    for line in read_lines(path, start):
-        key = _id_key(line)
-        entry = _entry(line) if key is None or key not in seen else None
-        if key is not None:
-            seen.add(key)
-        yield Passage(line.start, line.end, entry, line.content is None, line.left_out_bytes)
-
-
-def read_messages(path: str) -> Spoken:
+def read_messages(path: str) -> Conversation:
     """What the user and the assistant said in the transcript at *path*, as `{"role", "content"}` with text content.
 
     Tool calls, their results and thinking are left out, and so is what nobody said: meta lines, command echoes,
@@ -255,18 +107,14 @@ def read_messages(path: str) -> Spoken:
     """
     messages: list[dict[str, str]] = []
     broken = 0
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if not line.strip():
-                continue
-            entry = parse(line)
-            if entry is None:
+    with open(path, "rb") as file:
+        for raw in file:
+            content = _parse(raw)
+            if content is None:
                 broken += 1
-                continue
-            text = _text(entry) if _is_speech(entry) else ""
-            if text:
-                messages.append({"role": entry["type"], "content": text})
-    return Spoken(tuple(messages), broken)
+            elif text := _text(content) if _is_speech(content) else "":
+                messages.append({"role": content["type"], "content": text})
+    return Conversation(tuple(messages), broken)
 
 
 def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
@@ -283,46 +131,60 @@ def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
                     yield from (block[key] for key in ("text", "thinking") if isinstance(block.get(key), str))
 
 
-def _is_speech(entry: dict[str, Any]) -> bool:
-    return entry.get("type") in _ROLES and not any(entry.get(mark) for mark in _NOT_SPEECH)
+def _raw_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
+    """Where each whole line from byte *start* on begins and ends, and its bytes; none of one over LINE_LIMIT."""
+    file.seek(start)
+    while raw := file.readline(LINE_LIMIT):
+        end, last = start + len(raw), raw
+        while last and not last.endswith(b"\n"):  # overlong, or still being written
+            raw, last = b"", file.readline(_SKIPPED_AT_ONCE)
+            end += len(last)
+        if not last:
+            return
+        yield start, end, raw
+        start = end
 
 
-def _text(entry: dict[str, Any]) -> str:
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, list):
-        blocks = (block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text")
-        content = "\n".join(block for block in blocks if isinstance(block, str))
-    if not isinstance(content, str) or content.lstrip().startswith(_ECHOES):
-        return ""
-    return content
+def _parse(raw: bytes) -> dict[str, Any] | None:
+    """The JSON object in a line; an empty one for a blank or overlong line, None for anything else."""
+    text = raw.decode("utf-8", "replace")
+    if not text.strip():
+        return {}
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
-def _ids_before(path: str, start: int) -> set[int]:
-    seen: set[int] = set()
-    if start:
-        for line in read_lines(path):
-            if line.end > start:
-                break
-            key = _id_key(line)
-            if key is not None:
-                seen.add(key)
-    return seen
-
-
-def _id_key(line: Line) -> int | None:
-    """The uuid of a line of the conversation in eight bytes: a long file has a million of them."""
-    content = line.content or {}
+def _is_repeated(content: dict[str, Any], seen: set[int]) -> bool:
+    """Whether a line's uuid is among those *seen*, to which it is added; numbers, as there may be a million."""
     uuid = content.get("uuid")
     if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
-        return None
-    return int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+        return False
+    key = int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    if key in seen:
+        return True
+    seen.add(key)
+    return False
 
 
-def _entry(line: Line) -> Entry | None:
-    content = line.content or {}
+def _is_speech(content: dict[str, Any]) -> bool:
+    return content.get("type") in _ROLES and not any(content.get(mark) for mark in _NOT_SPEECH)
+
+
+def _text(content: dict[str, Any]) -> str:
+    message = content.get("message")
+    text = message.get("content") if isinstance(message, dict) else None
+    if isinstance(text, list):
+        blocks = (block.get("text") for block in text if isinstance(block, dict) and block.get("type") == "text")
+        text = "\n".join(block for block in blocks if isinstance(block, str))
+    return text if isinstance(text, str) and not text.lstrip().startswith(_ECHOES) else ""
+
+
+def _entry(content: dict[str, Any]) -> Entry | None:
     role = content.get("type")
-    if role not in _ROLES or any(content.get(mark) for mark in _NOT_LEARNT_FROM) or _is_notification(content):
+    if role not in _ROLES or any(content.get(mark) for mark in _NOT_LEARNED_FROM) or _is_notification(content):
         return None
     message = content.get("message")
     blocks = message.get("content") if isinstance(message, dict) else None
@@ -336,7 +198,7 @@ def _entry(line: Line) -> Entry | None:
     begins_turn = role == "user" and all(
         part.kind == "text" and not part.text.startswith(_INTERRUPTED) for part in parts
     )
-    return Entry(role, parts, line.end, _string(content.get("uuid")), _string(content.get("sessionId")), begins_turn)
+    return Entry(role, parts, _string(content.get("uuid")), _string(content.get("sessionId")), begins_turn)
 
 
 def _is_notification(content: dict[str, Any]) -> bool:
@@ -345,7 +207,7 @@ def _is_notification(content: dict[str, Any]) -> bool:
 
 
 def _parts(block: dict[str, Any], role: str) -> Iterator[Part]:
-    """What of a content block can be learnt from; a picture and the like as a word that it was there."""
+    """What of a content block can be learned from; a picture and the like as a word that it was there."""
     kind = _string(block.get("type"))
     if kind in ("text", "thinking"):
         text = _string(block.get(kind))

@@ -1,4 +1,4 @@
-"""What a reader with little room gets of what was said and done."""
+"""What a reader gets of what was said and done."""
 
 import json
 
@@ -120,7 +120,7 @@ def test_evidence_of_what_worked_outlives_the_noise_around_it(evidence: str) -> 
     assert len(told) <= RESULT_LIMIT
 
 
-def test_an_error_gets_more_room() -> None:
+def test_an_error_may_be_longer() -> None:
     """A failed call teaches more than one that worked."""
     shown, failed = (condense(Part("result", NOISE, is_error)) for is_error in (False, True))
 
@@ -165,31 +165,31 @@ def test_what_a_result_says_is_left_out_adds_up() -> None:
     assert all(piece in text for piece in pieces)
 
 
-@given(part=parts, room=st.integers(0, 4_000))
-def test_the_room_is_kept_and_the_outcome_is_the_same_each_time(part: Part, room: int) -> None:
+@given(part=parts, limit=st.integers(0, 4_000))
+def test_the_limit_is_kept_and_the_outcome_is_the_same_each_time(part: Part, limit: int) -> None:
     """Whatever the text is."""
-    told = condense(part, room)
+    told = condense(part, limit)
 
-    assert len(told) <= room
-    assert told == condense(part, room)
+    assert len(told) <= limit
+    assert told == condense(part, limit)
 
 
 @given(st.text("a\n", max_size=50), st.integers(0, 300), st.integers(400, 3_000))
-def test_the_room_is_kept_by_texts_full_of_evidence(line: str, times: int, room: int) -> None:
+def test_the_limit_is_kept_by_texts_full_of_evidence(line: str, times: int, limit: int) -> None:
     """The words in the gaps count too."""
-    assert len(condense(Part("result", f"{line}\nError\n{line}" * times), room)) <= room
+    assert len(condense(Part("result", f"{line}\nError\n{line}" * times), limit)) <= limit
 
 
 @given(st.lists(st.integers(0, 500), max_size=20), st.integers(-5, 2_000))
-def test_shares_never_exceed_the_room_nor_what_is_wanted(wanted: list[int], room: int) -> None:
-    """Nothing is given away while somebody wants more, but for what can't be divided."""
-    given_ = share(wanted, room)
+def test_shares_never_exceed_the_total_nor_any_size(sizes: list[int], total: int) -> None:
+    """Nothing is kept back while some size isn't met, but for what can't be divided."""
+    shares = share(sizes, total)
 
-    assert all(got <= want for got, want in zip(given_, wanted, strict=True))
-    assert sum(given_) <= max(room, 0)
-    assert sum(given_) >= min(sum(wanted), room) - len(wanted)
+    assert all(one <= size for one, size in zip(shares, sizes, strict=True))
+    assert sum(shares) <= max(total, 0)
+    assert sum(shares) >= min(sum(sizes), total) - len(sizes)
 
 
-def test_small_wants_are_met_first() -> None:
-    """Who wants less than an equal share leaves the rest to the others."""
+def test_small_sizes_are_met_first() -> None:
+    """What is smaller than an equal share leaves the rest to the others."""
     assert share([10, 1_000, 30], 100) == (10, 60, 30)

@@ -1,7 +1,6 @@
 """What of a transcript can be learnt from, by byte offsets."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from playbook_db.claude_code import transcript
 from playbook_db.claude_code.chunks import Part
-from playbook_db.claude_code.transcript import Entry, read_entries, walk
+from playbook_db.claude_code.transcript import Entry, Line, read_lines
 from tests.builders import json_values
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
 
@@ -25,9 +24,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "session.jsonl"
 
 
+def the_entries(path: Path | str, start: int = 0) -> list[Entry]:
+    """All entries in their order."""
+    return [line.entry for line in read_lines(str(path), start) if line.entry]
+
+
 def the_parts(path: Path | str, start: int = 0) -> list[Part]:
     """All parts in their order."""
-    return [part for entry in read_entries(str(path), start) for part in entry.parts]
+    return [part for entry in the_entries(path, start) for part in entry.parts]
 
 
 def the_texts(path: Path | str) -> list[str]:
@@ -41,7 +45,7 @@ def the_texts(path: Path | str) -> list[str]:
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_of_a_real_session_words_calls_and_results_are_read(version: str) -> None:
     """A session with a subagent, a tool and a compaction, as the client wrote it."""
-    entries = list(read_entries(str(SAMPLES / f"{version}-tools.jsonl")))
+    entries = the_entries(SAMPLES / f"{version}-tools.jsonl")
     told = [(entry.role, part.kind, part.text.split("\n")[0][:40]) for entry in entries for part in entry.parts]
     agent = '{"description": "look", "prompt": "SUBPROMPT look around", "subagent_type": "general-purpose"}'
 
@@ -58,7 +62,7 @@ def test_of_a_real_session_words_calls_and_results_are_read(version: str) -> Non
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_of_a_real_subagent_its_report_is_read(version: str) -> None:
     """Its transcript is a file of its own, in the session of its parent."""
-    entries = list(read_entries(str(SAMPLES / f"{version}-subagent.jsonl")))
+    entries = the_entries(SAMPLES / f"{version}-subagent.jsonl")
 
     assert entries[0].begins_turn
     assert entries[0].parts == (Part("text", "SUBPROMPT look around"),)
@@ -83,7 +87,7 @@ def test_nothing_that_the_client_put_in_comes_through(file: Path) -> None:
 @pytest.mark.parametrize(("name", "prompts"), [("compacted", ["hello there", "second prompt", "third prompt"])])
 def test_a_compaction_hides_nothing_and_adds_nothing(version: str, name: str, prompts: list[str]) -> None:
     """What was said before stays in the file and is read once."""
-    turns = [entry for entry in read_entries(str(SAMPLES / f"{version}-{name}.jsonl")) if entry.begins_turn]
+    turns = [entry for entry in the_entries(SAMPLES / f"{version}-{name}.jsonl") if entry.begins_turn]
 
     assert [turn.parts[0].text for turn in turns] == prompts
 
@@ -91,17 +95,19 @@ def test_a_compaction_hides_nothing_and_adds_nothing(version: str, name: str, pr
 # --- entries ---
 
 
-def test_an_entry_says_who_said_what_and_where_it_ends(path: Path) -> None:
-    """The offset is that after its line."""
+def test_a_line_says_where_it_stands_and_its_entry_who_said_what(path: Path) -> None:
+    """The end is the offset after the line."""
     built = TranscriptBuilder("the-session")
     uuid = built.user("do it")
     end = len(built.content())
     built.assistant("done")
 
-    first, second = read_entries(built.write(path))
+    first, second = read_lines(built.write(path))
 
-    assert first == Entry("user", (Part("text", "do it"),), end, uuid, "the-session", True)
-    assert (second.role, second.begins_turn, second.end) == ("assistant", False, path.stat().st_size)
+    assert first == Line(0, end, Entry("user", (Part("text", "do it"),), uuid, "the-session", True))
+    assert (second.start, second.end) == (end, path.stat().st_size)
+    assert second.entry
+    assert (second.entry.role, second.entry.begins_turn) == ("assistant", False)
 
 
 def test_calls_results_and_thinking_are_parts(path: Path) -> None:
@@ -133,7 +139,7 @@ def test_a_users_own_words_begin_a_turn_and_nothing_else_does(path: Path) -> Non
     built.user_blocks({"type": "text", "text": "[Request interrupted by user for tool use]"})
     built.assistant("answer")
 
-    entries = list(read_entries(built.write(path)))
+    entries = the_entries(built.write(path))
     assert [entry.begins_turn for entry in entries] == [True, True, False, False, False, False]
     assert entries[1].parts == (Part("text", "see"), Part("text", "[image]"))
 
@@ -169,9 +175,9 @@ def test_what_nobody_said_or_did_is_no_entry_and_not_broken(path: Path, add: Any
     add(built)
     built.assistant("after")
 
-    passages = list(walk(built.write(path)))
+    found = list(read_lines(built.write(path)))
     assert the_texts(path) == ["before", "after"]
-    assert not any(passage.is_broken for passage in passages)
+    assert not any(line.is_broken for line in found)
 
 
 def test_reminders_are_cut_out_of_what_the_user_wrote(path: Path) -> None:
@@ -202,7 +208,7 @@ def test_a_line_met_again_counts_once(path: Path) -> None:
     built.add(json.loads(built.lines[-1]) | {"uuid": None})
 
     assert the_texts(built.write(path))[0] == "once"
-    assert [entry.parts[0].text for entry in read_entries(str(path), start)] == ["twice"] * 3
+    assert [entry.parts[0].text for entry in the_entries(path, start)] == ["twice"] * 3
 
 
 def test_what_no_database_can_hold_is_replaced(path: Path) -> None:
@@ -210,7 +216,7 @@ def test_what_no_database_can_hold_is_replaced(path: Path) -> None:
     built = TranscriptBuilder("ses\ud800sion")
     built.raw(json.dumps({"type": "user", "uuid": "\ud800", "message": {"content": "a\ud83d\ude00b\ud83dc\x00d\r\ne"}}))
 
-    (entry,) = read_entries(built.write(path))
+    (entry,) = the_entries(built.write(path))
     assert entry.parts == (Part("text", "a😀b?c\ufffdd\r\ne"),)
     assert entry.uuid == "?"
 
@@ -227,9 +233,9 @@ def test_a_half_written_last_line_is_left_for_the_next_time(path: Path) -> None:
     whole = built.lines.pop()
 
     for half in (whole, whole[:40], whole[:-1], "\ufffd"):
-        assert [entry.end for entry in read_entries(built.write(path, half))] == [end]
+        assert [line.end for line in read_lines(built.write(path, half))] == [end]
     path.write_bytes(built.content(whole + "\r\n"))
-    assert [entry.parts[0].text for entry in read_entries(str(path), end)] == ["second"]
+    assert [entry.parts[0].text for entry in the_entries(path, end)] == ["second"]
 
 
 @pytest.mark.parametrize("line", ["{", "no json", "[]", "7", "null", "[" * 100_000, "\x00" * 9, '{"a":' + "9" * 5_000])
@@ -240,7 +246,7 @@ def test_a_broken_line_spoils_no_other_and_is_told(path: Path, line: str) -> Non
     built.raw(line)
     built.user("after")
 
-    assert [passage.is_broken for passage in walk(built.write(path))] == [False, True, False]
+    assert [line.is_broken for line in read_lines(built.write(path))] == [False, True, False]
     assert the_texts(path) == ["before", "after"]
 
 
@@ -249,26 +255,26 @@ def test_a_start_beyond_the_end_gives_nothing(path: Path) -> None:
     built = TranscriptBuilder()
     built.user("hello")
 
-    assert list(walk(built.write(path), 10_000)) == []
+    assert list(read_lines(built.write(path), 10_000)) == []
 
 
 def test_a_file_that_vanished_is_an_error(path: Path) -> None:
     """No empty default in its place."""
     with pytest.raises(FileNotFoundError):
-        list(read_entries(str(path)))
+        list(read_lines(str(path)))
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-def test_passages_tile_the_file(path: Path, version: str) -> None:
+def test_lines_tile_the_file(path: Path, version: str) -> None:
     """Each begins where the one before ended, also from the middle on."""
     a_session(version=version).write(path)
-    passages = list(walk(str(path)))
+    found = list(read_lines(str(path)))
 
-    assert [0, *(passage.end for passage in passages)] == [
-        *(passage.start for passage in passages),
+    assert [0, *(line.end for line in found)] == [
+        *(line.start for line in found),
         path.stat().st_size,
     ]
-    assert list(walk(str(path), passages[7].start)) == passages[7:]
+    assert list(read_lines(str(path), found[7].start)) == found[7:]
 
 
 # --- lines without measure ---
@@ -276,42 +282,40 @@ def test_passages_tile_the_file(path: Path, version: str) -> None:
 
 @pytest.fixture
 def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Lines longer than 4,000 bytes are overlong, 300 of each end of a string are kept, chunks are odd."""
+    """Lines of 4,000 bytes and more are overlong; of these 37 bytes are passed over at a time."""
     monkeypatch.setattr(transcript, "LINE_LIMIT", 4_000)
-    monkeypatch.setattr(transcript, "_KEPT", 300)
-    monkeypatch.setattr(transcript, "_CHUNK", 37)
+    monkeypatch.setattr(transcript, "_SKIPPED_AT_ONCE", 37)
     return 4_000
 
 
-@pytest.mark.parametrize("filling", ["x", "\\", '"', "\n", "é", "😀", "\\u", "a b\t", "\x01"])
-@pytest.mark.parametrize("ascii_only", [True, False])
-@pytest.mark.parametrize("kept", [300, 301])
-def test_of_an_overlong_line_the_ends_of_its_strings_are_read(
-    path: Path, small_limit: int, monkeypatch: pytest.MonkeyPatch, filling: str, ascii_only: bool, kept: int
-) -> None:
-    """Who said it is known from behind the string; what was left out is told in its place and counted."""
-    monkeypatch.setattr(transcript, "_KEPT", kept)
-    text = f"BEGIN {filling * small_limit} and this is THE END"
+@pytest.mark.parametrize("filling", ["x" * 10_000, "😀" * 1_500, '"' * 2_100, ["x"] * 2_000])
+def test_an_overlong_line_is_passed_over_and_told(path: Path, small_limit: int, filling: object) -> None:
+    """It holds no entry and isn't broken; the lines around it are read, also from behind it on."""
     built = TranscriptBuilder()
     built.user("before")
-    built.assistant(text)
-    built.lines[-1] = json.dumps(json.loads(built.lines[-1]), ensure_ascii=ascii_only)
-    built.meta(text)
+    start = len(built.content())
+    built.result(filling)
     built.user("after")
 
-    passages = list(walk(built.write(path)))
-    _, long, after = (passage.entry for passage in passages if passage.entry)
-    assert after.parts == (Part("text", "after"),)
-    assert long.role == "assistant"
-    head, told = long.parts[0].text.split("\n[... ")
-    count, tail = told.split(" bytes left out ...]\n")
-    assert text.startswith(head.rstrip("?\ufffd"))
-    assert len(json.dumps(head.rstrip("?\ufffd"), ensure_ascii=ascii_only).encode()) > kept - 12
-    assert text.endswith(tail.lstrip("?\ufffd"))
-    assert len(tail) > 40 or filling == "\\"
-    assert tail.endswith("is THE END")
-    assert int(count) == passages[1].left_out_bytes > 3_000
-    assert [0, *(passage.end for passage in passages)][-1] == path.stat().st_size
+    found = list(read_lines(built.write(path)))
+    assert [line.is_overlong for line in found] == [False, True, False]
+    assert not any(line.is_broken for line in found)
+    assert the_texts(path) == ["before", "after"]
+    assert (found[1].start, found[1].end, found[1].entry) == (start, found[2].start, None)
+    assert list(read_lines(str(path), found[2].start)) == found[2:]
+
+
+@pytest.mark.parametrize(("less", "is_overlong"), [(1, False), (0, False), (-1, True)])
+def test_a_line_may_be_as_long_as_the_limit(path: Path, small_limit: int, less: int, is_overlong: bool) -> None:
+    """With its newline."""
+    built = TranscriptBuilder()
+    built.user("")
+    built.user("x" * (small_limit - len(built.content()) - less))
+    built.lines.pop(0)
+
+    (line,) = read_lines(built.write(path))
+    assert line.end == small_limit - less
+    assert (line.is_overlong, line.entry is None) == (is_overlong, is_overlong)
 
 
 def test_an_overlong_line_that_is_still_written_is_left_for_the_next_time(path: Path, small_limit: int) -> None:
@@ -321,29 +325,8 @@ def test_an_overlong_line_that_is_still_written_is_left_for_the_next_time(path: 
     line = built.lines.pop()
 
     for size in (small_limit - 1, small_limit, small_limit + 1, len(line)):
-        assert list(walk(built.write(path, line[:size]))) == []
-    assert len(list(walk(built.write(path, line + "\n")))) == 1
-
-
-def test_an_overlong_line_of_countless_values_is_broken(path: Path, small_limit: int) -> None:
-    """Nothing of it can be told but that it was there."""
-    built = TranscriptBuilder()
-    built.add({"type": "user", "message": {"content": [{"type": "text", "text": "x"}] * small_limit}})
-    built.user("after")
-
-    first, second = walk(built.write(path))
-    assert first.is_broken
-    assert first.left_out_bytes == first.end == second.start
-    assert second.entry
-
-
-def test_an_overlong_line_that_breaks_off_is_broken(path: Path, small_limit: int) -> None:
-    """A string without end ends with its line."""
-    built = TranscriptBuilder()
-    built.raw('{"type": "user", "message": {"content": "' + "x" * 2 * small_limit)
-    built.user("after")
-
-    assert [passage.is_broken for passage in walk(built.write(path))] == [True, False]
+        assert list(read_lines(built.write(path, line[:size]))) == []
+    assert len(list(read_lines(built.write(path, line + "\n")))) == 1
 
 
 # --- whatever stands there ---
@@ -371,33 +354,8 @@ def test_nothing_that_stands_in_a_file_raises(tmp_path: Path, written: list[byte
     path.write_bytes(end.join(written))
     content = path.read_bytes()
 
-    passages = list(walk(str(path), start))
+    found = list(read_lines(str(path), start))
     last = content.rfind(b"\n") + 1
-    assert all(part.text.isascii() or part.text.encode() for entry in read_entries(str(path)) for part in entry.parts)
-    assert [start, *(passage.end for passage in passages)][:-1] == [passage.start for passage in passages]
-    assert [start, *(passage.end for passage in passages)][-1] == max(last, start)
-
-
-@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=99), max_size=5), st.booleans(), st.integers(1, 50))
-def test_overlong_lines_never_raise_and_stay_json(
-    tmp_path: Path, texts: list[str], ascii_only: bool, chunk: int
-) -> None:
-    """Wherever the cuts fall: in an escape, in a character, in a pair."""
-    path = tmp_path / "long.jsonl"
-    content = [{"type": "text", "text": text} for text in texts]
-    entry = {"type": "user", "message": {"content": content}, "long": "y" * 2_000}
-    path.write_text(json.dumps(entry, ensure_ascii=ascii_only) + "\n", encoding="utf-8", newline="")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(transcript, "LINE_LIMIT", 900)
-        patched.setattr(transcript, "_KEPT", 20)
-        patched.setattr(transcript, "_CHUNK", chunk)
-        (short,) = transcript.read_lines(str(path))
-
-    assert short.end == path.stat().st_size
-    assert short.content is not None
-    assert [block["text"] for block in short.content["message"]["content"] if len(block["text"]) <= 3] == [
-        text for text in texts if len(text) <= 3
-    ]
-    head, count, tail = re.split(r"\n\[... (\d+) bytes left out ...\]\n", short.content["long"])
-    assert len(head) + int(count) + len(tail) == 2_000
-    assert short.left_out_bytes >= int(count)
+    assert all(part.text.isascii() or part.text.encode() for part in the_parts(path))
+    assert [start, *(line.end for line in found)][:-1] == [line.start for line in found]
+    assert [start, *(line.end for line in found)][-1] == max(last, start)
