@@ -29,7 +29,7 @@ FINE = re.compile("NotFoundError$|left_out|not_blank")  # as Python names its er
 NOT_YET = {
     *(f"claude_code/{name}.py" for name in ("chunks", "doctor", "learner", "transcript", "worker")),
     *(f"cli/{name}.py" for name in ("charts", "context", "history_view", "setup")),
-    *(f"domain/{name}.py" for name in ("prompt_text", "salvaging", "undo")),
+    *(f"domain/{name}.py" for name in ("prompt_text", "undo")),
     *(
         f"services/{name}.py"
         for name in ("edit", "history", "import_export", "learn", "queue", "revise", "statistics", "undo")
@@ -38,7 +38,7 @@ NOT_YET = {
         f"store/{name}.py"
         for name in (
             *("check", "erasure", "learning", "log_queries", "migrate", "past", "playbooks", "project_rows"),
-            *("revisions", "salvaging/gathering", "sqlite/dialect", "sqlite/files", "statistics"),
+            *("revisions", "sqlite/dialect", "sqlite/files", "statistics"),
         )
     ),
 }

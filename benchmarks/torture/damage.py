@@ -50,13 +50,15 @@ class _Original:
 
 @dataclass(slots=True)
 class Damage:
-    """How many databases were damaged, how; in how many the check found it; how many points could be read and were
-    kept, and how many there were."""
+    """How many databases were damaged, how; in how many the check found it, and how many of those kept their whole
+    history; how many points there were, could be read for sure, and were kept."""
 
     databases: int = 0
     found: int = 0
-    readable: int = 0
+    whole: int = 0
     points: int = 0
+    readable: int = 0
+    kept: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
 
 
@@ -155,20 +157,22 @@ def _try(folder: Path, variables: Mapping[str, str], original: _Original, found:
         promise(not readable, f"{what}: {error}")
         promise(problems and _files(path) == before, f"{what}: what can't be repaired must be left as it is")
         return
-    if repaired.account is None:
+    if not repaired.is_damaged:
         promise(
             not problems or original.name.startswith("schema"),
             f"{what}: the check found {problems[:1]}, the repair nothing",
         )
     else:
         found.found += 1
+        found.whole += repaired.is_whole
         _see_aside(repaired.aside or "", before, what)
     with open_store(url) as store:
         left = maintenance.check(store)
     promise(not left, f"{what}: after the repair {left}")
     with closing(sqlite3.connect(path)) as connection:
         kept = set(connection.execute(_POINTS))
-    if repaired.account is not None and repaired.account.unnamed:
+    found.kept += len({point[1:4] for point in original.points} & {point[1:4] for point in kept})
+    if any(each.is_key_lost for each in repaired.playbooks):
         readable, kept = _without_key(readable), _without_key(kept)  # no two of our texts are the same
     lost = {point[:4] for point in readable} - {point[:4] for point in kept}
     promise(not lost, f"{what}: {len(lost)} of {len(readable)} readable points are lost, such as {sorted(lost)[:1]}")

@@ -21,7 +21,6 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate, Listed, Restored
     from playbook_db.services.repair import Repaired
-    from playbook_db.store.salvaging.gathering import Account
     from playbook_db.store.sqlite.backups import Held
 
 
@@ -174,26 +173,26 @@ def _told(held: "Held") -> str:
     return f"revision {held.revision}, {count_of(held.points, 'point')}"
 
 
-# The command that salvages a damaged database: db repair.
+# The command that repairs a damaged database: db repair.
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Tell what could be kept; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what could be kept; change nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before the new file takes the damaged one's place.")
 @as_json
 @project_options
 def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Salvage what can be read of a damaged database.
+    """Repair a damaged database: the newest sound backup, and the points that can still be read.
 
-    A new file is built from it; the newest good backup and the mirrors give what they have more. The damaged file is
-    moved aside as it is, never changed. One in which nothing is wrong is left alone.
+    The points come in by one revision for each playbook; the history since the backup is lost, unless the file itself
+    can be written anew. The damaged file is moved aside as it is. One in which nothing is wrong is left alone.
     """
     from playbook_db.services import repair as repair_service
 
     folder = project_folder()
     if not dry_run and not yes and is_interactive():
         planned = repair_service.repair(database_url(), folder=folder, dry_run=True)
-        if planned.account is not None:
+        if planned.is_damaged:
             tell(one_line(line) for line in _repair_text(planned))
             if not click.confirm("Put the new database in the place of the damaged one?", err=True):
                 tell(["left as it is"])
@@ -204,77 +203,61 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
         return
     for line in _repair_text(repaired):
         click.echo(one_line(line))
-    if repaired.account is not None and dry_run:
+    if repaired.is_damaged and dry_run:
         click.echo("dry run: nothing was changed")
 
 
 def _repair_text(repaired: "Repaired") -> Iterator[str]:
-    account = repaired.account
-    if account is None:
+    if not repaired.is_damaged:
         yield f"{repaired.where}: all is well, nothing to repair"
         return
-    kept = (
-        f"{count_of(account.points, 'point')} ({account.live_points} live), {count_of(account.revisions, 'revision')}"
-    )
-    yield f"{repaired.where}: kept {kept}"
-    losses = [f"{count} {what}" for what, count in _losses(account).items() if count]
-    yield f"lost: {', '.join(losses) or 'nothing that is known of'}"
-    for table, (pages, rows) in sorted(repaired.unreadable.items()):
-        if pages or rows:
-            yield f"{table}: {pages} pages and {rows} rows can't be read in their place"
-    for key, name in account.renamed:
-        yield f"a point of {key} whose name is lost is now {name}"
-    for key in account.unnamed:
-        yield f"a playbook whose folder is lost is now that of {key}; name its folder: playbook project move"
-    for key in account.patched:
-        yield f"the history of {key} has gaps; its last revision says what is missing"
-    if repaired.backup is not None:
-        given = [f"all of {key}" for key in account.playbooks_from_backup]
-        given += [f"the point {name} of {key}" for key, name in account.from_backup]
-        given += [f"{account.history_from_backup} rows of the history"] if account.history_from_backup else []
-        yield f"from the backup {repaired.backup.path}: {', '.join(given) or 'nothing that was not here'}"
+    points, playbooks = sum(held.points for held in repaired.holds), len(repaired.holds)
+    yield f"{repaired.where}: kept {count_of(points, 'live point')} in {count_of(playbooks, 'playbook')}"
+    if repaired.is_whole:
+        yield "the file could be written anew; no history is lost"
+    elif repaired.backup is not None:
+        yield f"begun from the backup {repaired.backup.path}"
+    else:
+        yield "begun from nothing: there is no sound backup of it"
+    for each in repaired.playbooks:
+        if each.revision is not None:
+            yield f"{each.key}: {each.summary} (revision {each.revision})"
+        if each.lost_history:
+            yield f"{each.key}: {each.lost_history}"
+        if each.is_key_lost:
+            yield f"{each.key} is a playbook whose folder is lost; name its folder: playbook project move"
+        for name in each.renamed:
+            yield f"a point of {each.key} whose name is lost is now {name}"
     yield from repaired.mirrors
     if repaired.aside is not None:
         yield f"the damaged file is now {repaired.aside}"
 
 
-def _losses(account: "Account") -> dict[str, int]:
-    return {
-        "revisions": account.lost_revisions,
-        "changes": account.lost_changes,
-        "votes": account.lost_votes,
-        "points": account.lost_points,
-        "names": len(account.renamed),
-    }
-
-
 def _repair_record(repaired: "Repaired", *, dry_run: bool) -> dict[str, Any]:
     """What a repair did, as `--json` shows it."""
-    account = repaired.account
     record: dict[str, Any] = {
         "database": repaired.where,
-        "damaged": account is not None,
-        "repaired": account is not None and not dry_run,
+        "damaged": repaired.is_damaged,
+        "repaired": repaired.is_damaged and not dry_run,
     }
-    if account is None:
+    if not repaired.is_damaged:
         return record
     return record | {
-        "points": account.points,
-        "live_points": account.live_points,
-        "revisions": account.revisions,
-        "lost": _losses(account),
-        "unreadable": {
-            table: {"pages": pages, "rows": rows}
-            for table, (pages, rows) in sorted(repaired.unreadable.items())
-            if pages or rows
-        },
-        "with_gaps": account.patched,
-        "renamed": [{"project": key, "name": name} for key, name in account.renamed],
-        "projects_without_folder": account.unnamed,
+        "live_points": sum(held.points for held in repaired.holds),
+        "revisions": sum(held.revision for held in repaired.holds),
+        "written_anew": repaired.is_whole,
         "backup": None if repaired.backup is None else repaired.backup.path,
-        "points_from_backup": [{"project": key, "name": name} for key, name in account.from_backup],
-        "projects_from_backup": account.playbooks_from_backup,
-        "history_rows_from_backup": account.history_from_backup,
+        "projects": [
+            {
+                "project": each.key,
+                "revision": each.revision,
+                "history_kept_to": each.kept_to,
+                "last_known_revision": each.last_revision,
+            }
+            for each in repaired.playbooks
+        ],
+        "renamed": [{"project": each.key, "name": name} for each in repaired.playbooks for name in each.renamed],
+        "projects_without_folder": [each.key for each in repaired.playbooks if each.is_key_lost],
         "mirrors": list(repaired.mirrors),
         "damaged_file": repaired.aside,
     }

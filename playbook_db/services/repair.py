@@ -1,21 +1,22 @@
-"""Salvaging a damaged database: what can be read of it, and what the newest good backup and the mirrors have more.
+"""Repairing a damaged database: its newest sound state, and what can still be read of the damaged file.
 
-The new database is built and checked beside the damaged one, under another name, and takes its place at the end. What
-was damaged is moved aside as it is.
+That state is the file itself where SQLite can write it anew and nothing is missing, else the newest backup, else an
+empty database. The points that were saved come in as one revision for each playbook. The new database is built and
+checked beside the damaged one, under another name, and takes its place at the end; the damaged file is moved aside.
 """
 
-import contextlib
 import functools
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import projects, settings
-from playbook_db.domain import playbook_file
-from playbook_db.domain.times import timestamp
+from playbook_db.domain import merge, playbook_file, salvaging
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.times import local
 from playbook_db.errors import (
     DatabaseBusyError,
     DatabaseError,
@@ -25,53 +26,71 @@ from playbook_db.errors import (
     RepairError,
     SchemaTooNewError,
 )
-from playbook_db.services import import_export, maintenance, mirror
+from playbook_db.services import forget, import_export, maintenance, mirror, revise
 from playbook_db.services.projects import Project
-from playbook_db.store import connect, migrate
+from playbook_db.store import connect, erasure, migrate, project_rows, salvage
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.past import Past
-from playbook_db.store.salvaging import rebuilding, salvage, staging
-from playbook_db.store.salvaging.gathering import Account
-from playbook_db.store.sqlite import backups, dialect, files, restore
-from playbook_db.store.sqlite.backups import Backup
+from playbook_db.store.salvage import SavedPlaybook
+from playbook_db.store.sqlite import backups, dialect, files, page_reader, restore
+from playbook_db.store.sqlite.backups import Backup, Held
+from playbook_db.store.sqlite.page_reader import Pages
 
-_ROUNDS = 3  # of salvaging, where somebody writes into the damaged file meanwhile
+_ROUNDS = 3  # of building, where somebody writes into the damaged file meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedPlaybook:
+    """What came into one playbook of what was saved, as `summary` says, by the `revision` (None: nothing had to).
+
+    Its history is kept up to the revision `kept_to`, made at `kept_time` (0 and None: there is none); the damaged file
+    told of revisions up to `last_revision`. `renamed` are points whose own names are lost.
+    """
+
+    key: str
+    kept_to: int
+    kept_time: str | None
+    last_revision: int
+    revision: int | None
+    summary: str
+    renamed: tuple[str, ...] = ()
+    is_key_lost: bool = False
+
+    @property
+    def lost_history(self) -> str:
+        """Which revisions are lost, as a sentence; "" where none is."""
+        if self.last_revision <= self.kept_to:
+            return ""
+        kept = "All history"
+        if self.kept_time is not None:
+            kept = f"History after revision {self.kept_to} ({local(self.kept_time)})"
+        return f"{kept} is lost, up to revision {self.last_revision}; the points are as they were last seen."
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
     """What a repair did, or would do.
 
-    `account` says what was kept and lost, None where all is well and nothing was done; `unreadable` how many pages and
-    rows of each table can't be read in their place; `aside` where the damaged file is now; `backup` is the one that
-    was at hand, `mirrors` tells what mirrors gave.
+    `is_damaged` is False where all is well and nothing was done; `is_whole` says that the file could be written anew.
+    `holds` is what the new database holds, `playbooks` what was brought into it. `backup` is the one that it began as,
+    `mirrors` says what mirrors gave, and `aside` is where the damaged file is now.
     """
 
     where: str
-    account: Account | None = None
-    unreadable: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    aside: str | None = None
+    is_damaged: bool = True
+    is_whole: bool = False
+    holds: tuple[Held, ...] = ()
+    playbooks: tuple[RepairedPlaybook, ...] = ()
     backup: Backup | None = None
     mirrors: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Built:
-    """A new database, ready to take the damaged one's place, and how that looked when it was copied."""
-
-    file: str
-    account: Account
-    unreadable: Mapping[str, tuple[int, int]]
-    backup: Backup | None
-    copied: files.State
-    mirrors: tuple[str, ...]
+    aside: str | None = None
 
 
 def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None = None) -> Repaired:
-    """Salvage the database at *url* where it is damaged; *folder* is the project whose mirror is the last resort.
+    """Repair the database at *url* where it is damaged; the mirror of the project in *folder* is the last resort.
 
-    Raises RepairError where there is nothing to salvage, DatabaseBusyError where another process is at it.
+    Raises RepairError where there is nothing to save, DatabaseBusyError where another process is at it.
     """
     path = connect.sqlite_path(url)
     where = connect.described(url)
@@ -83,88 +102,162 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     with dialect.disk_refusals(functools.partial(_refused, path)), _alone(path), _workshop(path) as workshop:
         files.take_back(path)
         for _ in range(_ROUNDS):
-            built = _build(path, workshop, folder, moment)
-            if built is None:
-                return Repaired(where)
-            if dry_run:
-                return Repaired(where, built.account, built.unreadable, None, built.backup, built.mirrors)
-            aside = files.swap(built.file, path, now=moment, copied=built.copied)
+            copied = files.copy_to(path, os.path.join(workshop, "copy.db"))
+            new = os.path.join(workshop, "new.db")
+            repaired = _build(path, workshop, new, folder, moment)
+            if dry_run or not repaired.is_damaged:
+                return repaired
+            aside = files.swap(new, path, now=moment, copied=copied)
             if aside is not None:
                 break
         else:
             raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
     with open_store(url) as store:
-        told = (*built.mirrors, *_take_mirrors_in(store))
-    return Repaired(where, built.account, built.unreadable, aside, built.backup, told)
+        return replace(repaired, mirrors=(*repaired.mirrors, *_take_mirrors_in(store)), aside=aside)
 
 
 def _refused(path: str, why: str) -> RepairError:
     return RepairError(f"{path} can't be repaired: {why}. It is as it was.")
 
 
-def _build(path: str, workshop: str, folder: str, now: datetime) -> _Built | None:
-    """Build the new database in *workshop*; None where the one in *path* is sound."""
-    copy, salvaged_rows, new = (os.path.join(workshop, name) for name in ("copy.db", "staging.db", "new.db"))
-    for file in (salvaged_rows, new):
-        with contextlib.suppress(FileNotFoundError):
+def _build(path: str, workshop: str, new: str, folder: str, now: datetime) -> Repaired:
+    """Build the database *new* from the copy of the one in *path*, which is in *workshop*, unless that is sound."""
+    copy, empty = os.path.join(workshop, "copy.db"), os.path.join(workshop, "empty.db")
+    pages = page_reader.open_file(copy)
+    if not pages.log_is_damaged and _is_sound(copy):
+        return Repaired(path, is_damaged=False)
+    _require_ours(path, pages)
+    for file in (empty, new):
+        with suppress(FileNotFoundError):
             os.unlink(file)
-    copied = files.copy_to(path, copy)
-    opened = salvage.open_file(copy)
-    if not opened.passed_over and _is_sound(copy, workshop):
-        return None
-    salvaged = salvage.salvage_file(copy, opened, salvaged_rows)
-    if salvaged.foreign:
+    migrate.migrate(f"sqlite:///{empty}")
+    repaired = Repaired(path, is_whole=_write_anew(pages, copy, empty, new))
+    if not repaired.is_whole:
+        with suppress(FileNotFoundError):
+            os.unlink(new)
+        saved = salvage.read(pages)
+        repaired = replace(repaired, backup=_put_newest_backup(path, saved, new))
+        if repaired.backup is None:
+            os.replace(empty, new)
+        with Store(connect.make_engine(f"sqlite:///{new}")) as store:
+            repaired = replace(repaired, playbooks=tuple(_bring_in_all(store, saved, now)))
+            if not any(held.revision for held in backups.held_in(new, in_use=True)):
+                repaired = replace(repaired, mirrors=_start_from_mirror(store, path, folder))
+            forget.finish_waiting(store)
+            problems = maintenance.check(store)
+            store.tidy()
+        if problems:
+            raise RepairError(
+                f"What was saved from {path} doesn't hold together ({problems[0]}). Nothing was changed; please report "
+                "this, and put a backup back with: playbook restore-backup"
+            )
+    return replace(repaired, holds=tuple(backups.held_in(new)))
+
+
+def _require_ours(path: str, pages: Pages) -> None:
+    if salvage.is_foreign(pages):
         raise RepairError(f"{path} is the database of another program. Name another file with --db.")
-    if salvaged.newer is not None:
-        raise SchemaTooNewError(path, salvaged.newer, SCHEMA)
-    size_bytes = sum(os.path.getsize(path + suffix) for suffix in ("", "-wal") if os.path.exists(path + suffix))
-    migrate.migrate(f"sqlite:///{new}")
-    with _newest_good_backup(path, workshop) as (backup, of_backup):
-        size_bytes += backup.size_bytes if backup else 0
-        account = rebuilding.rebuild(
-            new, salvaged_rows, salvaged, size_bytes=size_bytes, backup=of_backup, now=timestamp(now)
-        )
-    mirrors: tuple[str, ...] = ()
-    if not account.revisions:
-        mirrors = _start_from_mirror(path, new, folder)
-    with Store(connect.make_engine(f"sqlite:///{new}")) as store:
-        problems = maintenance.check(store)
-        store.tidy()
-    if problems:
-        raise RepairError(
-            f"What was salvaged from {path} doesn't hold together ({problems[0]}). Nothing was changed; please report "
-            "this, and put a backup back with: playbook restore-backup"
-        )
-    return _Built(new, account, salvaged.unreadable, backup, copied, mirrors)
+    schema = salvage.schema(pages)
+    if schema > SCHEMA:
+        raise SchemaTooNewError(path, schema, SCHEMA)
 
 
-def _is_sound(copy: str, workshop: str) -> bool:
-    """Whether the check finds nothing in a copy of *copy*, brought to our schema where it is older."""
-    checked = os.path.join(workshop, "checked.db")
-    files.copy_to(copy, checked)
-    return salvage.can_be_migrated(checked) and not maintenance.check_database(f"sqlite:///{checked}").problems
+def _is_sound(copy: str) -> bool:
+    """Whether the check finds nothing in *copy*, which is brought to our schema where it is older."""
+    try:
+        schema = dialect.schema_version(copy)
+        if schema and schema < SCHEMA:
+            migrate.migrate(f"sqlite:///{copy}")
+    except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
+        return False
+    return not maintenance.check_database(f"sqlite:///{copy}").problems
 
 
-@contextmanager
-def _newest_good_backup(path: str, workshop: str) -> Iterator[tuple[Backup | None, str | None]]:
-    """The newest backup in which the check finds nothing, and a staging of it; None for both where there is none."""
-    of_backup = os.path.join(workshop, "backup.db")
+def _write_anew(pages: Pages, image: str, sound: str, new: str) -> bool:
+    """Let SQLite write the *pages* row by row into the file *new*, by way of the file *image*; whether all is well
+    then. What only an index, a free page or the header had wrong is gone so. *sound* is any sound database of ours."""
+    with open(sound, "rb") as file:
+        data = pages.with_header_of(file.read())
+    for suffix in files.BESIDE:
+        with suppress(FileNotFoundError):
+            os.unlink(image + suffix)
+    with open(image, "wb") as file:
+        file.write(data)
+    try:
+        with closing(files.open_untouched(image)) as connection, dialect.explained(image):
+            connection.execute("VACUUM INTO ?", (new,))
+    except DatabaseError:
+        return False
+    if not _is_sound(new):
+        return False
+    with Store(connect.make_engine(f"sqlite:///{new}")) as store, store.snapshot() as connection:
+        return salvage.agrees_with_indexes(connection, pages)
+
+
+def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
+    """Copy the newest sound backup that what was *saved* goes on from to *new*; None where there is none."""
     for backup in backups.list_backups(path):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(of_backup)
-        try:
-            with restore.prepared(path, backup.path) as prepared:
-                if maintenance.check_database(f"sqlite:///{prepared}").problems:
-                    continue
-                staging.stage_sound(prepared, of_backup)
-        except DatabaseError:
-            continue
-        yield backup, of_backup
-        return
-    yield None, None
+        with suppress(DatabaseError), restore.prepared(path, backup.path) as prepared:
+            url = f"sqlite:///{prepared}"
+            if not maintenance.check_database(url).problems and _descend_from(saved, url):
+                shutil.copyfile(prepared, new)
+                return backup
+    return None
 
 
-def _start_from_mirror(path: str, new: str, folder: str) -> tuple[str, ...]:
+def _descend_from(saved: Collection[SavedPlaybook], url: str) -> bool:
+    with Store(connect.make_engine(url)) as store, store.snapshot() as connection:
+        return all(each.descends_from(salvage.revision_times(connection, each.number)) for each in saved)
+
+
+def _bring_in_all(store: Store, saved: Collection[SavedPlaybook], now: datetime) -> Iterator[RepairedPlaybook]:
+    """Bring the playbooks that were *saved* into the database, each under the likeliest of its keys."""
+    with store.snapshot() as connection:
+        held = erasure.all_playbooks(connection)
+        times = {each.number: salvage.revision_times(connection, each.number) for each in saved}
+    used: set[str] = set()
+    for each in saved:
+        before = held.get(each.number)
+        is_same = before in each.keys or bool(each.times.items() & times[each.number].items())
+        keys = [key for key in (*each.keys, before if is_same else None) if key and key not in used]
+        # Of a key and its index one may be damaged: a folder that is there is right.
+        key = max(keys, key=lambda key: (os.path.isdir(key), keys.count(key)), default=f"/lost/playbook-{each.number}")
+        used.add(key)
+        if is_same and before is not None and before != key:  # the project has moved since the backup
+            with store.transaction() as connection:
+                project_rows.rename(connection, each.number, key, moved=(before, key))
+        yield _bring_in(Project(store, key), each, now, is_key_lost=not keys)
+
+
+def _bring_in(project: Project, saved: SavedPlaybook, now: datetime, *, is_key_lost: bool) -> RepairedPlaybook:
+    """Bring what was *saved* of a playbook into it by one revision, and how far it had learned with it."""
+    known: list[tuple[int, str | None, list[str]]] = []
+
+    def plan(draft: Draft, past: Past) -> revise.Proposal:
+        names = salvage.point_names(past.connection, past.playbook_id or 0)
+        points = [each.named(names.get(each.number, "")) for each in saved.points]
+        retired = {name: gone.point for name, gone in past.retired().items()}
+        renamed = salvaging.bring_in(draft, points, retired, past.forgotten(), known_to=past.revision)
+        known.append((past.revision, past.last_time, renamed))
+        is_lost = saved.last_revision > past.revision
+        lost = f"the history after revision {past.revision} is lost" if past.revision else "its history is lost"
+        return revise.Proposal(
+            "import",
+            f"repaired: {lost}" if is_lost else "repaired",
+            header=saved.header and merge.header_as_forgotten(draft.playbook().header, saved.header),
+            is_kept_anyway=is_lost,
+            then=lambda past, number: salvage.put_rest(past.connection, past.playbook_id or 0, saved, number, now=now),
+        )
+
+    revised = revise.revise(project, plan, now=now)
+    ((kept_to, kept_time, renamed),) = known
+    return RepairedPlaybook(
+        project.key, kept_to, kept_time, saved.last_revision, revised.revision, import_export.told(revised),
+        tuple(renamed), is_key_lost,
+    )  # fmt: skip
+
+
+def _start_from_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
     """Take the mirror of the project in *folder* into the new database, which is empty. Raises RepairError."""
     file = projects.mirror_path(folder)
     try:
@@ -177,25 +270,25 @@ def _start_from_mirror(path: str, new: str, folder: str) -> tuple[str, ...]:
             f"Nothing could be read from {path}, and there is neither a good backup nor a mirror with key points in "
             f"{folder}. It was left as it is. Move it away and run: playbook init"
         )
-    with Store(connect.make_engine(f"sqlite:///{new}")) as store:
-        project = Project(store, folder)
-        revised = import_export.import_playbook(project, reading, source=file)
-        with store.transaction() as connection:
-            Past.open(connection, project.key).set_mirror_state("found")
+    project = Project(store, folder)
+    revised = import_export.import_playbook(project, reading, source=file)
+    with store.transaction() as connection:
+        Past.open(connection, project.key).set_mirror_state("found")
     return (f"{file} gave {import_export.told(revised)}", *revised.notes)
 
 
 def _take_mirrors_in(store: Store) -> tuple[str, ...]:
-    """Bring the mirrors in step that are kept: what they have more comes in."""
-    told: list[str] = []
+    """Bring the mirrors that are kept in step; what they have more comes in."""
+    notes: list[str] = []
     try:
         for synced in mirror.sync_changed(store):
-            told += synced.notes
+            notes += synced.notes
             if synced.revised is not None:
-                told.append(f"a mirror gave {import_export.told(synced.revised)} (revision {synced.revised.revision})")
+                summary = import_export.told(synced.revised)
+                notes.append(f"a mirror gave {summary} (revision {synced.revised.revision})")
     except PlaybookError as error:  # the database stands; the next command tries again
-        told.append(str(error))
-    return tuple(told)
+        notes.append(str(error))
+    return tuple(notes)
 
 
 @contextmanager
@@ -204,17 +297,17 @@ def _alone(path: str) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    waited = settings.LOCK_WAIT_S
+    wait_s = settings.LOCK_WAIT_S
     try:
         with (
-            FileLock(migrate.lock_path(path), timeout=waited, mode=0o600),
-            FileLock(settings.worker_lock(), timeout=waited, mode=0o600),
+            FileLock(migrate.lock_path(path), timeout=wait_s, mode=0o600),
+            FileLock(settings.worker_lock(), timeout=wait_s, mode=0o600),
         ):
             yield
     except Timeout as error:
         who = "The worker is at work" if error.lock_file == settings.worker_lock() else "Another process is"
         raise RepairError(
-            f"{who} on {path} for longer than {waited:g} s. Nothing was changed; run the command again later."
+            f"{who} on {path} for longer than {wait_s:g} s. Nothing was changed; run the command again later."
         ) from error
 
 

@@ -1,5 +1,6 @@
 """db repair, as a script sees it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,23 +37,41 @@ def test_a_damaged_database_is_told_by_the_check_and_repaired(playbook: Playbook
     result = playbook("db", "repair")
 
     assert result.code == 0
-    assert "kept 2 points (2 live), 2 revisions" in result.out
+    assert "kept 2 live points in 1 playbook\n" in result.out
+    assert "All history is lost, up to revision 2; the points are as they were last seen.\n" in result.out
     assert f"the damaged file is now {path}.damaged-" in result.out
     assert playbook("db", "check").code == 0
     assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001", "oth-001"]
 
 
 def test_what_was_repaired_is_one_json_document(playbook: Playbook) -> None:
-    """What was kept and lost, and where the damaged file is."""
+    """What was kept, how far the history goes, and where the damaged file is."""
     path = _damage(playbook)
     damaged = path.read_bytes()
 
-    told = playbook("db", "repair", "--yes", "--json").json
+    record = playbook("db", "repair", "--yes", "--json").json
 
-    assert (told["damaged"], told["repaired"], told["points"], told["revisions"]) == (True, True, 2, 2)
-    assert set(told["lost"].values()) == {0}
-    assert Path(told["damaged_file"]).read_bytes() == damaged
+    assert (record["damaged"], record["repaired"], record["live_points"], record["revisions"]) == (True, True, 2, 1)
+    assert (record["written_anew"], record["backup"]) == (False, None)
+    (project,) = record["projects"]
+    assert project.pop("project")
+    assert project == {"revision": 1, "history_kept_to": 0, "last_known_revision": 2}
+    assert Path(record["damaged_file"]).read_bytes() == damaged
     assert playbook("db", "repair", "--json").json["damaged"] is False
+
+
+def test_the_revisions_that_are_lost_are_said_in_one_sentence(playbook: Playbook) -> None:
+    """Those after the newest backup; what they did to the points is kept."""
+    playbook("add", "say why", "--section", "pat")
+    backup = playbook("backup", "--json").json["path"]
+    _damage(playbook)
+
+    result = playbook("db", "repair")
+
+    assert f"begun from the backup {backup}\n" in result.out
+    assert "2 added (revision 2)\n" in result.out
+    assert re.search(r"History after revision 1 \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\) is lost, up to", result.out)
+    assert "up to revision 3; the points are as they were last seen.\n" in result.out
 
 
 def test_a_dry_run_changes_nothing(playbook: Playbook) -> None:
@@ -63,7 +82,7 @@ def test_a_dry_run_changes_nothing(playbook: Playbook) -> None:
     result = playbook("db", "repair", "--dry-run")
 
     assert result.code == 0
-    assert "kept 2 points" in result.out
+    assert "kept 2 live points" in result.out
     assert result.out.endswith("dry run: nothing was changed\n")
     assert path.read_bytes() == damaged
     assert playbook("db", "check").code == 1

@@ -1,4 +1,4 @@
-"""What the parts of a damaged playbook say together."""
+"""What the parts of a damaged playbook say together, and how it comes into a sound one."""
 
 from dataclasses import replace
 
@@ -8,14 +8,22 @@ from hypothesis import strategies as st
 
 from playbook_db.domain import prompt_text, salvaging
 from playbook_db.domain.diff import rising
-from playbook_db.domain.salvaging import SalvagedPoint
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.erasure import MARK
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.salvaging import SavedPoint
+from tests.builders import a_draft, a_key_point
 
-_NOW = "2026-11-21T10:15:00.000000+00:00"
-_POINT = SalvagedPoint("pat", 1, "use type hints", 2, 0, True, revision=3, created_in=1)
+_ROW = SavedPoint(1, a_key_point(helpful=2), revision=3)
 
 
-def _time(number: int) -> str:
-    return f"2026-01-01T00:{number // 60:02d}:{number % 60:02d}.000000+00:00"
+def _saved(number: int, point: KeyPoint, **fields: object) -> SavedPoint:
+    return replace(SavedPoint(number, point, revision=9), **fields)  # type: ignore[arg-type]
+
+
+def _brought_in(draft: Draft, *saved: SavedPoint, known_to: int = 5, **known: object) -> list[str]:
+    retired = {point.name: point for point in known.get("retired", ())}  # type: ignore[attr-defined]
+    return salvaging.bring_in(draft, saved, retired, known.get("forgotten", ()), known_to=known_to)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(1, 10_000))
@@ -26,96 +34,130 @@ def test_a_rank_tells_when_its_point_was_last_changed(helpful: int, harmful: int
     assert salvaging.changed_in(helpful, harmful, rank) == revision
 
 
-@pytest.mark.parametrize("rank", [0, 0.1234567, float("inf"), -1.0, None, "1"])
-def test_a_rank_that_does_not_fit_its_votes_tells_nothing(rank: object) -> None:
+@pytest.mark.parametrize("rank", [0, 0.1234567, float("inf"), -1.0])
+def test_a_rank_that_does_not_fit_its_votes_tells_nothing(rank: float) -> None:
     """A damaged one dates no row."""
-    assert salvaging.changed_in(3, 1, rank) is None
-
-
-@given(st.sets(st.integers(1, 60)), st.integers(0, 60))
-def test_filled_gaps_keep_the_known_times_and_go_up(known: set[int], last: int) -> None:
-    """Every revision up to the last has a time, later than the one before; those that are known keep theirs."""
-    times = {number: _time(number * 7) for number in known if number <= last}
-
-    filled = salvaging.fill_gaps(times, last, now=_NOW)
-
-    assert list(filled) == list(range(1, last + 1))
-    assert sorted(filled.values()) == list(filled.values())
-    assert len(set(filled.values())) == last
-    assert {number: filled[number] for number in times} == times
-
-
-def test_a_revision_out_of_line_is_not_believed() -> None:
-    """A number or a time that damage changed stands against all the others."""
-    times = [(number, _time(number)) for number in range(1, 9)]
-
-    assert salvaging.believable([*times, (50, _time(3)), (4711, "2026-01-01")]) == dict(times)
+    assert salvaging.changed_in(3, 1, rank) == 0
 
 
 def test_the_later_of_a_row_and_its_history_is_right() -> None:
     """A row from an old page is behind the history; one whose last changes are lost is ahead of it."""
-    behind = replace(_POINT, revision=5, helpful=4)
-    ahead = replace(_POINT, revision=2, helpful=1, text="before")
+    later = replace(_ROW, revision=5, point=a_key_point("", helpful=4), is_live=False, reason="wrong")
+    earlier = replace(_ROW, revision=2, point=a_key_point("", "before", helpful=1))
 
-    assert salvaging.settle(_POINT, behind) == behind
-    assert salvaging.settle(_POINT, ahead) == _POINT
-
-
-def test_a_row_whose_rank_is_damaged_keeps_its_text_and_takes_the_votes_of_the_history() -> None:
-    """Rank and votes don't agree, so the votes may be the damaged ones."""
-    row = replace(_POINT, revision=None, helpful=700)
-
-    assert salvaging.settle(row, replace(_POINT, text="older")) == replace(row, helpful=2)
+    assert salvaging.settle(_ROW, later) == replace(later, point=a_key_point(helpful=4))
+    assert salvaging.settle(_ROW, earlier) == _ROW
 
 
-def test_a_text_that_shows_damage_gives_way_to_one_that_does_not() -> None:
-    """Bytes that are no text are seen; the history's copy is whole."""
-    settled = salvaging.settle(replace(_POINT, text="use t\ufffdpe hints"), _POINT)
+def test_of_a_damaged_text_the_other_one_is_taken() -> None:
+    """A byte that no UTF-8 has shows as a replacement, and text may be missing altogether."""
+    for damaged in ("use t\ufffdpe hints", "use t\x00pe hints", ""):
+        row = replace(_ROW, point=a_key_point(text=damaged, helpful=2))
 
-    assert settled is not None
-    assert settled.text == "use type hints"
-
-
-@pytest.mark.parametrize(
-    ("past", "kind", "text"),
-    [
-        (_POINT, None, None),
-        (None, "add", "use type hints"),
-        (replace(_POINT, helpful=0), "vote", None),
-        (replace(_POINT, position=9), "move", None),
-        (replace(_POINT, section="mis", helpful=0), "edit", None),
-        (replace(_POINT, text="else"), "edit", "use type hints"),
-        (replace(_POINT, is_live=False), "restore", None),
-        (replace(_POINT, text=None), "edit", "use type hints"),
-    ],
-)
-def test_the_closing_revision_says_what_the_history_lacks(
-    past: SalvagedPoint | None, kind: str | None, text: str | None
-) -> None:
-    """Nothing where both agree; the text only where it is another."""
-    change = salvaging.closing_change(_POINT, past)
-
-    assert (change.kind, change.text) == (kind, text) if change else kind is None
+        assert salvaging.settle(row, _ROW) == _ROW
+        assert salvaging.settle(_ROW, row) == _ROW
 
 
-def test_a_retired_point_that_the_history_has_live_is_retired_once_more() -> None:
-    """And one that it has retired as it is isn't mentioned."""
-    gone = replace(_POINT, is_live=False)
+def test_of_a_row_whose_votes_are_damaged_the_rest_counts() -> None:
+    """Its rank doesn't fit them: they are taken from the history, and the text is the row's."""
+    row = replace(_ROW, revision=0, point=a_key_point(text="use type hints everywhere", helpful=2**40))
 
-    change = salvaging.closing_change(gone, _POINT)
-
-    assert change is not None
-    assert change.kind == "retire"
-    assert salvaging.closing_change(gone, gone) is None
+    assert salvaging.settle(row, _ROW) == replace(_ROW, point=a_key_point(text="use type hints everywhere", helpful=2))
 
 
-def test_two_points_never_stand_at_the_same_place() -> None:
-    """Else their order would be nobody's; a position that damage made huge is brought back."""
-    placed = salvaging.place_apart({1: _POINT, 2: _POINT, 3: replace(_POINT, position=2**62)})
+def test_what_was_changed_later_takes_the_place_of_what_is_there() -> None:
+    """Text, section, votes and place; and what is there is as new as what was saved, or newer, stays."""
+    draft = a_draft(a_key_point("pat-001", "old"), a_key_point("pat-002", "newer"))
 
-    assert placed[1] == _POINT
-    assert len({point.position for point in placed.values()}) == 3
-    assert max(point.position for point in placed.values()) < 10
+    _brought_in(
+        draft,
+        _saved(1, a_key_point("pat-001", "new", helpful=3, position=1)),
+        _saved(2, a_key_point("pat-002", "older", position=2), revision=5),
+    )
+
+    assert [(point.name, point.text, point.helpful) for point in draft.points()] == [
+        ("pat-001", "new", 3),
+        ("pat-002", "newer", 0),
+    ]
+    assert [(change.kind, change.reason) for change in draft.changes] == [("edit", "repaired")]
+
+
+def test_points_that_are_lacking_come_in_live_or_retired() -> None:
+    """Each in its own place; of a retired one it is known why it was."""
+    draft = a_draft(a_key_point("pat-001", "there", position=1))
+
+    _brought_in(
+        draft,
+        _saved(3, a_key_point("pat-003", "third", position=3)),
+        _saved(2, a_key_point("pat-002", "second", position=2)),
+        _saved(4, a_key_point("pat-004", "wrong", position=4), is_live=False, reason="it was wrong"),
+    )
+
+    assert [point.name for point in draft.points()] == ["pat-001", "pat-002", "pat-003"]
+    assert [(c.kind, c.point.name, c.reason) for c in draft.changes if c.kind == "retire"] == [
+        ("retire", "pat-004", "it was wrong")
+    ]
+
+
+def test_points_that_were_retired_or_restored_since_are_so_again() -> None:
+    """Without another change where nothing else is to be said."""
+    there, gone = a_key_point("pat-001", "there", position=1), a_key_point("pat-002", "gone", position=2)
+    draft = a_draft(there, spent=("pat-002",))
+
+    _brought_in(draft, _saved(1, there, is_live=False), _saved(2, gone), retired=(gone,))
+
+    assert [(change.kind, change.point.name) for change in draft.changes] == [
+        ("retire", "pat-001"),
+        ("restore", "pat-002"),
+    ]
+
+
+def test_what_was_forgotten_stays_forgotten() -> None:
+    """A text under a forgotten name doesn't come in, and neither does what may have stood at a mark."""
+    draft = a_draft(a_key_point("pat-002", f"ask {MARK} first", position=1), spent=("pat-001",))
+
+    _brought_in(
+        draft,
+        _saved(1, a_key_point("pat-001", "a secret")),
+        _saved(2, a_key_point("pat-002", "ask Bob first", helpful=1, position=1)),
+        forgotten=("pat-001",),
+    )
+
+    assert [(p.name, p.text, p.helpful) for p in draft.points()] == [("pat-002", f"ask {MARK} first", 1)]
+
+
+def test_a_text_whose_name_is_lost_gets_a_new_one_unless_it_is_there_already() -> None:
+    """Of two points with the same name the earlier one's is damaged."""
+    draft = a_draft(a_key_point("pat-001", "there", position=1))
+
+    renamed = _brought_in(
+        draft,
+        _saved(7, a_key_point("pat-007", "later")),
+        _saved(8, a_key_point("pat-007", "earlier", position=8), revision=7),
+        _saved(9, a_key_point("", "there")),
+        _saved(10, a_key_point("", MARK), is_live=False),
+    )
+
+    assert renamed == ["pat-008"]
+    assert {point.name: point.text for point in draft.points()} == {
+        "pat-001": "there",
+        "pat-007": "later",
+        "pat-008": "earlier",
+    }
+
+
+@given(st.lists(st.integers(-5, 2**60), min_size=1, max_size=8))
+def test_no_two_points_of_a_section_come_to_stand_in_one_place(positions: list[int]) -> None:
+    """A damaged place, or one that is taken, is given up for one behind all others."""
+    draft = a_draft(a_key_point("pat-100", "there"), a_key_point("pat-101", "there too"))
+
+    _brought_in(
+        draft,
+        *(_saved(n, a_key_point(f"pat-{n:03d}", f"point {n}", position=at)) for n, at in enumerate(positions, 1)),
+    )
+
+    places = [point.position for point in draft.points()]
+    assert len(set(places)) == len(places) == len(positions) + 2
 
 
 @given(st.lists(st.integers(0, 30), max_size=30))

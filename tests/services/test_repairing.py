@@ -17,12 +17,11 @@ from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
-from playbook_db.services import edit, import_export, maintenance, mirror, repair, revise
+from playbook_db.services import edit, forget, import_export, maintenance, mirror, projects, repair, revise
 from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_queries, jobs, learning, salvage
 from playbook_db.store.engine import open_store
-from playbook_db.store.salvaging import rebuilding
-from playbook_db.store.salvaging.gathering import Account
+from playbook_db.store.past import Past
 from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
 from tests.sample_database import write_sample_database
@@ -75,12 +74,6 @@ def _repair(path: Path, **options: Any) -> repair.Repaired:
     return repaired
 
 
-def _lost(account: Account) -> dict[str, Any]:
-    """What the account says is lost, by its kind."""
-    told = ("lost_revisions", "lost_changes", "lost_votes", "lost_points", "renamed", "unnamed")
-    return {name: value for name in told if (value := getattr(account, name))}
-
-
 def _rows(path: Path, table: str) -> list[Any]:
     with closing(sqlite3.connect(path)) as connection:
         return sorted(connection.execute(f"SELECT * FROM {table}"), key=repr)
@@ -90,22 +83,70 @@ def test_a_sound_database_is_left_alone(path: Path) -> None:
     """Not a byte is changed, and nothing is put beside it but the lock."""
     before = path.read_bytes()
 
-    assert _repair(path).account is None
+    assert not _repair(path).is_damaged
     assert path.read_bytes() == before
     assert not list(path.parent.glob("playbook.db.damaged*"))
 
 
-def test_where_no_row_is_lost_everything_is_as_it_was(path: Path) -> None:
-    """History, votes and header to the letter, and no revision that tells of a repair."""
+def test_where_only_an_index_or_the_header_is_damaged_nothing_is_lost(path: Path) -> None:
+    """SQLite writes the file anew: history, votes and header are as they were, and no revision tells of a repair."""
     tables = ("playbooks", "revisions", "key_points", "changes", "votes")
     before = {table: _rows(path, table) for table in tables}
-    damaged = _zero(path, 1)
+    sound = path.read_bytes()
+    index = _zero(path, *_pages(path, "ix_changes_point"))
 
-    repaired = _repair(path)
+    for damaged in (index, bytes(100) + sound[100:]):
+        path.write_bytes(damaged)
+        repaired = _repair(path)
 
-    assert {table: _rows(path, table) for table in tables} == before
-    assert repaired.aside is not None
-    assert Path(repaired.aside).read_bytes() == damaged
+        assert repaired.is_whole
+        assert {table: _rows(path, table) for table in tables} == before
+        assert repaired.aside is not None
+        assert Path(repaired.aside).read_bytes() == damaged
+
+
+def test_without_a_backup_all_points_that_can_be_read_come_in_by_one_revision(path: Path, project: Project) -> None:
+    """In their order, with their votes; the retired ones too. That there was a history is said."""
+    before, retired = _points(project), edit.list_retired(project)
+    project.store.close()
+    _zero(path, 1)
+
+    (repaired,) = _repair(path).playbooks
+
+    assert (repaired.key, repaired.revision, repaired.kept_to, repaired.last_revision) == (project.key, 1, 0, 56)
+    assert repaired.lost_history == "All history is lost, up to revision 56; the points are as they were last seen."
+    assert _points(project) == before
+    assert [(name, gone.point, gone.reason) for name, gone in edit.list_retired(project).items()] == [
+        (name, gone.point, gone.reason) for name, gone in retired.items()
+    ]
+    assert [(row[3], row[6]) for row in _rows(path, "revisions")] == [("import", "repaired: its history is lost")]
+
+
+def test_after_a_backup_only_what_was_changed_since_comes_in(path: Path, project: Project) -> None:
+    """The history up to it stays as it is; which revisions after it are lost is said."""
+    taken = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    history = _rows(path, "revisions")
+    edit.vote(project, "pat-040", "harmful")
+    edit.add(project, "learned since the backup", section="pat")
+    edit.retire(project, "pat-039", reason="settled")
+    edit.edit(project, "pat-038", text="reworded since the backup")
+    _closed(project)
+    before = _points(project)
+    project.store.close()
+    _zero(path, *_pages(path, "changes"))
+
+    result = _repair(path)
+
+    (repaired,) = result.playbooks
+    assert result.backup is not None
+    assert result.backup.path == taken.path
+    assert (repaired.revision, repaired.kept_to, repaired.last_revision) == (57, 56, 60)
+    assert repaired.summary == "1 added, 2 edited, 1 retired"
+    assert repaired.lost_history.startswith("History after revision 56 (20")
+    assert _points(project) == before
+    *kept, last = sorted(_rows(path, "revisions"))
+    assert kept == sorted(history)
+    assert (last[3], last[6]) == ("import", "repaired: the history after revision 56 is lost")
 
 
 def test_points_whose_page_is_lost_are_read_from_their_history(path: Path, project: Project) -> None:
@@ -114,168 +155,148 @@ def test_points_whose_page_is_lost_are_read_from_their_history(path: Path, proje
     project.store.close()
     _zero(path, *_pages(path, "key_points"))
 
-    account = _repair(path).account
+    (repaired,) = _repair(path).playbooks
 
-    assert account is not None
-    assert not account.renamed
+    assert not repaired.renamed
     assert _points(project) == before
-
-
-def test_a_history_that_is_lost_is_told_by_a_closing_revision(path: Path, project: Project) -> None:
-    """The points keep what they said; the gap shows, and the last revision says why."""
-    before = _points(project)
-    project.store.close()
-    _zero(path, *_pages(path, "changes"), *_pages(path, "revisions"))
-
-    account = _repair(path).account
-
-    assert account is not None
-    assert account.patched == [project.key]
-    assert _points(project) == before
-    with closing(sqlite3.connect(path)) as connection:
-        *_, (source, message) = connection.execute("SELECT source, message FROM revisions ORDER BY number")
-    assert source == "edit"
-    assert message.startswith("repaired: ")
-
-
-def test_revisions_in_a_gap_are_told_as_lost(path: Path, project: Project) -> None:
-    """Their numbers and times go up without a hole, and each says that it is only a place."""
-    before = _points(project)
-    project.store.close()
-    _zero(path, *_pages(path, "revisions"))
-
-    account = _repair(path).account
-
-    assert account is not None
-    assert account.lost_revisions > 0
-    assert _points(project) == before
-    with closing(sqlite3.connect(path)) as connection:
-        told = connection.execute("SELECT number, time, message FROM revisions ORDER BY number").fetchall()
-    assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
-    assert [time for _, time, _ in told] == sorted({time for _, time, _ in told})
-    assert "lost in the damage" in {message for _, _, message in told}
 
 
 def test_a_name_that_is_lost_everywhere_comes_from_the_backup_else_is_given_anew(path: Path, project: Project) -> None:
     """A text without a name isn't thrown away."""
     before = {point.text for point in _points(project).values()}
     project.store.close()
-    lost = [_pages(path, name) for name in ("key_points", "sqlite_autoindex_key_points_2")]
+    lost = [*_pages(path, "key_points"), *_pages(path, "sqlite_autoindex_key_points_2")]
     backup = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    kept = path.read_bytes()
-    _zero(path, *lost[0], *lost[1])
-    damaged = path.read_bytes()
+    edit.edit(project, "pat-005", text="advice 5, reworded")
+    _closed(project)
+    damaged = _zero(path, *lost)
 
-    with_backup = _repair(path).account
-    assert with_backup is not None
-    assert not with_backup.renamed
-    names = set(_points(project))
+    (with_backup,) = _repair(path).playbooks
+    points = _points(project)
     project.store.close()
     os.unlink(backup.path)
     path.write_bytes(damaged)
-    without = _repair(path).account
+    (without,) = _repair(path).playbooks
 
-    assert without is not None
-    assert without.renamed
-    assert {point.text for point in _points(project).values()} == before
-    assert "pat-002" in names
-    assert kept != damaged
+    assert (with_backup.renamed, points["pat-005"].text) == ((), "advice 5, reworded")
+    assert len(without.renamed) == 40
+    assert {point.text for point in _points(project).values()} == {point.text for point in points.values()}
+    assert len(before - {point.text for point in points.values()}) == 1
 
 
-def test_points_that_only_the_backup_has_come_back_and_retired_ones_do_not(path: Path, project: Project) -> None:
-    """Of what was lost with its history; what is known to have left since stays away."""
+def test_points_that_only_the_backup_has_stay_and_those_retired_since_do_not(path: Path, project: Project) -> None:
+    """What is known to have been retired since stays away."""
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     edit.retire(project, "pat-040", reason="settled")
     _closed(project)
     lost = ("changes", "revisions", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2")
     leaves = _pages(path, "key_points")
     assert len(leaves) > 1
-    with closing(sqlite3.connect(path)) as connection:
-        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'changes'").fetchone()
-    _zero(path, root, *(page for name in lost for page in _pages(path, name)), leaves[0])
-
-    repaired = _repair(path)
-
-    assert repaired.account is not None
-    assert repaired.backup is not None
-    assert "pat-001" in {name for _, name in repaired.account.from_backup}
-    assert set(_points(project)) == {f"pat-{number:03d}" for number in range(1, 41)} - {"pat-004", "pat-040"}
-
-
-def test_where_nothing_can_be_read_the_backup_becomes_the_database(path: Path, project: Project) -> None:
-    """All of it, with its history."""
-    before = _points(project)
-    project.store.close()
-    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    path.write_bytes(b"\0" * 50_000)
-
-    repaired = _repair(path)
-
-    assert repaired.account is not None
-    assert repaired.account.playbooks_from_backup == [project.key]
-    assert _points(project) == before
-
-
-def test_of_an_empty_file_the_backup_is_taken_over_with_its_history(path: Path, project: Project) -> None:
-    """How many revisions can be believed goes by the size of both."""
-    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    before = _rows(path, "revisions"), _rows(path, "changes")
-    path.write_bytes(b"")
-
-    repaired = _repair(path)
-
-    assert repaired.account is not None
-    assert not _lost(repaired.account)
-    assert (_rows(path, "revisions"), _rows(path, "changes")) == before
-
-
-def test_a_history_that_is_lost_comes_back_from_a_backup(path: Path, project: Project) -> None:
-    """Up to the last revision of both it is the same; what is newer in the file stays, and nothing has to be closed."""
-    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    edit.vote(project, "pat-040", "harmful")
-    _closed(project)
-    wanted = {table: _rows(path, table) for table in ("revisions", "changes", "votes")}
-    lost = _pages(path, "changes")[:-1]
-    assert lost
-    _zero(path, *lost)
-
-    account = _repair(path).account
-
-    assert account is not None
-    assert not account.patched
-    assert account.history_from_backup
-    assert {table: _rows(path, table) for table in wanted} == wanted
-
-
-def test_revisions_that_are_all_lost_come_back_from_a_backup(path: Path, project: Project) -> None:
-    """Their changes tell that they are the same."""
-    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    wanted = _rows(path, "revisions")
-    _zero(path, *_pages(path, "revisions"))
+    _zero(path, *(page for name in lost for page in _pages(path, name)), leaves[0])
 
     _repair(path)
 
-    assert _rows(path, "revisions") == wanted
+    assert set(_points(project)) == {f"pat-{number:03d}" for number in range(1, 41)} - {"pat-004", "pat-040"}
 
 
-def test_the_history_of_a_backup_that_went_another_way_is_left_out(path: Path, project: Project) -> None:
-    """What was done after the last revision of both never happened here, though it has the same numbers."""
+@pytest.mark.parametrize("data", [b"", bytes(50_000)], ids=["empty", "zeros"])
+def test_where_nothing_can_be_read_the_backup_becomes_the_database(path: Path, data: bytes) -> None:
+    """All of it, with its history, and nothing else."""
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    before = [_rows(path, table) for table in ("revisions", "changes", "key_points")]
+    path.write_bytes(data)
+
+    assert _repair(path).playbooks == ()
+    assert [_rows(path, table) for table in ("revisions", "changes", "key_points")] == before
+
+
+def test_a_backup_that_went_another_way_is_passed_over(path: Path, project: Project) -> None:
+    """As those are that were taken before an older one was put back: what was left behind doesn't return."""
+    older = backups.take(str(path), backups.BY_HAND, now=datetime(2026, 1, 1, tzinfo=UTC))
     before = path.read_bytes()
     edit.add(project, "a thing of the other way", section="pat")
     _closed(project)
-    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    path.write_bytes(before)
-    edit.vote(project, "pat-040", "harmful")
+    backups.take(str(path), backups.BEFORE_RESTORE, now=datetime.now(UTC))
+    for changes in (False, True):
+        path.write_bytes(before)
+        if changes:
+            edit.vote(project, "pat-040", "harmful")
+            _closed(project)
+        points = _points(project)
+        project.store.close()
+        _zero(path, *_pages(path, "changes"))
+
+        repaired = _repair(path)
+
+        assert repaired.backup is not None
+        assert repaired.backup.path == older.path
+        assert _points(project) == points
+        project.store.close()
+
+
+def test_how_far_it_had_learned_is_saved_so_that_nothing_is_learned_twice(path: Path, project: Project) -> None:
+    """Cursors and jobs since the backup; the mirror's setting and the project's too."""
+
+    def learn(reached: int) -> None:
+        with project.store.transaction() as connection:
+            past = Past.open(connection, project.key)
+            job = {"session_id": f"s{reached}", "transcript_path": f"/t/{reached}.jsonl"}
+            jobs.add(connection, past.playbook_id or 0, job, now=f"2026-01-{reached}")
+            learning.move_cursor(
+                connection, past.playbook_id or 0, "/t/s.jsonl", reached, session_id="s", last_uuid=None, now="2026"
+            )
+
+    learn(10)
     _closed(project)
-    last = max(_rows(path, "revisions"))
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    learn(20)
+    mirror.switch(project, on=True)
+    _closed(project)
+    tables = ("jobs", "transcripts")
+    before = [_rows(path, table) for table in tables]
     _zero(path, *_pages(path, "changes"))
 
     _repair(path)
 
-    assert last[2] in {row[2] for row in _rows(path, "revisions")}
-    with closing(sqlite3.connect(path)) as connection:
-        others = connection.execute("SELECT count(*) FROM changes WHERE revision = ? AND kind = 'add'", (last[1],))
-        assert others.fetchone() == (0,)
+    assert [_rows(path, table) for table in tables] == before
+    assert mirror.state(project) == "on"
+
+
+@pytest.mark.parametrize("with_backup", [True, False])
+def test_what_was_forgotten_stays_forgotten(path: Path, project: Project, with_backup: bool) -> None:
+    """Though a backup that the forgetting didn't reach still says it: its text is in no byte of the new file."""
+    kept = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC)).path
+    old = Path(kept).read_bytes()
+    text = _points(project)["pat-007"].text
+    forget.forget(project, forget.Request(name="pat-007"))
+    for backup in backups.list_backups(str(path)):
+        os.unlink(backup.path)
+    if with_backup:
+        Path(kept).write_bytes(old)
+    _closed(project)
+    _zero(path, *_pages(path, "changes"))
+
+    _repair(path)
+
+    with project.store.snapshot() as connection:
+        assert Past.open(connection, project.key).forgotten() == {"pat-007"}
+    _closed(project)
+    assert text.encode() not in path.read_bytes()
+
+
+def test_a_project_that_moved_after_the_backup_keeps_its_history(path: Path, project: Project, tmp_path: Path) -> None:
+    """Its key is the new folder; no playbook is left for the old one."""
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    (tmp_path / "moved").mkdir()
+    projects.move(project.store, project.folder, str(tmp_path / "moved"))
+    _closed(project)
+    history = _rows(path, "revisions")
+    _zero(path, *_pages(path, "changes"))
+
+    _repair(path)
+
+    assert [row[1] for row in _rows(path, "playbooks")] == [str(tmp_path / "moved")]
+    assert _rows(path, "revisions") == history
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -318,7 +339,7 @@ def test_a_database_behind_a_link_is_repaired_with_its_log(path: Path, project: 
     path.symlink_to(real)
     real.write_bytes(data)
     Path(f"{real}-wal").write_bytes(log)
-    assert _repair(path).account is None
+    assert not _repair(path).is_damaged
     real.write_bytes(bytes(100) + data[100:])
 
     repaired = _repair(path)
@@ -352,7 +373,7 @@ def test_a_full_disk_is_told_and_leaves_the_file_as_it_is(path: Path, monkeypatc
             connection.execute("CREATE TABLE much (x)")
             connection.execute("INSERT INTO much VALUES (zeroblob(100000))")
 
-    monkeypatch.setattr(rebuilding, "rebuild", full)
+    monkeypatch.setattr(salvage, "read", full)
 
     with pytest.raises(RepairError, match=r"can't be repaired: database or disk is full"):
         _repair(path)
@@ -399,11 +420,9 @@ def test_a_mirror_that_is_kept_neither_takes_salvaged_points_away_nor_doubles_vo
     _closed(project)
     _zero(path, *_pages(path, "changes")[::2])
 
-    account = _repair(path).account
+    _repair(path)
     mirror.sync(project)
 
-    assert account is not None
-    assert account.patched
     assert {(p.name, p.text, p.helpful, p.harmful) for p in _points(project).values()} == before
 
 
@@ -428,8 +447,8 @@ def test_a_rehearsal_tells_and_leaves_everything(path: Path) -> None:
 
     repaired = _repair(path, dry_run=True)
 
-    assert repaired.account is not None
-    assert repaired.account.patched
+    assert repaired.is_damaged
+    assert repaired.playbooks[0].revision == 1
     assert repaired.aside is None
     assert path.read_bytes() == damaged
     assert {file.name for file in path.parent.iterdir()} - beside <= {"playbook.db.upgrade.lock", "backups"}
@@ -573,10 +592,9 @@ def test_a_playbook_whose_own_row_is_lost_keeps_its_project(path: Path, project:
     project.store.close()
     _zero(path, *_pages(path, "playbooks"))
 
-    account = _repair(path).account
+    (repaired,) = _repair(path).playbooks
 
-    assert account is not None
-    assert not account.unnamed
+    assert not repaired.is_key_lost
     assert _points(project) == before
 
 

@@ -1,42 +1,67 @@
-"""Reading the pages of a damaged file, and putting the rows into a staging."""
+"""Reading the pages of a damaged file, and what they say of its playbooks together."""
 
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playbook_db.services import edit, revise
+from playbook_db.domain.erasure import MARK
+from playbook_db.domain.playbook import Header
+from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.services import edit, forget, revise
 from playbook_db.services.projects import Project
+from playbook_db.store import learning, salvage
 from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.salvaging import salvage, staging
+from playbook_db.store.past import Past
+from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
 from tests.sample_database import write_sample_database
 
 _PAGE = 4096
+_POINTS = "SELECT name, text, section, helpful, harmful, position, retired_in IS NULL FROM key_points"
 
 
-def _rows(path: Path, tables: tuple[str, ...] = ("playbooks", "revisions", "key_points", "changes", "votes")) -> Any:
-    """The rows of *tables* in their first columns."""
+def _stored(path: Path, key: str | None = None) -> set[tuple[object, ...]]:
+    """The points of the sound database *path*, of one playbook or of all."""
     with closing(sqlite3.connect(path)) as connection:
-        return {table: sorted(row[:5] for row in connection.execute(f"SELECT * FROM {table}")) for table in tables}
+        ids = "SELECT id FROM playbooks" + (" WHERE key = ?" if key else "")
+        return set(connection.execute(f"{_POINTS} WHERE playbook_id IN ({ids})", (key,) if key else ()))
 
 
-def _salvaged(folder: Path, data: bytes, log: bytes = b"") -> tuple[Path, salvage.Salvaged, bool]:
-    copy, staged = folder / "copy.db", folder / "staging.db"
-    copy.write_bytes(data)
-    if log:
-        Path(f"{copy}-wal").write_bytes(log)
-    staged.unlink(missing_ok=True)
-    opened = salvage.open_file(str(copy))
-    return staged, salvage.salvage_file(str(copy), opened, str(staged)), opened.passed_over
+def _saved(*playbooks: SavedPlaybook) -> set[tuple[object, ...]]:
+    """The points that were saved, as `_stored` gives them."""
+    slugs = {name: slug for slug, name in SLUG_SECTIONS.items()}
+    return {
+        (
+            each.point.name, each.point.text, slugs[each.point.section], each.point.helpful, each.point.harmful,
+            each.point.position, each.is_live,
+        )
+        for playbook in playbooks
+        for each in playbook.points
+    }  # fmt: skip
+
+
+def _files(project: Project) -> tuple[bytes, bytes]:
+    """The bytes of the project's database and of its log."""
+    path, log = Path(project.store.where), Path(f"{project.store.where}-wal")
+    return path.read_bytes(), log.read_bytes() if log.exists() else b""
 
 
 def _over(data: bytes, place: int, new: bytes) -> bytes:
     return data[:place] + new + data[place + len(new) :]
+
+
+def _without(data: bytes, path: Path, *names: str) -> bytes:
+    """*data* with the pages of the tables or indexes *names* zeroed."""
+    with closing(sqlite3.connect(path)) as connection:
+        for name in names:
+            for (number,) in connection.execute("SELECT pageno FROM dbstat WHERE name = ?", (name,)):
+                data = _over(data, (number - 1) * _PAGE, bytes(_PAGE))
+    return data
 
 
 @pytest.fixture(scope="module")
@@ -46,72 +71,154 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("lost", [0, 100, _PAGE], ids=["nothing", "the header", "the first page"])
-def test_all_rows_are_found_without_the_first_page(tmp_path: Path, sample: Path, lost: int) -> None:
+def test_all_points_are_found_without_the_first_page(sample: Path, lost: int) -> None:
     """The schema's rows stand on other pages too, and rows know their tables by their shape."""
-    staged, found, _ = _salvaged(tmp_path, _over(sample.read_bytes(), 0, bytes(lost)))
+    pages = open_pages(_over(sample.read_bytes(), 0, bytes(lost)))
 
-    assert _rows(staged) == _rows(sample)
-    assert found.schema == SCHEMA
-    assert not found.foreign
+    saved = salvage.read(pages)
+
+    assert [each.keys[0] for each in saved] == ["/work/harbour", "/work/lighthouse"]
+    assert _saved(*saved) == _stored(sample)
+    with closing(sqlite3.connect(sample)) as connection:
+        times = dict(connection.execute("SELECT number, time FROM revisions WHERE playbook_id = 1"))
+    assert saved[0].times == times
+    assert not salvage.is_foreign(pages)
 
 
-def test_a_page_of_rows_without_a_schema_or_a_tree_is_still_read(tmp_path: Path, sample: Path) -> None:
+def test_the_schema_is_known_where_the_header_and_the_table_agree(sample: Path) -> None:
+    """A turned byte in one of them must not make the file one of a later version."""
+    data = sample.read_bytes()
+
+    assert salvage.schema(open_pages(data)) == SCHEMA
+    assert salvage.schema(open_pages(_over(data, 60, b"\0\0\0\x63"))) == 0
+
+
+def test_a_page_of_rows_without_a_schema_or_a_tree_is_still_read(sample: Path) -> None:
     """Every page but those of one table is gone: its rows are recognised."""
     data = sample.read_bytes()
     with closing(sqlite3.connect(sample)) as connection:
         (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'key_points'").fetchone()
-    pages = open_pages(data).pages
+    pages = open_pages(data)
     kept = set(pages.tree(root)) - {root}
     bare = b"".join(pages.page(n) if n in kept else bytes(_PAGE) for n in range(1, pages.count + 1))
 
-    staged, _, _ = _salvaged(tmp_path, bare)
-
-    assert _rows(staged, ("key_points",)) == _rows(sample, ("key_points",))
+    assert _saved(*salvage.read(open_pages(bare))) == _stored(sample)
 
 
-def test_a_text_that_flows_over_many_pages_is_read_whole(tmp_path: Path, project: Project) -> None:
+def test_points_whose_rows_are_lost_are_read_from_their_changes_and_indexes(sample: Path) -> None:
+    """The history has all but their names, and two indexes together have these."""
+    saved = salvage.read(open_pages(_without(sample.read_bytes(), sample, "key_points")))
+
+    assert _saved(*saved) == _stored(sample)
+
+
+def test_points_whose_changes_are_lost_are_read_from_their_rows(sample: Path) -> None:
+    """And the last revision is known from their ranks."""
+    saved = salvage.read(open_pages(_without(sample.read_bytes(), sample, "changes", "revisions")))
+
+    assert _saved(*saved) == _stored(sample)
+    assert [each.last_revision for each in saved] == [45, 15]
+    assert [each.times for each in saved] == [{}, {}]
+
+
+def test_the_key_of_a_playbook_whose_row_is_lost_stands_in_its_index(sample: Path) -> None:
+    """Its header and settings are lost."""
+    harbour, _ = salvage.read(open_pages(_without(sample.read_bytes(), sample, "playbooks")))
+
+    assert (harbour.keys, harbour.header) == (("/work/harbour",), None)
+
+
+def test_a_text_that_flows_over_many_pages_is_read_whole(project: Project) -> None:
     """From the chain of its pages, in order."""
     long = "é" * 30_000
     edit.add(project, long)
     edit.add(project, "short")
     project.store.tidy()
-    data = Path(project.store.where).read_bytes()
 
-    staged, _, _ = _salvaged(tmp_path, _over(data, 0, bytes(_PAGE)))
+    (saved,) = salvage.read(open_pages(_over(_files(project)[0], 0, bytes(_PAGE))))
 
-    with closing(sqlite3.connect(staged)) as connection:
-        assert [text for (text,) in connection.execute("SELECT text FROM key_points ORDER BY id")] == [long, "short"]
+    assert [each.point.text for each in saved.points] == [long, "short"]
 
 
-def test_commits_after_a_damaged_frame_of_the_log_are_read(tmp_path: Path, project: Project) -> None:
+def test_commits_after_a_damaged_frame_of_the_log_are_read(project: Project) -> None:
     """SQLite stops there; but each frame is proved by the one before it."""
     edit.add(project, "use type hints")
     project.store.tidy()
     for number in range(8):
         edit.add(project, f"advice {number}")
-    data, log = (Path(f"{project.store.where}{suffix}").read_bytes() for suffix in ("", "-wal"))
-    garbled = _over(log, 32 + 24 + 100, b"garbage")
+    data, log = _files(project)
 
-    staged, _, log_is_damaged = _salvaged(tmp_path, data, garbled)
+    pages = open_pages(data, _over(log, 32 + 24 + 100, b"garbage"))
+    (saved,) = salvage.read(pages)
 
-    assert log_is_damaged
-    with closing(sqlite3.connect(staged)) as connection:
-        texts = {text for (text,) in connection.execute("SELECT text FROM key_points")}
-    assert {point.text for point in revise.read(project).points} == texts
+    assert pages.log_is_damaged
+    assert {point.text for point in revise.read(project).points} == {each.point.text for each in saved.points}
 
 
-def test_what_was_never_committed_is_not_read(tmp_path: Path, project: Project) -> None:
+def test_what_was_never_committed_is_not_read(project: Project) -> None:
     """The last frames of a log without a commit belong to nobody."""
     edit.add(project, "use type hints")
     project.store.tidy()
     edit.add(project, "the last commit, half of it on the disk")
-    data, log = (Path(f"{project.store.where}{suffix}").read_bytes() for suffix in ("", "-wal"))
+    data, log = _files(project)
 
-    staged, _, log_is_damaged = _salvaged(tmp_path, data, log[: -_PAGE - 24])
+    pages = open_pages(data, log[: -_PAGE - 24])
+    (saved,) = salvage.read(pages)
 
-    assert not log_is_damaged
-    with closing(sqlite3.connect(staged)) as connection:
-        assert connection.execute("SELECT text FROM key_points").fetchall() == [("use type hints",)]
+    assert not pages.log_is_damaged
+    assert [each.point.text for each in saved.points] == ["use type hints"]
+
+
+def test_what_was_forgotten_is_known_though_a_copy_of_its_row_is_left(project: Project) -> None:
+    """An older page may hold the text: the erasure says that it must not come back."""
+    edit.add(project, "the code of the door is 4711", section="oth")
+    project.store.tidy()
+    row_with_text = _files(project)[0]
+    forget.forget(project, forget.Request(name="oth-001"))
+    project.store.tidy()
+    data = _files(project)[0]
+    path = Path(project.store.where)
+    data = _without(data, path, "key_points", "changes") + row_with_text
+
+    (saved,) = salvage.read(open_pages(data))
+
+    assert [(each.point.name, each.point.text, each.is_forgotten) for each in saved.points] == [("oth-001", MARK, True)]
+
+
+def test_what_was_saved_of_the_learning_takes_the_place_of_what_is_older(project: Project) -> None:
+    """A row that no table of ours could have is left out."""
+    with project.store.transaction() as connection:
+        book = Past.open_to_write(connection, project.key, now="2026-01-01T00:00:00.000000+00:00").playbook_id or 0
+        for path, reached in (("/t/a.jsonl", 10), ("/t/b.jsonl", 20)):
+            learning.move_cursor(connection, book, path, reached, session_id="s", last_uuid=None, now="2026")
+    project.store.tidy()
+    (saved,) = salvage.read(open_pages(*_files(project)))
+    a, b = saved.learning["transcripts"]
+
+    with project.store.transaction() as connection:
+        a["learnt_to"], b["learnt_to"] = 50, -1
+        salvage.put_rest(connection, book, saved, None, now=datetime.now(UTC))
+
+        assert learning.cursors(connection, book) == {"/t/a.jsonl": 50, "/t/b.jsonl": 20}
+
+
+@pytest.mark.parametrize(
+    ("times", "descends"),
+    [
+        ({}, True),
+        ({1: "a", 2: "b"}, True),
+        ({1: "a", 2: "b", 3: "c"}, True),
+        ({1: "a", 2: "x"}, False),  # the same numbers, another way
+        ({1: "a", 2: "b", 3: "c", 4: "d"}, False),  # the file was put back to before that
+        ({1: "damaged", 2: "b"}, True),
+    ],
+)
+def test_a_playbook_descends_from_a_backup_whose_last_revision_it_has(times: dict[int, str], descends: bool) -> None:
+    """Revisions never change; the header says which of those that are left is the last."""
+    header = Header().stamped("c")
+    saved = SavedPlaybook(1, ("/a",), header, {1: "a", 2: "b", 3: "c"}, (), (), {}, {})
+
+    assert saved.descends_from(times) == descends
 
 
 @pytest.mark.parametrize("size", [512, 1024, 4096, 65536])
@@ -140,30 +247,9 @@ def test_no_bytes_make_the_reader_stumble_or_turn_in_circles(data: bytes, size: 
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=40)), max_size=12))
-def test_no_damage_to_a_real_file_makes_the_reader_stumble(sample: Path, damages: list[tuple[int, bytes]]) -> None:
+def test_no_damage_to_a_real_file_makes_the_reading_fail(sample: Path, damages: list[tuple[int, bytes]]) -> None:
     """The same for bytes that are nearly right."""
     data = sample.read_bytes()
     for place, new in damages:
         data = _over(data, place % len(data), new)[: 50 * _PAGE]
-    pages = open_pages(data).pages
-    for number in range(1, pages.count + 1):
-        list(pages.records(number))
-
-
-def test_the_staging_takes_no_row_that_its_table_could_not_have(tmp_path: Path) -> None:
-    """Checks, types and keys are those of our tables."""
-    path = str(tmp_path / "staging.db")
-    staging.make_staging(path)
-    table = staging.TABLES["votes"]
-    good = (1, 1, 1, 1, None, "helpful", None)
-    rows = [
-        good,
-        (1, 1, 2, 1, None, "lovely", None),
-        (1, 1, 1, 9, None, "harmful", None),
-        (1, 1, 3, 1, "x", "helpful", None),
-    ]
-
-    with closing(sqlite3.connect(path)) as connection:
-        staging.keep(connection, table, rows)
-        assert connection.execute("SELECT * FROM votes").fetchall() == [good]
-    assert not staging.fits(table, (1, "1", 1, 1, None, "helpful", None))
+    salvage.read(open_pages(data))

@@ -6,6 +6,7 @@ is that of https://sqlite.org/fileformat2.html; as in all our files, text is UTF
 
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 MAGIC = b"SQLite format 3\0"
@@ -13,10 +14,15 @@ INTERIOR_INDEX, INTERIOR_TABLE, LEAF_INDEX, LEAF_TABLE = 0x02, 0x05, 0x0A, 0x0D
 _INTERIOR = (INTERIOR_INDEX, INTERIOR_TABLE)
 _KINDS = (*_INTERIOR, LEAF_INDEX, LEAF_TABLE)
 _PAGE_SIZES = tuple(1 << power for power in range(9, 17))
-_INT_SIZES = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # bytes, by serial type
+_INTEGER_BYTES = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # by serial type
 _HEADER_BYTES = 100
-_MOST_COLUMNS = 64
-_MOST_PAGES = 1 << 24  # more than any of our files has
+_MAX_COLUMNS = 64
+# Of the header of a file: where it says how large its pages are, how many they are and which are free, and its schema.
+_PAGE_SIZE_PLACE, _PAGE_COUNTS_PLACE, SCHEMA_PLACE = slice(16, 18), slice(28, 40), slice(60, 64)
+
+_LOG_MAGIC, _LOG_MAGIC_BIG_ENDIAN = 0x377F0682, 0x377F0683
+_LOG_HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
+_MASK = 0xFFFFFFFF
 
 Value = int | float | str | bytes | None
 
@@ -31,43 +37,42 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages of a file, counted from 1, with what its write-ahead log holds worked in.
+    """The pages of a file, counted from 1, with the commits of its write-ahead log applied.
 
-    `older` are the copies that newer ones took the place of.
+    `newer` are the copies from the log, `older` what they replaced. `log_is_damaged` says that some of the commits
+    stand after a damaged frame, where SQLite doesn't read on.
     """
 
     page_size: int
     data: bytes
     newer: dict[int, bytes] = field(default_factory=dict)
     older: Sequence[tuple[int, bytes]] = ()
+    log_is_damaged: bool = False
 
     @property
     def count(self) -> int:
         """How many pages there are; one that is cut off counts."""
         return max(-(-len(self.data) // self.page_size), *self.newer, 0)
 
-    @property
-    def missing(self) -> int:
-        """How many pages there should be more, as the file itself says."""
-        first = self.page(1)
-        said = _u32(first, 28) if first.startswith(MAGIC) else 0
-        return max(0, said - self.count) if said < _MOST_PAGES else 0
-
     def page(self, number: int) -> bytes:
         """The bytes of a page; of one that isn't there, or cut off, zeros."""
-        found = self.newer.get(number)
-        if found is None:
-            found = self.data[(number - 1) * self.page_size : number * self.page_size] if number > 0 else b""
-        return found if len(found) == self.page_size else found.ljust(self.page_size, b"\0")
+        page = self.newer.get(number)
+        if page is None:
+            page = self.data[(number - 1) * self.page_size : number * self.page_size] if number > 0 else b""
+        return page if len(page) == self.page_size else page.ljust(self.page_size, b"\0")
+
+    def kind(self, number: int, page: bytes | None = None) -> int:
+        """The kind of the page, or of *page*, an older copy of it, as it says itself."""
+        return (self.page(number) if page is None else page)[_start(number)]
 
     def tree(self, root: int) -> Iterator[int]:
         """The numbers of the pages of the tree that begins at *root*, as far as they can be followed."""
-        waiting, seen = [root], set()
+        waiting, visited = [root], set()
         while waiting:
             number = waiting.pop()
-            if number in seen or not 1 <= number <= self.count:
+            if number in visited or not 1 <= number <= self.count:
                 continue
-            seen.add(number)
+            visited.add(number)
             page = self.page(number)
             start = _start(number)
             if page[start] in _INTERIOR:
@@ -82,62 +87,84 @@ class Pages:
         kind = page[start]
         if kind in (LEAF_TABLE, LEAF_INDEX, INTERIOR_INDEX):
             for place in _cell_places(page, start):
-                record = self._record(page, place, kind)
-                if record is not None:
-                    yield record
+                with suppress(IndexError, ValueError, struct.error):
+                    yield self._record(page, place, kind)
 
-    def said_rows(self, number: int) -> int | None:
-        """How many rows the page says to hold; None where it is none that could."""
-        page, start = self.page(number), _start(number)
-        if page[start] not in _KINDS:
-            return None
-        return 0 if page[start] == INTERIOR_TABLE else len(_cell_places(page, start))
+    def with_header_of(self, sound: bytes) -> bytes:
+        """The bytes of the whole file, with the header of a *sound* file of ours in the place of its own, but for its
+        schema where that can be read. SQLite then counts the pages anew and takes none of them for free."""
+        own = self.page(1)
+        header = bytearray(sound[:_HEADER_BYTES])
+        header[_PAGE_SIZE_PLACE] = struct.pack(">H", self.page_size & 0xFFFF or 1)
+        header[_PAGE_COUNTS_PLACE] = bytes(12)
+        if own.startswith(MAGIC):
+            header[SCHEMA_PLACE] = own[SCHEMA_PLACE]
+        return bytes(header) + own[_HEADER_BYTES:] + b"".join(map(self.page, range(2, self.count + 1)))
 
-    def kind(self, number: int, page: bytes | None = None) -> int:
-        """What sort of page it says to be."""
-        return (self.page(number) if page is None else page)[_start(number)]
-
-    def _record(self, page: bytes, place: int, kind: int) -> Record | None:
-        try:
-            place += 4 if kind == INTERIOR_INDEX else 0
-            size, place = _varint(page, place)
-            rowid = None
-            if kind == LEAF_TABLE:
-                rowid, place = _varint(page, place)
-            payload = self._payload(page, place, size, kind == LEAF_TABLE)
-            return Record(rowid, _values(payload))
-        except (IndexError, ValueError, struct.error):
-            return None
+    def _record(self, page: bytes, place: int, kind: int) -> Record:
+        place += 4 if kind == INTERIOR_INDEX else 0
+        size, place = _varint(page, place)
+        rowid = None
+        if kind == LEAF_TABLE:
+            rowid, place = _varint(page, place)
+        return Record(rowid, _values(self._payload(page, place, size, kind == LEAF_TABLE)))
 
     def _payload(self, page: bytes, place: int, size: int, in_table: bool) -> bytes:
-        """The *size* bytes of a cell that begin at *place*, with those that have flowed over to other pages."""
-        room = self.page_size
-        if not 0 < size <= room * (self.count + 1):
+        """The *size* bytes of a cell that begin at *place*, with those that overflowed to other pages."""
+        if not 0 < size <= self.page_size * (self.count + 1):
             raise ValueError("no such size")
-        here = _bytes_here(size, room, in_table)
-        if place + here + (4 if here < size else 0) > room:
+        local = _local_bytes(size, self.page_size, in_table)
+        if place + local + (4 if local < size else 0) > self.page_size:
             raise ValueError("it reaches out of the page")
-        parts, left = [page[place : place + here]], size - here
-        following, seen = (_u32(page, place + here) if left else 0), set()
-        while left > 0:
-            if following in seen or not 1 <= following <= self.count:
+        parts, missing = [page[place : place + local]], size - local
+        following, visited = (_u32(page, place + local) if missing else 0), set()
+        while missing > 0:
+            if following in visited or not 1 <= following <= self.count:
                 raise ValueError("the chain is broken")
-            seen.add(following)
+            visited.add(following)
             more = self.page(following)
-            parts.append(more[4 : 4 + min(left, room - 4)])
-            left -= room - 4
+            parts.append(more[4 : 4 + min(missing, self.page_size - 4)])
+            missing -= self.page_size - 4
             following = _u32(more, 0)
         return b"".join(parts)
 
 
+def open_file(path: str) -> Pages:
+    """The pages of the database file *path* and its log."""
+    with open(path, "rb") as file:
+        data = file.read()
+    log = b""
+    with suppress(FileNotFoundError), open(f"{path}-wal", "rb") as file:
+        log = file.read()
+    return open_pages(data, log)
+
+
+def open_pages(data: bytes, log: bytes = b"") -> Pages:
+    """The pages in *data*, the bytes of a database file, with the commits in *log*, its write-ahead log, applied."""
+    size = page_size_of(data)
+    if len(data) < _PAGE_SIZES[0] and len(log) >= _LOG_HEADER_BYTES:
+        size = _u32(log, 8)
+    frames = _committed(_frames(log, size))
+    log_is_damaged = any(not frame.is_in_line for frame in frames)
+    in_file = Pages(size, data)
+    newer: dict[int, bytes] = {}
+    older: list[tuple[int, bytes]] = []
+    for frame in frames:
+        # A row may have moved to a page whose newer copy is the damaged one; else older copies hold nothing more.
+        if log_is_damaged:
+            older.append((frame.number, newer.get(frame.number) or in_file.page(frame.number)))
+        newer[frame.number] = frame.page
+    return Pages(size, data, newer, tuple(older), log_is_damaged)
+
+
 def page_size_of(data: bytes) -> int:
     """The size of the pages in *data*: what its header says where that is likely, else what most of it looks like."""
-    (said,) = struct.unpack(">H", data[16:18]) if len(data) >= _HEADER_BYTES else (0,)
-    said = 65536 if said == 1 else said
-    found = {size: _bytes_in_pages(data, size) for size in _PAGE_SIZES}
-    if data.startswith(MAGIC) and found.get(said, -1) * 2 >= max(found.values()):
-        return said
-    return max(_PAGE_SIZES, key=lambda size: (found[size], -size))
+    (stated,) = struct.unpack(">H", data[_PAGE_SIZE_PLACE]) if len(data) >= _HEADER_BYTES else (0,)
+    stated = 65536 if stated == 1 else stated
+    likely = {size: _bytes_in_pages(data, size) for size in _PAGE_SIZES}
+    if data.startswith(MAGIC) and likely.get(stated, -1) * 2 >= max(likely.values()):
+        return stated
+    return max(_PAGE_SIZES, key=lambda size: (likely[size], -size))
 
 
 def _bytes_in_pages(data: bytes, size: int) -> int:
@@ -165,13 +192,13 @@ def _cell_places(page: bytes, start: int) -> list[int]:
     return [place for place in dict.fromkeys(places) if first <= place < len(page)]
 
 
-def _bytes_here(size: int, room: int, in_table: bool) -> int:
-    """How many of a cell's *size* bytes are on its own page of *room* bytes."""
-    most = room - 35 if in_table else (room - 12) * 64 // 255 - 23
+def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
+    """How many of a cell's *size* bytes stand on its own page."""
+    most = page_size - 35 if in_table else (page_size - 12) * 64 // 255 - 23
     if size <= most:
         return size
-    least = (room - 12) * 32 // 255 - 23
-    filled = least + (size - least) % (room - 4)
+    least = (page_size - 12) * 32 // 255 - 23
+    filled = least + (size - least) % (page_size - 4)
     return filled if filled <= most else least
 
 
@@ -182,7 +209,7 @@ def _values(payload: bytes) -> tuple[Value, ...]:
     while place < header_size:
         kind, place = _varint(payload, place)
         types.append(kind)
-    if place != header_size or not 0 < len(types) <= _MOST_COLUMNS:
+    if place != header_size or not 0 < len(types) <= _MAX_COLUMNS:
         raise ValueError("no header of a record")
     values: list[Value] = []
     for kind in types:
@@ -199,9 +226,9 @@ def _values(payload: bytes) -> tuple[Value, ...]:
 def _size(kind: int) -> int:
     if kind >= 12:
         return (kind - 12) // 2
-    if kind not in _INT_SIZES:
+    if kind not in _INTEGER_BYTES:
         raise ValueError("no such type")
-    return _INT_SIZES[kind]
+    return _INTEGER_BYTES[kind]
 
 
 def _value(kind: int, raw: bytes) -> Value:
@@ -235,15 +262,9 @@ def _u32(data: bytes, place: int) -> int:
     return int(number)
 
 
-# The write-ahead log of an SQLite file, read without SQLite, which stops at the first damaged frame.
-#
-# A frame's checksum goes on from that of the frame before, as it stands there; so each can be proved by its neighbour,
-# and those after a damaged one are still known to be good. What was never committed is left out.
-
-
-_MAGIC, _BIG_ENDIAN_MAGIC = 0x377F0682, 0x377F0683
-_LOG_HEADER_BYTES, _FRAME_BYTES = 32, 24
-_MASK = 0xFFFFFFFF
+# The write-ahead log. SQLite stops at the first damaged frame. But a frame's checksum goes on from that of the frame
+# before it, as that one states it: so each frame can be checked by its neighbour, and those after a damaged one are
+# still known to be good.
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,32 +275,6 @@ class _Frame:
     is_in_line: bool  # all before it are good: SQLite reads it too
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The pages of a database with its log worked in; `passed_over` is whether that holds commits which SQLite doesn't
-    get to see, since a frame before them is damaged."""
-
-    pages: Pages
-    passed_over: bool
-
-
-def open_pages(data: bytes, log: bytes = b"") -> Opened:
-    """The pages in *data*, the bytes of a database file, with *log*, those of its write-ahead log, worked in."""
-    size = page_size_of(data)
-    if len(data) < 512 and len(log) >= _LOG_HEADER_BYTES:
-        (size,) = struct.unpack_from(">I", log, 8)
-    frames = _committed(_frames(log, size))
-    newer: dict[int, bytes] = {}
-    older: list[tuple[int, bytes]] = []
-    passed_over = any(not frame.is_in_line for frame in frames)
-    for frame in frames:
-        # A row may have moved to a page whose newer copy is the damaged one; else older copies hold nothing more.
-        if passed_over:
-            older.append((frame.number, newer.get(frame.number) or Pages(size, data).page(frame.number)))
-        newer[frame.number] = frame.page
-    return Opened(Pages(size, data, newer, tuple(older)), passed_over)
-
-
 def _committed(frames: list[_Frame]) -> list[_Frame]:
     last = max((place for place, frame in enumerate(frames) if frame.is_commit), default=-1)
     return frames[: last + 1]
@@ -287,27 +282,27 @@ def _committed(frames: list[_Frame]) -> list[_Frame]:
 
 def _frames(log: bytes, page_size: int) -> list[_Frame]:
     """The good frames of the log's present round, in order. Those of earlier rounds carry another salt."""
-    step = _FRAME_BYTES + page_size
+    step = _FRAME_HEADER_BYTES + page_size
     if len(log) < _LOG_HEADER_BYTES + step:
         return []
-    (magic,) = struct.unpack_from(">I", log)
-    order = ">" if magic == _BIG_ENDIAN_MAGIC else "<"
+    magic = _u32(log, 0)
+    order = ">" if magic == _LOG_MAGIC_BIG_ENDIAN else "<"
     salt, before = log[16:24], struct.unpack_from(">II", log, 24)
-    is_in_line = magic in (_MAGIC, _BIG_ENDIAN_MAGIC) and _checksum(log[:24], (0, 0), order) == before
+    is_in_line = magic in (_LOG_MAGIC, _LOG_MAGIC_BIG_ENDIAN) and _checksum(log[:24], (0, 0), order) == before
     if not is_in_line:
         salt = log[_LOG_HEADER_BYTES + 8 : _LOG_HEADER_BYTES + 16]
-    found = []
+    frames = []
     for place in range(_LOG_HEADER_BYTES, len(log) - step + 1, step):
         number, size_after = struct.unpack_from(">II", log, place)
-        page = log[place + _FRAME_BYTES : place + step]
-        said = struct.unpack_from(">II", log, place + 16)
-        is_ours = log[place + 8 : place + 16] == salt
-        is_good = is_ours and number > 0 and _checksum(log[place : place + 8] + page, before, order) == said
+        page = log[place + _FRAME_HEADER_BYTES : place + step]
+        stated = struct.unpack_from(">II", log, place + 16)
+        is_present = log[place + 8 : place + 16] == salt
+        is_good = is_present and number > 0 and _checksum(log[place : place + 8] + page, before, order) == stated
         is_in_line = is_in_line and is_good
         if is_good:
-            found.append(_Frame(number, page, size_after > 0, is_in_line))
-        before = said
-    return found
+            frames.append(_Frame(number, page, size_after > 0, is_in_line))
+        before = stated
+    return frames
 
 
 def _checksum(data: bytes, before: tuple[int, int], order: str) -> tuple[int, int]:

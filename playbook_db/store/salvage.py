@@ -1,0 +1,348 @@
+"""What can be read of a damaged database, page by page: its playbooks as they were last seen, and how far they had
+learned from sessions. The damaged file is only read.
+
+The pages of a table's own tree come first, then all others, whose rows find their table by the number and the types of
+their values; so rows are found even where the schema is gone. Of several copies of a row the best is taken.
+"""
+
+import functools
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Insert, Table, Text, Update, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from playbook_db.domain.diff import rising
+from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
+from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
+from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.domain.times import timestamp
+from playbook_db.store import erasure
+from playbook_db.store import playbooks as playbook_rows
+from playbook_db.store.playbooks import Mirror, header_of
+from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages, Record
+from playbook_db.store.tables import (
+    changes,
+    erasures,
+    jobs,
+    key_points,
+    metadata,
+    mirrors,
+    model_calls,
+    playbooks,
+    revisions,
+    transcripts,
+)
+
+_LEARNING = (transcripts, jobs, model_calls)
+_TABLES = (playbooks, revisions, key_points, changes, erasures, mirrors, *_LEARNING)
+_SETTINGS = ("kind", "mirror", "ignored")
+_CHANGES = ("add", "vote", "edit", "move", "retire", "restore")
+# What an index tells of a row whose own page is gone.
+_KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
+_MIRROR = "/.claude/playbook.json"
+_MAX_ID = 2**31
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlaybook:
+    """A playbook as it was last seen, under its number in the damaged file.
+
+    `keys` are those that it may have, the likeliest first; `header` is None where it can't be read; `times` are those
+    of its revisions; `settings` are columns of its own row; `learning` holds the rows of its cursors, jobs and calls.
+    """
+
+    number: int
+    keys: tuple[str, ...]
+    header: Header | None
+    times: Mapping[int, str]
+    points: tuple[SavedPoint, ...]
+    mirror_paths: tuple[str, ...]
+    settings: Row
+    learning: Mapping[str, list[Row]]
+
+    @property
+    def last_revision(self) -> int:
+        """The last revision that anything tells of."""
+        return max([0, *self.times, *(each.revision for each in self.points)])
+
+    def descends_from(self, times: Mapping[int, str]) -> bool:
+        """Whether the playbook was once at the last revision of *times*, those of a backup. A revision never changes:
+        once two copies have gone different ways, all later times of the one differ from those of the other."""
+        last, common = max(self.times, default=0), self.times.keys() & times.keys()
+        if common and self.times[max(common)] != times[max(common)]:
+            return False
+        is_last_known = self.header is not None and self.header.last_updated == self.times.get(last)
+        return not is_last_known or max(times, default=0) <= last
+
+
+def read(pages: Pages) -> list[SavedPlaybook]:
+    """The playbooks that can be read in *pages*."""
+    roots = _roots(pages)
+    rows = _read_rows(pages, roots)
+    index_keys, index_names = _read_indexes(pages, roots)
+    saved = []
+    for number in sorted({number for table in (playbooks, key_points, changes) for number in rows[table.name]}):
+        own = {name: of_playbooks.get(number, []) for name, of_playbooks in rows.items()}
+        row = own["playbooks"][0] if own["playbooks"] else {}
+        paths = tuple(mirror["path"] for mirror in own["mirrors"])
+        keys = (row.get("key"), index_keys.get(number), *(path.removesuffix(_MIRROR) for path in paths))
+        saved.append(
+            SavedPlaybook(
+                number,
+                tuple(key for key in keys if key and key.strip()),
+                _header(row),
+                _times(own["revisions"]),
+                tuple(_points(number, own, index_names)),
+                paths,
+                {name: row[name] for name in _SETTINGS if name in row} or {"mirror": "found" if paths else "undecided"},
+                {table.name: own[table.name] for table in _LEARNING},
+            )
+        )
+    return saved
+
+
+def is_foreign(pages: Pages) -> bool:
+    """Whether the schema can be read, and has none of our tables in it."""
+    roots = _roots(pages)
+    return bool(roots) and not roots.keys() & metadata.tables.keys()
+
+
+def schema(pages: Pages) -> int:
+    """The schema that both the file's header and Alembic's own table say that it is at; 0 where they don't agree."""
+    stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big")
+    for number in pages.tree(_roots(pages).get("alembic_version", 0)):
+        if Record(1, (f"{stated:04d}",)) in pages.records(number):
+            return stated
+    return 0
+
+
+def revision_times(connection: Connection, playbook_id: int) -> dict[int, str]:
+    """When each revision of the playbook was made."""
+    rows = connection.execute(
+        select(revisions.c.number, revisions.c.time).where(revisions.c.playbook_id == playbook_id)
+    )
+    return dict(rows.all())
+
+
+def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
+    """The names of the playbook's points, live and retired, by their numbers."""
+    rows = connection.execute(select(key_points.c.id, key_points.c.name).where(key_points.c.playbook_id == playbook_id))
+    return dict(rows.all())
+
+
+def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
+    """Whether the database, which SQLite wrote anew from the rows in *pages*, has the keys and names that the indexes
+    tell there: else one of both was damaged, and the new indexes don't show it."""
+    keys, names = _read_indexes(pages, _roots(pages))
+    held = {number: point_names(connection, number) for number in keys}
+    return all(key == keys.get(number, key) for number, key in erasure.all_playbooks(connection).items()) and all(
+        name == held.get(number, {}).get(point, name) for (number, point), name in names.items()
+    )
+
+
+def put_rest(
+    connection: Connection, playbook_id: int, saved: SavedPlaybook, revision: int | None, *, now: datetime
+) -> None:
+    """Put the settings, cursors, jobs and calls that were *saved* in the place of those that the playbook has, whose
+    points have come in by *revision*; what had been forgotten is forgotten again.
+
+    Its mirrors count as never seen: what they hold is none of the revisions that are left.
+    """
+    names = {each.point.name for each in saved.points if each.is_forgotten}
+    points = [point for point in erasure.read_points(connection, playbook_id) if point.name in names]
+    if points and revision is not None:
+        eraser = Eraser(erasure.wordings(connection, playbook_id, {point.id for point in points}))
+        fields = list(erasure.find(connection, playbook_id, eraser, points))
+        erasure.erase(connection, playbook_id, fields, points, revision=revision, asked="name", now=timestamp(now))
+    for path in {*playbook_rows.mirror_paths(connection, playbook_id), *saved.mirror_paths}:
+        playbook_rows.note_mirror(connection, playbook_id, path, Mirror(None, ""))
+    statements: list[Insert | Update] = [update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings)]
+    for table in _LEARNING:
+        replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")
+        statements += [replacing.values(row | {"playbook_id": playbook_id}) for row in saved.learning[table.name]]
+    for statement in statements:
+        with suppress(IntegrityError), connection.begin_nested():  # what breaks a check was damaged
+            connection.execute(statement)
+
+
+def _header(row: Row) -> Header | None:
+    with suppress(KeyError, ValueError, RecursionError, AttributeError):
+        header = header_of(row["header"], row["final_newline"])
+        if "sections" in dict(header.fields):
+            json.dumps(dict(header.fields), allow_nan=False).encode()
+            return header
+    return None
+
+
+def _times(rows: Iterable[Row]) -> dict[int, str]:
+    """The times of the revisions in *rows*, but for those out of line with the others: they are damaged."""
+    times = sorted((row["number"], row["time"]) for row in rows)
+    return dict(times[place] for place in rising([time for _, time in times]))
+
+
+def _points(
+    playbook_number: int, own: Mapping[str, list[Row]], names: Mapping[tuple[int, int], str]
+) -> Iterator[SavedPoint]:
+    """The points that have a text, and those that are known to be forgotten."""
+    forgotten = {name for row in own["erasures"] for name in _names_in(row["points"])}
+    changed = _last_changes(own["changes"])
+    stored = {row["id"]: _stored(row) for row in own["key_points"]}
+    for number in sorted(changed.keys() | stored.keys()):
+        saved = functools.reduce(settle, [source[number] for source in (stored, changed) if number in source])
+        saved = saved.named(names.get((playbook_number, number), ""))
+        if saved.point.name in forgotten:
+            forgotten.discard(saved.point.name)
+            yield replace(saved, point=replace(saved.point, text=MARK), is_live=False)
+        elif saved.point.text.strip():
+            yield saved
+    for name in sorted(forgotten):
+        yield SavedPoint(0, KeyPoint(name, MARK), is_live=False)
+
+
+def _stored(row: Row) -> SavedPoint:
+    name = row["name"]
+    is_name = why_name_unusable(name) is None and not is_damaged(name)
+    is_live = row.get("retired_in") is None
+    return SavedPoint(
+        row["id"], _point(row, name if is_name else "", row["text"]), is_live, _changed_in(row),
+        None if is_live else row["retired_reason"],
+    )  # fmt: skip
+
+
+def _last_changes(rows: list[Row]) -> dict[int, SavedPoint]:
+    """Each point as the last of its changes left it."""
+    last: dict[int, SavedPoint] = {}
+    for row in sorted(rows, key=lambda row: (row["revision"], row["seq"])):
+        number, is_live = row["point_id"], row["kind"] != "retire"
+        text = row["text"] if row["text"] is not None or number not in last else last[number].point.text
+        last[number] = SavedPoint(
+            number, _point(row, "", text or ""), is_live, row["revision"], None if is_live else row["reason"]
+        )
+    return last
+
+
+def _point(row: Row, name: str, text: str) -> KeyPoint:
+    return KeyPoint(name, text, SLUG_SECTIONS[row["section"]], row["helpful"], row["harmful"], row["position"])
+
+
+def _changed_in(row: Row) -> int:
+    return changed_in(row["helpful"], row["harmful"], row.get("rank", 0.0))
+
+
+def _names_in(points: str) -> list[str]:
+    try:
+        return [name for name in json.loads(points) if isinstance(name, str) and name]
+    except (ValueError, TypeError, RecursionError):
+        return []
+
+
+def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, list[Row]]]:
+    """The rows of each table, by the numbers of their playbooks."""
+    candidates: dict[str, list[Row]] = {table.name: [] for table in _TABLES}
+    reached: set[int] = set()
+    for table in _TABLES:
+        for number in pages.tree(roots.get(table.name, 0)):
+            of_page = _rows_of(table, pages.kind(number), pages.records(number))
+            candidates[table.name] += of_page
+            reached |= {number} if of_page else set()
+    others = [(number, None) for number in range(1, pages.count + 1) if number not in reached]
+    for number, copy in [*others, *pages.older]:
+        records = list(pages.records(number, copy))
+        for table in _TABLES:
+            candidates[table.name] += _rows_of(table, pages.kind(number, copy), records)
+    candidates["key_points"].sort(key=lambda row: -_changed_in(row))
+    rows: dict[str, dict[int, list[Row]]] = {}
+    for table in _TABLES:
+        owner, *key = [column.name for column in table.primary_key.columns]
+        best: dict[tuple[Any, ...], Row] = {}
+        for row in candidates[table.name]:
+            best.setdefault((row[owner], *(row[name] for name in key)), row)
+        rows[table.name] = defaultdict(list)
+        for (number, *_), row in best.items():
+            if 0 < number < _MAX_ID:
+                rows[table.name][number].append(row)
+    return rows
+
+
+def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
+    """The *records* of a page of that *kind* that are rows of *table*. Where rows are stored under their primary key,
+    they stand in its order: those out of line are damaged."""
+    if table.dialect_options["sqlite"]["with_rowid"] != (kind == LEAF_TABLE):
+        return []
+    rows = [row for record in records if (row := _row_of(table, record)) is not None]
+    if kind == LEAF_TABLE or not rows:
+        return rows
+    key = [column.name for column in table.primary_key.columns]
+    return [rows[place] for place in rising([tuple(row[name] for name in key) for row in rows])]
+
+
+def _row_of(table: Table, record: Record) -> Row | None:
+    """*record* as a row of *table*, None where it can be none. One that was written before a migration added the last
+    columns is so much shorter."""
+    columns, least = _columns(table)
+    values = record.values
+    if not least <= len(values) <= len(columns):
+        return None
+    if table is playbooks:
+        values = (record.rowid, *values[1:])
+    for value, (_, types, is_nullable) in zip(values, columns, strict=False):
+        if not is_nullable if value is None else type(value) not in types:
+            return None
+        if type(value) is float and not math.isfinite(value):
+            return None
+    row: Row = {name: value for value, (name, _, _) in zip(values, columns, strict=False)}
+    if row.get("section", "oth") not in SLUG_SECTIONS or min(row.get("helpful", 0), row.get("harmful", 0)) < 0:
+        return None
+    return None if table is changes and row["kind"] not in _CHANGES else row
+
+
+@functools.cache
+def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], int]:
+    """The table's columns, each with its Python types and whether it may be NULL, and how many there are at least: one
+    that was added by a migration can do without a value."""
+    columns: list[tuple[str, tuple[type, ...], bool]] = []
+    least = 0
+    for place, column in enumerate(table.columns, 1):
+        kind = str if isinstance(column.type, Text) else column.type.python_type
+        columns.append((column.name, (int, float) if kind is float else (kind,), bool(column.nullable)))
+        least = least if column.nullable or column.server_default is not None else place
+    return columns, least
+
+
+def _roots(pages: Pages) -> dict[str, int]:
+    """Where the trees of tables and indexes begin: what the schema says, as far as it can be read or found."""
+    roots: dict[str, int] = {}
+    in_tree = list(pages.tree(1))
+    for number in [*in_tree, *(set(range(1, pages.count + 1)) - set(in_tree))]:
+        if pages.kind(number) != LEAF_TABLE:
+            continue
+        for record in pages.records(number):
+            match record.values:
+                case ("table" | "index", str(name), str(), int(root), _):
+                    roots.setdefault(name, root)
+    return roots
+
+
+def _read_indexes(pages: Pages, roots: Mapping[str, int]) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
+    """The keys of playbooks and the names of points that the indexes tell; for a name it takes two of them."""
+
+    def entries(index: str, *types: type) -> Iterator[tuple[Any, ...]]:
+        for number in pages.tree(roots.get(index, 0)):
+            for record in pages.records(number):
+                if tuple(map(type, record.values)) == types:
+                    yield record.values
+
+    keys = {rowid: key for key, rowid in entries(_KEYS, str, int)}
+    by_rowid = {(playbook, rowid): name for playbook, name, rowid in entries(_NAMES, int, str, int)}
+    ids = entries(_IDS, int, int, int)
+    return keys, {(book, point): by_rowid[book, rowid] for book, point, rowid in ids if (book, rowid) in by_rowid}
