@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The tests start hundreds of processes: what those import is compiled once, whatever the caller prefers.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-client check lint types imports bench bench-redaction torture build clean
 
