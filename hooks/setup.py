@@ -1,4 +1,4 @@
-"""Sets up what the plugin's worker needs: playbook_db.claude_code.plugin_env. `--status` tells how far that is."""
+"""Sets up what the plugin's worker needs: playbook_db.claude_code.plugin_env. `--status` tells how far that is, `--now` tries again."""
 
 import os
 import sys

@@ -1,6 +1,7 @@
-"""What works on this machine and what doesn't, tried for real, and what to do about each.
+"""What works on this machine and what doesn't, tried for real, and the command that helps where it doesn't.
 
-Nothing of the user's changes: the hook that writes is tried in a folder and a database of its own.
+For the command `playbook doctor`. Nothing of the user's changes: the hook that writes is tried in a folder and a
+database of its own.
 """
 
 import json
@@ -13,262 +14,115 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from shlex import quote
 
 from playbook_db import settings
 from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
 from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
-from playbook_db.services import queue
+from playbook_db.llm import choose
+from playbook_db.services import maintenance, queue
+from playbook_db.store.connect import described
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.hook_queries import SCHEMA
+
+OK, NOTE, BROKEN = "ok", "note", "broken"
 
 _SOUND_SQLITE = (3, 51, 3)  # before, two connections that checkpoint at once can, rarely, damage the file
 _LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
+_RUNS = 5  # of each hook
+_TIMEOUT_S = 20.0
+_SESSION = "doctor-made-this-up"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: `state` is `ok`, `note` (worth knowing) or `broken`; `remedy` is what to do, empty
-    where there is nothing to do."""
+    """One thing that was examined: `state` is `ok`, `note` (worth knowing) or `broken`; `remedy` is the command that
+    helps, empty where nothing needs to be done."""
 
     about: str
     state: str
-    told: str
+    message: str
     remedy: str = ""
 
 
 def examine(url: str, folder: str) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*."""
     findings: list[Finding] = []
-    looks = (_interpreter, _data_folder, _database, _backups, _queue, _registrations, _hooks, _worker, _model, _logs)
-    for look in looks:
+    for check in (
+        *(_interpreter, _data_folder, _database, _backups, _queue),
+        *(_registrations, _hooks, _worker, _model, _logs),
+    ):
+        about = check.__name__.strip("_").replace("_", " ")
         try:
-            findings += look(url, folder)
+            findings += check(url, folder)
         except PlaybookError as error:
-            findings.append(Finding(_about(look), "broken", str(error), "Do what the line above says"))
-        except Exception as error:  # the outer door: one look that fails must not hide the others
-            told = f"{type(error).__name__}: {error}"
-            findings.append(Finding(_about(look), "broken", told, "Report the line above: doctor should know it"))
+            findings.append(Finding(about, BROKEN, str(error), "playbook doctor"))
+        except Exception as error:  # the outer door: one check that fails must not hide the others
+            message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
+            findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
     return findings
-
-
-def _about(look: Callable[..., object]) -> str:
-    return look.__name__.strip("_").replace("_", " ")
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     python = install.hook_python(folder)
-    version, sqlite = versions(python)
-    told = f"{python}: Python {version}, SQLite {sqlite}"
+    code = "import sys, sqlite3; print(sys.version.split()[0], sqlite3.sqlite_version)"
+    done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
+    version, sqlite = done.stdout.split()
+    message = f"{python}: Python {version}, SQLite {sqlite}"
     number = tuple(map(int, sqlite.split(".")))
     if number < (3, 37):
-        yield Finding(
-            "interpreter",
-            "broken",
-            f"{told}; 3.37 or later is needed",
-            "Install a newer Python, then: playbook install",
+        remedy = "uv tool install --force --python 3.13 playbook-db && playbook install"
+        yield Finding("interpreter", BROKEN, f"{message}; 3.37 or later is needed, as newer Pythons bring it", remedy)
+        return
+    if number < _SOUND_SQLITE:
+        message += (
+            ". SQLite before 3.51.3 can damage a file that two connections checkpoint at once; "
+            "here only one ever does, under a lock"
         )
-    elif number < _SOUND_SQLITE:
-        yield Finding(
-            "interpreter",
-            "ok",
-            f"{told}. SQLite before 3.51.3 can damage a file that two connections checkpoint at once; "
-            "here only one ever does, under a lock",
-        )
-    else:
-        yield Finding("interpreter", "ok", told)
+    yield Finding("interpreter", OK, message)
 
 
 def _data_folder(url: str, folder: str) -> Iterator[Finding]:
     path = settings.data_dir()
     if not os.path.isdir(path):
-        yield Finding("data folder", "note", f"{path} isn't there yet", "playbook init")
+        yield Finding("data folder", NOTE, f"{path} isn't there yet", "playbook init")
         return
     mode = os.stat(path).st_mode & 0o777
     if not os.access(path, os.W_OK | os.X_OK):
-        yield Finding("data folder", "broken", f"{path} can't be written", f"chmod u+rwx {path}")
+        yield Finding("data folder", BROKEN, f"{path} can't be written", f"chmod u+rwx {quote(path)}")
     elif mode & 0o077:
-        yield Finding("data folder", "note", f"{path} can be read by others (mode {mode:o})", f"chmod 700 {path}")
+        yield Finding("data folder", NOTE, f"{path} can be read by others (mode {mode:o})", f"chmod 700 {quote(path)}")
     else:
-        yield Finding("data folder", "ok", path)
+        yield Finding("data folder", OK, path)
     free = shutil.disk_usage(path).free
     if free < _LITTLE_DISK_BYTES:
-        yield Finding("disk", "broken", f"{free >> 20} MiB are left where {path} is", "Make room on that disk")
+        message = f"{free >> 20} MiB are free where {path} is; make room on that disk"
+        yield Finding("disk", BROKEN, message, f"df -h {quote(path)}")
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.services import maintenance
-    from playbook_db.store.connect import described
-    from playbook_db.store.engine import open_store
-    from playbook_db.store.hook_queries import SCHEMA
-
     where = described(url)
     if settings.sqlite_file(url) is None:
-        yield Finding(
-            "database", "broken", f"{where} is none that hooks can open", "Unset PLAYBOOK_DB_URL, or name a file"
-        )
+        yield Finding("database", BROKEN, f"{where} is none that hooks can open", "unset PLAYBOOK_DB_URL")
         return
     if not os.path.exists(where) and not os.path.exists(f"{where}-wal"):
-        yield Finding("database", "note", f"{where} isn't there yet", "playbook init")
+        yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
         return
     report = maintenance.check_database(url)
     if report.problems:
-        told = f"{where}: {len(report.problems)} problems, first: {report.problems[0]}"
-        yield Finding("database", "broken", told, report.remedy or "See all of it with: playbook db check")
+        message = f"{where}: {len(report.problems)} problems, first: {report.problems[0]}"
+        yield Finding("database", BROKEN, message, "playbook db repair" if report.remedy else "playbook db check")
         return
-    yield Finding("database", "ok", f"{where}: schema {SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound")
+    yield Finding("database", OK, f"{where}: schema {SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound")
     with open_store(url) as store:
-        if not can_write(store):
-            yield Finding(
-                "database", "broken", f"{where} is locked by another process", "End the program that holds it"
-            )
+        if not _can_write(store):
+            yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")
 
 
-def _backups(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.services import maintenance
-
-    path = settings.sqlite_file(url)
-    if path is None or not os.path.exists(path):
-        return
-    try:
-        last, unsaved = maintenance.unsaved_for(url)
-    except DatabaseError:  # told of above
-        return
-    if last is None:
-        yield Finding("backups", "note", "there is none yet; the worker takes one a day", "playbook backup")
-        return
-    told = f"the last of {last.time:%Y-%m-%d %H:%M} UTC: {last.path}"
-    if unsaved > _LONG_WITHOUT_BACKUP:
-        yield Finding("backups", "note", f"{told}; what changed since is in none", "playbook backup")
-    else:
-        yield Finding("backups", "ok", told)
-
-
-def _queue(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.services import queue
-    from playbook_db.store.engine import open_store
-
-    waiting = len(spool.waiting())
-    if waiting:
-        yield Finding("spool", "note", f"{waiting} jobs wait in {settings.spool_dir()}", "playbook work")
-    path = settings.sqlite_file(url)
-    if path is None or not os.path.exists(path):
-        return
-    try:
-        with open_store(url) as store:
-            jobs = queue.list_jobs(store)
-    except DatabaseError:  # told of above
-        return
-    counts = {state: sum(job.state == state for job in jobs) for state in ("queued", "running", "done", "failed")}
-    told = ", ".join(f"{count} {state}" for state, count in counts.items())
-    failed = [job for job in jobs if job.state == "failed"]
-    if failed:
-        last = failed[-1]
-        told += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
-        yield Finding("queue", "note", told, "playbook jobs --all")
-    else:
-        yield Finding("queue", "ok", told)
-
-
-def _registrations(url: str, folder: str) -> Iterator[Finding]:
-    found = install.find_registrations(folder)
-    yield from (Finding("settings", "broken", problem, "Mend the file") for problem in found.unreadable)
-    for path in found.off:
-        yield Finding("settings", "broken", f"{path} turns all hooks off (disableAllHooks)", f"Take that out of {path}")
-    for place in found.files:
-        again = f"playbook install --scope {place.scope}"
-        if place.missing:
-            yield Finding("hooks", "broken", f"{place.path} lacks {', '.join(place.missing)}", again)
-        elif place.dead:
-            yield Finding("hooks", "broken", f"{place.path} names {place.dead}, which isn't there", again)
-        else:
-            yield Finding("hooks", "ok", f"registered in {place.path}")
-    if found.plugin:
-        yield Finding("plugin", "ok", f"{found.plugin} is in use")
-    if len(found.files) + bool(found.plugin) > 1:
-        yield Finding("hooks", "note", "registered more than once; the first answers, the others stay silent")
-    if not found.files and not found.plugin:
-        yield Finding("hooks", "broken", "registered nowhere: Claude Code doesn't know of them", "playbook install")
-    if settings.is_disabled():
-        yield Finding("hooks", "note", "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
-
-
-def _hooks(url: str, folder: str) -> Iterator[Finding]:
-    python = install.hook_python(folder)
-    for hook, trial in (("inject", inject), ("enqueue", enqueue)):
-        outcome = trial(python, install.hooks_folder(), folder)
-        speed = f"{outcome.median_ms:.0f} ms, a bare interpreter {outcome.bare_ms:.0f} ms"
-        if outcome.problem:
-            yield Finding(hook, "broken", f"{outcome.problem} ({speed})", "See the log lines below")
-        else:
-            yield Finding(hook, "ok", f"{outcome.told}; {speed}")
-
-
-def _worker(url: str, folder: str) -> Iterator[Finding]:
-    if worker.is_at_work():
-        yield Finding("worker", "ok", "at work just now")
-    if install.find_registrations(folder).plugin:
-        told = plugin_env.describe()
-        state = plugin_env.read_state().get("state")
-        yield Finding("worker", "ok" if plugin_env.is_ready() else "broken" if state == "failed" else "note", told)
-    python = install.worker_python(folder)
-    problem = why_worker_fails(python)
-    if problem:
-        yield Finding("worker", "broken", f"{python} can't run it: {problem}", "playbook install")
-    else:
-        yield Finding("worker", "ok", f"{python} can run it")
-
-
-def _model(url: str, folder: str) -> Iterator[Finding]:
-    from playbook_db.llm import choose
-
-    try:
-        yield Finding("model access", "ok", choose.describe_access())
-    except NoModelError as error:
-        yield Finding(
-            "model access", "note", str(error), "Set a key, or install Claude Code, so that sessions are learnt from"
-        )
-
-
-def _logs(url: str, folder: str) -> Iterator[Finding]:
-    for name in ("hooks.log", "worker.log", "setup.log"):
-        try:
-            with open(os.path.join(settings.logs_dir(), name), encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
-        except OSError:
-            continue
-        for line in lines[-_LOG_LINES:]:
-            yield Finding(name, "note", line)
-
-
-# Running the hooks for real with a made-up event, as Claude Code would, and timing them beside a bare interpreter.
-
-
-_RUNS = 5
-_PATIENCE_S = 20.0
-_MADE_UP = "doctor-made-this-up"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a hook did: what it did, in words, or what was wrong; its median time and a bare interpreter's, in ms."""
-
-    told: str
-    problem: str
-    median_ms: float
-    bare_ms: float
-
-
-def versions(python: str) -> tuple[str, str]:
-    """The versions of *python* and of the SQLite that it brings."""
-    code = "import sys, sqlite3; print(sys.version.split()[0], sqlite3.sqlite_version)"
-    done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_PATIENCE_S, check=True)
-    version, sqlite = done.stdout.split()
-    return version, sqlite
-
-
-def can_write(store: Store) -> bool:
+def _can_write(store: Store) -> bool:
     """Whether the write lock can be had within a second or so; nothing is written."""
     before, settings.LOCK_WAIT_S = settings.LOCK_WAIT_S, 1.0
     try:
@@ -280,98 +134,192 @@ def can_write(store: Store) -> bool:
         settings.LOCK_WAIT_S = before
 
 
-def inject(python: str, hooks_folder: str, folder: str) -> Outcome:
-    """Run the hook of SessionStart on the user's own database, for the project in *folder*; nothing is recorded,
-    since the made-up session has no id."""
-    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
+def _backups(url: str, folder: str) -> Iterator[Finding]:
+    if not _is_there(url):
+        return
+    try:
+        last, unsaved = maintenance.unsaved_for(url)
+    except DatabaseError:  # a finding of _database
+        return
+    if last is None:
+        yield Finding("backups", NOTE, "there is none yet; the worker takes one a day", "playbook backup")
+        return
+    message = f"the last of {last.time:%Y-%m-%d %H:%M} UTC: {last.path}"
+    if unsaved > _LONG_WITHOUT_BACKUP:
+        yield Finding("backups", NOTE, f"{message}; what changed since is in none", "playbook backup")
+    else:
+        yield Finding("backups", OK, message)
 
-    def why_wrong(done: "subprocess.CompletedProcess[bytes]") -> str:
+
+def _queue(url: str, folder: str) -> Iterator[Finding]:
+    waiting = len(spool.waiting())
+    if waiting:
+        yield Finding("spool", NOTE, f"{waiting} jobs wait in {settings.spool_dir()}", "playbook work")
+    if not _is_there(url):
+        return
+    try:
+        with open_store(url) as store:
+            jobs = queue.list_jobs(store)
+    except DatabaseError:  # a finding of _database
+        return
+    counts = {state: sum(job.state == state for job in jobs) for state in ("queued", "running", "done", "failed")}
+    message = ", ".join(f"{count} {state}" for state, count in counts.items())
+    failed = [job for job in jobs if job.state == "failed"]
+    if failed:
+        last = failed[-1]
+        message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
+        yield Finding("queue", NOTE, message, "playbook jobs --all")
+    else:
+        yield Finding("queue", OK, message)
+
+
+def _is_there(url: str) -> bool:
+    path = settings.sqlite_file(url)
+    return path is not None and os.path.exists(path)
+
+
+def _registrations(url: str, folder: str) -> Iterator[Finding]:
+    registrations = install.find_registrations(folder)
+    for path, problem in registrations.unreadable:
+        yield Finding("settings", BROKEN, problem, f"python3 -m json.tool {quote(path)}")
+    for path in registrations.off:
+        message = f'{path} turns all hooks off ("disableAllHooks": true); take that out of it'
+        yield Finding("settings", BROKEN, message, f"${{EDITOR:-vi}} {quote(path)}")
+    for each in registrations.files:
+        again = f"playbook install --scope {each.scope}"
+        if each.missing:
+            yield Finding("hooks", BROKEN, f"{each.path} lacks {', '.join(each.missing)}", again)
+        elif each.dead:
+            yield Finding("hooks", BROKEN, f"{each.path} names {each.dead}, which isn't there", again)
+        else:
+            yield Finding("hooks", OK, f"registered in {each.path}")
+    if registrations.plugin:
+        yield Finding("plugin", OK, f"{registrations.plugin} is in use")
+    if len(registrations.files) + bool(registrations.plugin) > 1:
+        yield Finding("hooks", NOTE, "registered more than once; the first answers, the others stay silent")
+    if not registrations.files and not registrations.plugin:
+        yield Finding("hooks", BROKEN, "registered nowhere: Claude Code doesn't know of them", "playbook install")
+    if settings.is_disabled():
+        yield Finding("hooks", NOTE, "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
+
+
+def _worker(url: str, folder: str) -> Iterator[Finding]:
+    if worker.is_at_work():
+        yield Finding("worker", OK, "at work just now")
+    if install.find_registrations(folder).plugin:
+        if plugin_env.read_state().get("state") == "failed":
+            yield Finding("worker", BROKEN, plugin_env.describe(), plugin_env.retry_command())
+        else:
+            yield Finding("worker", OK if plugin_env.is_ready() else NOTE, plugin_env.describe())
+    python = install.worker_python(folder)
+    command = [python, "-P", "-c", f"import {worker_start.WORKER}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/")
+        problem = done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+    except (OSError, subprocess.SubprocessError) as error:
+        problem = str(error)
+    if problem:
+        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", "playbook install")
+    else:
+        yield Finding("worker", OK, f"{python} can run it")
+
+
+def _model(url: str, folder: str) -> Iterator[Finding]:
+    try:
+        yield Finding("model access", OK, choose.describe_access())
+    except NoModelError as error:
+        yield Finding("model access", NOTE, str(error), "npm install -g @anthropic-ai/claude-code")
+
+
+def _logs(url: str, folder: str) -> Iterator[Finding]:
+    for name in ("hooks.log", "worker.log", "setup.log"):
         try:
-            is_object = isinstance(json.loads(done.stdout), dict)
-        except ValueError:
-            is_object = False
-        return "" if is_object else f"it printed {done.stdout[:80]!r}, which is no JSON object"
-
-    def told(done: "subprocess.CompletedProcess[bytes]") -> str:
-        text = json.loads(done.stdout).get("hookSpecificOutput", {}).get("additionalContext", "")
-        entries = sum(" helpful=" in line and line.startswith("[") for line in text.splitlines())
-        limit = prompt_text.CLIENT_LIMIT_UNITS
-        return f"shows {entries} points in {prompt_text.utf16_units(text):,} of {limit:,} characters"
-
-    return _try(_command(python, hooks_folder, "inject"), event, {"CLAUDE_PROJECT_DIR": folder}, why_wrong, told)
+            with open(os.path.join(settings.logs_dir(), name), encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            continue
+        for line in lines[-_LOG_LINES:]:
+            yield Finding(name, NOTE, line)
 
 
-def enqueue(python: str, hooks_folder: str, folder: str) -> Outcome:
-    """Run the hook of SessionEnd on a database and a project of its own, in a temporary folder."""
+# The hooks, run with a made-up event as Claude Code would, and timed beside a bare interpreter.
+
+
+_Completed = subprocess.CompletedProcess[bytes]
+
+
+def _hooks(url: str, folder: str) -> Iterator[Finding]:
+    """Run inject on the user's own database, where it records nothing, as the session has no id; and enqueue on a
+    database and a project of its own."""
+    python = install.hook_python(folder)
+    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
+    yield _try(python, "inject", event, {"CLAUDE_PROJECT_DIR": folder}, _judge_inject)
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
-        project = os.path.join(made, "project")
+        project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")
         os.mkdir(project)
         database = os.path.join(made, "config", "playbook", "playbook.db")
         event = {
-            "hook_event_name": "SessionEnd", "reason": "other", "session_id": _MADE_UP, "cwd": project,
-            "transcript_path": os.path.join(made, "transcript.jsonl"),
+            "hook_event_name": "SessionEnd", "reason": "other", "session_id": _SESSION, "cwd": project,
+            "transcript_path": transcript,
         }  # fmt: skip
         elsewhere = {
             "CLAUDE_CONFIG_DIR": os.path.join(made, "config"), "CLAUDE_PROJECT_DIR": project,
             "PLAYBOOK_DB_URL": database, "PLAYBOOK_NO_SETUP": "1",
         }  # fmt: skip
         with open_store(settings.database_url(database)) as store:
-
-            def why_wrong(done: "subprocess.CompletedProcess[bytes]") -> str:
-                if done.stdout:
-                    return f"it printed {done.stdout[:80]!r}, where it must say nothing"
-                kept = [job.session_id for job in queue.list_jobs(store)]
-                return "" if kept == [_MADE_UP] else "it left no job"
-
-            command = _command(python, hooks_folder, "enqueue")
-            return _try(command, event, elsewhere, why_wrong, lambda _: "notes a session's end")
+            yield _try(python, "enqueue", event, elsewhere, lambda done: _judge_enqueue(done, store))
 
 
-def why_worker_fails(python: str) -> str:
-    """Why *python* can't run the worker, in its own words; `""` where it can."""
+def _judge_inject(done: _Completed) -> tuple[str, str]:
+    """What the hook did, in words, or `""` and what is wrong."""
     try:
-        done = subprocess.run(
-            [python, "-P", "-c", f"import {worker_start.WORKER}"],
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE_S,
-            cwd="/",
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return str(error)
-    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+        text = json.loads(done.stdout).get("hookSpecificOutput", {}).get("additionalContext", "")
+    except (ValueError, AttributeError):
+        return "", f"it printed {done.stdout[:80]!r}, which is no JSON object"
+    entries = sum(" helpful=" in line and line.startswith("[") for line in text.splitlines())
+    limit = prompt_text.CLIENT_LIMIT_UNITS
+    return f"shows {entries} points in {prompt_text.utf16_units(text):,} of {limit:,} characters", ""
 
 
-def _command(python: str, hooks_folder: str, hook: str) -> list[str]:
-    # As registered for the user, which always answers; the worker is a program that does nothing.
-    return [python, "-I", "-S", os.path.join(hooks_folder, f"{hook}.py"), "user", "/bin/true"]
+def _judge_enqueue(done: _Completed, store: Store) -> tuple[str, str]:
+    if done.stdout:
+        return "", f"it printed {done.stdout[:80]!r}, where it must say nothing"
+    if [job.session_id for job in queue.list_jobs(store)] != [_SESSION]:
+        return "", "it left no job"
+    return "notes a session's end", ""
 
 
 def _try(
-    command: Sequence[str],
+    python: str,
+    hook: str,
     event: Mapping[str, str],
     variables: Mapping[str, str],
-    why_wrong: "Callable[[subprocess.CompletedProcess[bytes]], str]",
-    told: "Callable[[subprocess.CompletedProcess[bytes]], str]",
-) -> Outcome:
+    judge: Callable[[_Completed], tuple[str, str]],
+) -> Finding:
+    # As registered for the user, which always answers; the worker is a program that does nothing.
+    command = [python, "-I", "-S", os.path.join(install.hooks_folder(), f"{hook}.py"), "user", "/bin/true"]
     environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
     payload = json.dumps(event).encode()
-    ours, bare = [], []
+    times_ms, bare_ms = [], []
     for _ in range(_RUNS):
-        took, done = _timed(command, payload, environment)
-        ours.append(took)
-        bare.append(_timed([command[0], "-I", "-S", "-c", "pass"], b"", environment)[0])
-        problem = f"it ended with exit code {done.returncode}" if done.returncode else ""
-        problem = problem or (f"it said on stderr: {done.stderr[:200]!r}" if done.stderr else "") or why_wrong(done)
+        took_ms, done = _time(command, payload, environment)
+        times_ms.append(took_ms)
+        bare_ms.append(_time([python, "-I", "-S", "-c", "pass"], b"", environment)[0])
+        if done.returncode or done.stderr:
+            summary, problem = "", f"it ended with exit code {done.returncode} and said {done.stderr[:200]!r}"
+        else:
+            summary, problem = judge(done)
         if problem:
             break
-    times = (statistics.median(ours) * 1000, statistics.median(bare) * 1000)
-    return Outcome("" if problem else told(done), problem, *times)
+    speed = f"{statistics.median(times_ms):.0f} ms, a bare interpreter {statistics.median(bare_ms):.0f} ms"
+    if problem:
+        log = os.path.join(settings.logs_dir(), "hooks.log")
+        return Finding(hook, BROKEN, f"{problem} ({speed})", f"tail -n 20 {quote(log)}")
+    return Finding(hook, OK, f"{summary}; {speed}")
 
 
-def _timed(
-    command: Sequence[str], payload: bytes, environment: Mapping[str, str]
-) -> "tuple[float, subprocess.CompletedProcess[bytes]]":
+def _time(command: Sequence[str], payload: bytes, environment: Mapping[str, str]) -> tuple[float, _Completed]:
+    """The milliseconds that *command* takes, and what came of it."""
     started = time.perf_counter()
-    done = subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_PATIENCE_S)
-    return time.perf_counter() - started, done
+    done = subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
+    return (time.perf_counter() - started) * 1000, done

@@ -70,12 +70,12 @@ class Registration:
 @dataclass(frozen=True, slots=True)
 class Registrations:
     """What all settings files say of our hooks: the files that register them, the plugin's name where one of ours is
-    enabled, the files that turn all hooks off, and what is wrong with those that can't be read."""
+    enabled, the files that turn all hooks off, and those that can't be read, each with what is wrong."""
 
     files: tuple[Registration, ...]
     plugin: str | None
     off: tuple[str, ...]
-    unreadable: tuple[str, ...]
+    unreadable: tuple[tuple[str, str], ...]
 
 
 def install(scope: str, folder: str, *, now: datetime) -> Installed:
@@ -150,10 +150,10 @@ def find_registrations(folder: str) -> Registrations:
             with open(path, encoding="utf-8-sig") as file:
                 document = json.load(file)
         except (OSError, ValueError, RecursionError) as error:
-            unreadable.append(f"{path} can't be read ({error}); Claude Code passes over it")
+            unreadable.append((path, f"{path} can't be read ({error}); Claude Code passes over it"))
             continue
         if not isinstance(document, dict):
-            unreadable.append(f"{path} holds no object; Claude Code passes over it")
+            unreadable.append((path, f"{path} holds no object; Claude Code passes over it"))
             continue
         if document.get("disableAllHooks") is True:
             off.append(path)

@@ -1,12 +1,15 @@
 """The environment that the plugin sets up for its worker and its commands, once, in the background, in our data folder.
 
-Runs on any Python that a machine has, with the standard library alone; what it makes is a Python of 3.11 or later with
-our dependencies. It is built aside and put in place whole.
+For `hooks/setup.py` and doctor. Runs on any Python that a machine has, with the standard library alone; what it makes
+is a Python of 3.11 or later with our dependencies. It is built aside and put in place whole.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,7 +21,7 @@ from playbook_db.claude_code.hook_runner import append_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLDEST = (3, 11)
@@ -36,28 +39,33 @@ class SetupError(Exception):
 
 
 def main(arguments: "Sequence[str]") -> int:
-    """Set up the environment and start the worker in it; with `--status`, say how far that is. The exit code."""
+    """Set up the environment and start the worker in it; with `--status`, say how far that is. The exit code.
+
+    With `--now` a failure of the last hour doesn't keep it from being tried again.
+    """
     if "--status" in arguments:
         print(describe())  # noqa: T201 - what it was asked for
         return 0 if is_ready() else 1
     if settings.is_disabled() or os.environ.get("PLAYBOOK_NO_SETUP"):
         return 0
     try:
-        set_up()
+        set_up(retry="--now" in arguments)
     except Exception as error:  # nobody is there to read a traceback
         _note("failed", error=str(error))
         return 1
     return 0
 
 
-def set_up() -> None:
-    """Make the environment, unless that is done, under way or has just failed; then start the worker in it."""
+def set_up(*, retry: bool = False) -> None:
+    """Make the environment, unless that is done or under way, or has just failed and this is no *retry*; then start the
+    worker in it."""
     with _alone() as is_alone:
         if not is_alone:
             return
         if not is_ready():
-            known = read_state()
-            if known.get("state") == "failed" and 0 <= time.time() - _time_of(known) < _RETRY_AFTER_S:
+            state = read_state()
+            has_just_failed = state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
+            if has_just_failed and not retry:
                 return
             _make()
     worker_start.start_in_runtime()
@@ -72,10 +80,10 @@ def read_state() -> "dict[str, object]":
     """How far the set-up is: `state` is working, failed or ready, `at` when that was; nothing where it never began."""
     try:
         with open(_state_path(), "rb") as file:
-            found = json.load(file)
+            state = json.load(file)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return state if isinstance(state, dict) else {}
 
 
 def describe() -> str:
@@ -84,14 +92,20 @@ def describe() -> str:
     state = known.get("state")
     if is_ready():
         return f"playbook's environment is ready: {settings.runtime_dir()}"
+    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(_time_of(known)))
     if state == "working":
-        return f"playbook's environment is being set up since {_clock(known)}: {known.get('step')}"
+        return f"playbook's environment is being set up since {since}: {known.get('step')}"
     if state == "failed":
         return (
-            f"playbook's environment could not be set up ({_clock(known)}): {known.get('error')} "
-            f"It is tried again an hour later, or now with: python3 {os.path.join(ROOT, 'hooks', 'setup.py')}"
+            f"playbook's environment could not be set up ({since}): {known.get('error')} "
+            f"It is tried again an hour later, or now with: {retry_command()}"
         )
     return "playbook's environment isn't set up yet; that begins with the next session"
+
+
+def retry_command() -> str:
+    """The command that tries the set-up again at once."""
+    return f"python3 {shlex.quote(os.path.join(ROOT, 'hooks', 'setup.py'))} --now"
 
 
 def _make() -> None:
@@ -104,12 +118,12 @@ def _make() -> None:
         else:
             _run([_find_python(), "-m", "venv", target])
         made = os.path.join(target, "bin", "python")
-        wanted = _run([made, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")]).split("\n")
-        _note("working", step="installing " + ", ".join(wanted))
+        dependencies = _run([made, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")]).split("\n")
+        _note("working", step="installing " + ", ".join(dependencies))
         if tool:
-            _run([tool, "pip", "install", "--quiet", "--python", made, *wanted])
+            _run([tool, "pip", "install", "--quiet", "--python", made, *dependencies])
         else:
-            _run([made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+            _run([made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *dependencies])
         _run([made, "-I", "-c", _TRIAL])
         os.symlink(os.path.realpath(made), os.path.join(target, "interpreter"))
     except BaseException:
@@ -133,9 +147,9 @@ def _put_in_place(target: str) -> None:
 
 
 def _find_uv() -> "str | None":
-    found = shutil.which("uv")
+    on_path = shutil.which("uv")
     beside = [os.path.join(settings.home(), *place, "uv") for place in ((".local", "bin"), (".cargo", "bin"))]
-    return found or next((path for path in beside if os.access(path, os.X_OK)), None)
+    return on_path or next((path for path in beside if os.access(path, os.X_OK)), None)
 
 
 def _find_python() -> str:
@@ -143,9 +157,9 @@ def _find_python() -> str:
     if sys.version_info >= OLDEST:
         return os.path.realpath(sys.executable)
     for minor in range(_NEWEST_MINOR, OLDEST[1] - 1, -1):
-        found = shutil.which(f"python3.{minor}")
-        if found and subprocess.run([found, "-I", "-c", "import venv"], stderr=subprocess.DEVNULL).returncode == 0:
-            return found
+        python = shutil.which(f"python3.{minor}")
+        if python and subprocess.run([python, "-I", "-c", "import venv"], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
     raise SetupError(
         f"it needs Python 3.11 or later, and this is {sys.version.split()[0]}. Install one, or uv, which brings one."
     )
@@ -187,28 +201,19 @@ def _state_path() -> str:
     return settings.runtime_dir() + ".json"
 
 
-def _clock(known: "dict[str, object]") -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(_time_of(known)))
-
-
-def _time_of(known: "dict[str, object]") -> float:
-    at = known.get("at")
+def _time_of(state: "dict[str, object]") -> float:
+    at = state.get("at")
     return at if isinstance(at, (int, float)) else 0.0
 
 
-class _alone:  # noqa: N801 - used like a function
-    """Whether this process alone sets up; the system lets go of it when the process ends, however it does."""
-
-    def __enter__(self) -> bool:
-        import fcntl
-
-        os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-        self._file = open(settings.runtime_dir() + ".lock", "w")
+@contextlib.contextmanager
+def _alone() -> "Iterator[bool]":
+    """Whether this process alone sets up; the system lets go of the lock when the process ends, however it does."""
+    os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
+    with open(settings.runtime_dir() + ".lock", "w") as file:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return False
-        return True
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+            yield False
+        else:
+            yield True

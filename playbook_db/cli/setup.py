@@ -233,7 +233,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     else:
         for finding in findings:
             mark, colour = _MARKS[finding.state]
-            click.echo(f"{click.style(f'{mark:<7}', fg=colour)} {finding.about}: {one_line(finding.told)}")
+            click.echo(f"{click.style(f'{mark:<7}', fg=colour)} {finding.about}: {one_line(finding.message)}")
             if finding.remedy:
                 click.echo(f"        -> {finding.remedy}")
     if not record["ok"]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         @property
         def state(self) -> str: ...
         @property
-        def told(self) -> str: ...
+        def message(self) -> str: ...
         @property
         def remedy(self) -> str: ...
 
@@ -351,7 +351,7 @@ def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
 def doctor_record(findings: Iterable["Finding"]) -> Record:
     """What doctor found (`doctor`)."""
     records = [
-        {"about": finding.about, "state": finding.state, "told": finding.told, "remedy": finding.remedy}
+        {"about": finding.about, "state": finding.state, "told": finding.message, "remedy": finding.remedy}
         for finding in findings
     ]
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}

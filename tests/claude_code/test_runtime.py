@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -133,6 +134,18 @@ def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls
     known = json.loads((data / "runtime.json").read_text())
     (data / "runtime.json").write_text(json.dumps({**known, "at": time.time() - 3700}))
     assert _set_up().returncode == 0
+    assert (_made(calls), _state(data)) == (2, "ready")
+
+
+def test_a_failure_can_be_tried_again_at_once(data: Path, calls: Path, home: Path) -> None:
+    """By the command that the message names."""
+    _put_uv(home, "exit 1")
+    _set_up()
+    _put_uv(home)
+    command = shlex.split(_set_up("--status").stdout.rpartition("or now with: ")[2])
+
+    assert command == ["python3", str(_SETUP), "--now"]
+    assert _set_up("--now").returncode == 0
     assert (_made(calls), _state(data)) == (2, "ready")
 
 
