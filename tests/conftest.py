@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
@@ -17,6 +17,10 @@ settings.register_profile(
 )
 # CI tries the same examples each time: no change is turned away for a counterexample that has nothing to do with it.
 settings.register_profile("same", parent=settings.get_profile("search"), derandomize=True)
+# Whoever wants to know only that a test fails needs no smallest counterexample, which takes many times as long.
+settings.register_profile(
+    "unshrunk", parent=settings.get_profile("same"), phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False
+)
 settings.load_profile("same" if os.environ.get("CI") else "search")
 
 
