@@ -52,8 +52,8 @@ def problem_of(mutation: Mutation) -> str | None:
 def copy_checkout(target: Path) -> Path:
     """Copy this checkout to *target*, and see that the copy's package is what Python imports."""
     shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "dist"))
-    found = _python(target, "-P", "-c", "import playbook_db; print(playbook_db.__file__)")
-    assert found.stdout.startswith(f"{target}{os.sep}"), f"not the copy in {target} is imported: {found}"
+    result = _python(target, "-P", "-c", "import playbook_db; print(playbook_db.__file__)")
+    assert result.stdout.startswith(f"{target}{os.sep}"), f"not the copy in {target} is imported: {result}"
     return target
 
 
@@ -92,9 +92,9 @@ def main() -> None:
     parser.add_argument("--jobs", metavar="N", type=int, default=1, help="how many at once (default: 1)")
     parser.add_argument("--check", action="store_true", help="see that each applies exactly once, and run no test")
     given = parser.parse_args()
-    wanted = [m for m in read_list() if given.only.casefold() in f"{m.behaviour} {m.file}".casefold()]
+    chosen = [m for m in read_list() if given.only.casefold() in f"{m.behaviour} {m.file}".casefold()]
     if given.check:
-        sys.exit("\n".join(f"{m.behaviour}: {problem}" for m in wanted if (problem := problem_of(m))) or 0)
+        sys.exit("\n".join(f"{m.behaviour}: {problem}" for m in chosen if (problem := problem_of(m))) or 0)
     copies = queue.SimpleQueue[Path]()
 
     def verdict_on(mutation: Mutation) -> str:
@@ -107,10 +107,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="playbook-mutations-") as folder, ThreadPoolExecutor(given.jobs) as pool:
         for number in range(given.jobs):
             copies.put(copy_checkout(Path(folder).resolve() / str(number)))
-        verdicts = list(pool.map(verdict_on, wanted))
+        verdicts = list(pool.map(verdict_on, chosen))
     for verdict in (CAUGHT, SURVIVED, UNUSABLE):
-        print(f"{verdict}: {verdicts.count(verdict)} (before: {sum(m.before == verdict for m in wanted)})")
-    lost = sum(m.before == CAUGHT and verdict != CAUGHT for m, verdict in zip(wanted, verdicts, strict=True))
+        print(f"{verdict}: {verdicts.count(verdict)} (before: {sum(m.before == verdict for m in chosen)})")
+    lost = sum(m.before == CAUGHT and verdict != CAUGHT for m, verdict in zip(chosen, verdicts, strict=True))
     print(f"caught before and no longer: {lost}")
     sys.exit(lost > 0 or UNUSABLE in verdicts)
 
