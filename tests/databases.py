@@ -4,16 +4,19 @@ A migration takes thirty times as long as a copy of what it makes.
 """
 
 import functools
+import itertools
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.connect import sqlite_path
-from playbook_db.store.engine import open_store
+from playbook_db.store.engine import Store, open_store
 
 _MIGRATE = migrate.migrate  # before a test's own takes its place
+_numbers = itertools.count(1)
 
 
 def new_sqlite_database(folder: Path) -> str:
@@ -24,6 +27,11 @@ def new_sqlite_database(folder: Path) -> str:
 
 NewDatabase = Callable[[Path], str]
 DATABASES: dict[str, NewDatabase] = {"sqlite": new_sqlite_database}
+
+
+def a_new_project(store: Store) -> Project:
+    """A project without a playbook: for each example of a property, where a database for each would take long."""
+    return Project(store, f"/work/{next(_numbers)}")
 
 
 def put_empty_database(path: Path) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from tests.cli.conftest import Playbook
 
@@ -18,13 +21,16 @@ _REPAIR = "playbook db repair"
 
 
 @pytest.fixture
-def database(playbook: Playbook, home: Path) -> Path:
-    """A database with some history, at rest."""
-    for number in range(12):
-        playbook("add", f"lesson {number} {'x' * 300}")
-    playbook("vote", "oth-001", "helpful")
-    playbook("retire", "oth-002")
-    return home / ".claude" / "playbook" / "playbook.db"
+def database(folder: Path, home: Path) -> Path:
+    """The user's database with some history, at rest."""
+    path = home / ".claude" / "playbook" / "playbook.db"
+    with open_store(f"sqlite:///{path}") as store:
+        project = Project(store, str(folder))
+        for number in range(12):
+            edit.add(project, f"lesson {number} {'x' * 300}")
+        edit.vote(project, "oth-001", "helpful")
+        edit.retire(project, "oth-002")
+    return path
 
 
 def _files(path: Path) -> dict[str, bytes]:

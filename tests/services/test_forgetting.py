@@ -27,11 +27,12 @@ from playbook_db.services.projects import Project
 from playbook_db.services.revise import Proposal
 from playbook_db.store import erasure as erasure_rows
 from playbook_db.store import learning
-from playbook_db.store.engine import open_store
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.learning import StretchKey
 from playbook_db.store.past import Past
 from playbook_db.store.sqlite import backups
 from tests.builders import few_texts
+from tests.databases import a_new_project
 
 _TEXT = 'the "token" of Zanzibär is 4711, keep it'
 _OLDER = "the tokën of Zanzibär is 4711, keep it"
@@ -642,30 +643,28 @@ def _do(project: Project, step: str, what: Any, how: Any) -> None:
 
 @hypothesis_settings(max_examples=15)
 @given(steps=_steps, chosen=st.integers(0, 5))
-def test_forgetting_changes_nothing_but_the_text(tmp_path_factory: Any, steps: list[Any], chosen: int) -> None:
+def test_forgetting_changes_nothing_but_the_text(store: Store, steps: list[Any], chosen: int) -> None:
     """After any history every revision reads as before, with its points, counters, places and order, but that a
     forgotten point says nothing and no other says what it said."""
-    folder: Path = tmp_path_factory.mktemp("history")
-    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
-        project = Project(store, str(folder))
-        for step in steps:
-            _do(project, *step)
-        last = revise.read_with_revision(project)[1]
-        names = [*revise.read(project).by_name, *edit.list_retired(project)]
-        if not names:
-            return
-        then = {revision: _at(project, revision) for revision in range(last + 1)}
+    project = a_new_project(store)
+    for step in steps:
+        _do(project, *step)
+    last = revise.read_with_revision(project)[1]
+    names = [*revise.read(project).by_name, *edit.list_retired(project)]
+    if not names:
+        return
+    then = {revision: _at(project, revision) for revision in range(last + 1)}
 
-        share = forget.forget(project, Request(name=names[chosen % len(names)])).erasures[project.key]
+    share = forget.forget(project, Request(name=names[chosen % len(names)])).erasures[project.key]
 
-        eraser = Eraser(share.texts)
-        for revision, before in then.items():
-            expected = tuple(
-                replace(point, text=MARK if point.name in share.names else eraser.erase(point.text))
-                for point in before.points
-            )
-            assert _at(project, revision).points == expected
-        assert _at(project, last + 1).points == tuple(
-            point for point in _at(project, last).points if point.name not in share.names
+    eraser = Eraser(share.texts)
+    for revision, before in then.items():
+        expected = tuple(
+            replace(point, text=MARK if point.name in share.names else eraser.erase(point.text))
+            for point in before.points
         )
-        assert maintenance.check(store) == []
+        assert _at(project, revision).points == expected
+    assert _at(project, last + 1).points == tuple(
+        point for point in _at(project, last).points if point.name not in share.names
+    )
+    assert maintenance.check(store) == []

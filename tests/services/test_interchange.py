@@ -1,7 +1,6 @@
 """Playbook files through the database: what goes in comes out."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -11,8 +10,9 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Header, Playbook
 from playbook_db.services import edit, import_export, revise
 from playbook_db.services.projects import Project
-from playbook_db.store.engine import open_store
+from playbook_db.store.engine import Store
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbook_values, texts
+from tests.databases import a_new_project
 
 _json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -32,20 +32,18 @@ def _text(content: dict[str, Any]) -> str:
 
 @given(playbook=playbook_values(), extra=_extra_keys, newline=st.booleans())
 def test_a_canonical_file_comes_out_as_it_went_in(
-    tmp_path_factory: Any, playbook: Playbook, extra: dict[str, Any], newline: bool
+    store: Store, playbook: Playbook, extra: dict[str, Any], newline: bool
 ) -> None:
     """export(import(F)) is F to the byte: unknown keys, `last_updated`, order and final newline included; and
     importing what was exported adds no revision."""
     fields = (*Header().fields[:2], *extra.items(), ("sections", None))
     canonical = playbook_file.encode(Playbook(playbook.points, header=Header(tuple(dict(fields).items()), newline)))
-    folder: Path = tmp_path_factory.mktemp("round-trip")
-    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
-        project = Project(store, str(folder))
-        _read_in(project, canonical)
+    project = a_new_project(store)
+    _read_in(project, canonical)
 
-        assert import_export.export_playbook(project) == canonical
-        assert _read_in(project, canonical).revision is None
-        assert _read_in(project, canonical, replace=True).revision is None
+    assert import_export.export_playbook(project) == canonical
+    assert _read_in(project, canonical).revision is None
+    assert _read_in(project, canonical, replace=True).revision is None
 
 
 def test_long_and_odd_texts_come_out_as_they_went_in(project: Project) -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,11 +23,12 @@ from playbook_db.services.projects import Project
 from playbook_db.services.revise import Proposal, Revised
 from playbook_db.services.undo import undo
 from playbook_db.store import learning
-from playbook_db.store.engine import open_store
+from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call, StretchKey
 from playbook_db.store.log_queries import LoggedChange, LoggedRevision
 from playbook_db.store.past import Past
 from tests.builders import playbook_values
+from tests.databases import a_new_project
 from tests.domain.test_diff import carry_out, content
 from tests.store.test_history import _operations
 
@@ -123,40 +123,38 @@ def days(project: Project) -> Project:
 
 @settings(max_examples=25)
 @given(steps=st.lists(STEPS, max_size=6), data=st.data())
-def test_log_diff_and_at_agree(tmp_path_factory: Any, steps: list[tuple[str, Any]], data: st.DataObject) -> None:
+def test_log_diff_and_at_agree(store: Store, steps: list[tuple[str, Any]], data: st.DataObject) -> None:
     """For any history: `at` gives what was exported then, the log what was done, and a diff leads from one state to
     another; the log between them accounts for every vote and every point that a diff tells of."""
-    folder: Path = tmp_path_factory.mktemp("history")
-    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
-        project = Project(store, str(folder))
-        done = live_through(project, steps)
-        logged = {revision.number: revision for revision in reversed(log(project))}
-        states = {number: history.at(project, str(number)).playbook for number in range(len(done) + 1)}
+    project = a_new_project(store)
+    done = live_through(project, steps)
+    logged = {revision.number: revision for revision in reversed(log(project))}
+    states = {number: history.at(project, str(number)).playbook for number in range(len(done) + 1)}
 
-        assert list(logged) == list(done)
-        for number, revised in done.items():
-            assert playbook_file.encode(states[number]) == playbook_file.encode(revised.playbook)
-            assert told_of(logged[number].changes) == told_of(revised.changes)
-            assert logged[number].counts == Counter(change.kind for change in revised.changes)
-            assert logged[number].skipped == len(revised.skipped)
-            assert logged[number].unmatched_votes == sum(not vote.matched for vote in revised.votes)
+    assert list(logged) == list(done)
+    for number, revised in done.items():
+        assert playbook_file.encode(states[number]) == playbook_file.encode(revised.playbook)
+        assert told_of(logged[number].changes) == told_of(revised.changes)
+        assert logged[number].counts == Counter(change.kind for change in revised.changes)
+        assert logged[number].skipped == len(revised.skipped)
+        assert logged[number].unmatched_votes == sum(not vote.matched for vote in revised.votes)
 
-        one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(done))] * 2)))
-        before, after = states[one], states[other]
-        difference = history.difference(history.side_at(project, str(one)), history.side_at(project, str(other)))
-        same_keys = before.header.stamped(None) == after.header.stamped(None)
-        assert difference.is_empty or not (before.content == after.content and same_keys)
-        assert difference.keys or not difference.is_empty or before.content == after.content
-        assert content(carry_out(difference, before)) == content(list(after.points))
+    one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(done))] * 2)))
+    before, after = states[one], states[other]
+    difference = history.difference(history.side_at(project, str(one)), history.side_at(project, str(other)))
+    same_keys = before.header.stamped(None) == after.header.stamped(None)
+    assert difference.is_empty or not (before.content == after.content and same_keys)
+    assert difference.keys or not difference.is_empty or before.content == after.content
+    assert content(carry_out(difference, before)) == content(list(after.points))
 
-        between = [logged[number] for number in range(one + 1, other + 1)]
-        touched = {change.point.name for revision in between for change in revision.changes}
-        assert touched == {change.point.name for number in range(one + 1, other + 1) for change in done[number].changes}
-        assert touched >= _differing(before, after)
-        for name in _differing(before, after) | touched:
-            _check_deltas(name, between, before, after)
-        for name in touched:
-            assert _told(log(project, name=name, since=str(one + 1))) >= _told_of(between, name)
+    between = [logged[number] for number in range(one + 1, other + 1)]
+    touched = {change.point.name for revision in between for change in revision.changes}
+    assert touched == {change.point.name for number in range(one + 1, other + 1) for change in done[number].changes}
+    assert touched >= _differing(before, after)
+    for name in _differing(before, after) | touched:
+        _check_deltas(name, between, before, after)
+    for name in touched:
+        assert _told(log(project, name=name, since=str(one + 1))) >= _told_of(between, name)
 
 
 def _differing(before: Playbook, after: Playbook) -> set[str]:
@@ -187,17 +185,15 @@ def _told_of(revisions: list[LoggedRevision], name: str) -> set[tuple[int, str, 
 
 @settings(max_examples=12)
 @given(steps=st.lists(STEPS, max_size=5))
-def test_a_session_of_then_is_told_what_it_was_told_then(tmp_path_factory: Any, steps: list[tuple[str, Any]]) -> None:
+def test_a_session_of_then_is_told_what_it_was_told_then(store: Store, steps: list[tuple[str, Any]]) -> None:
     """The points that were best then, in the order of then, to the byte."""
-    folder: Path = tmp_path_factory.mktemp("history")
-    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
-        project = Project(store, str(folder))
-        then = {0: ""}
-        for step in steps:
-            do(project, *step)
-            then[revise.read_with_revision(project)[1]] = import_export.tell(project)
+    project = a_new_project(store)
+    then = {0: ""}
+    for step in steps:
+        do(project, *step)
+        then[revise.read_with_revision(project)[1]] = import_export.tell(project)
 
-        assert {number: history.told_at(project, str(number)) for number in then} == then
+    assert {number: history.told_at(project, str(number)) for number in then} == then
 
 
 def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project) -> None:

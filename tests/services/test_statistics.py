@@ -24,11 +24,12 @@ from playbook_db.services.statistics import Statistics
 from playbook_db.store import hook_queries
 from playbook_db.store import learning as learning_rows
 from playbook_db.store import statistics as counts
-from playbook_db.store.engine import open_store
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.learning import Call, StretchKey
 from playbook_db.store.past import Past
 from playbook_db.store.sqlite import dialect
 from tests.builders import a_key_point
+from tests.databases import a_new_project
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
 
@@ -136,7 +137,7 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
     assert found.unmatched_votes == 1
 
 
-@settings(max_examples=15)  # each makes a database
+@settings(max_examples=15)
 @given(
     st.lists(
         st.tuples(
@@ -145,16 +146,13 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
         max_size=8,
     )
 )
-def test_weeks_hold_all_votes_and_follow_one_another(
-    tmp_path_factory: pytest.TempPathFactory, cast: list[tuple[int, str, str]]
-) -> None:
+def test_weeks_hold_all_votes_and_follow_one_another(store: Store, cast: list[tuple[int, str, str]]) -> None:
     """Whenever they were cast: none is lost, none counted twice, and no week is left out."""
-    with open_store(f"sqlite:///{tmp_path_factory.mktemp('any') / 'playbook.db'}") as store:
-        project = Project(store, "/a/project")
-        _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"), at=_days_ago(600))
-        for days, tag, name in sorted(cast, reverse=True):
-            _vote(project, (name, tag), at=_days_ago(days))
-        found = _gathered(project)
+    project = a_new_project(store)
+    _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"), at=_days_ago(600))
+    for days, tag, name in sorted(cast, reverse=True):
+        _vote(project, (name, tag), at=_days_ago(days))
+    found = _gathered(project)
 
     for kind in operations.TAGS:
         known = sum(tag == kind and name != "nobody" for _, tag, name in cast)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
@@ -12,9 +12,10 @@ from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services import edit, import_export, maintenance, revise
 from playbook_db.services.projects import Project
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store.engine import Store
 from playbook_db.store.past import Past
 from tests.builders import playbook_values, texts
+from tests.databases import a_new_project
 
 _operations = st.lists(
     st.one_of(
@@ -64,20 +65,19 @@ def _at(project: Project, revision: int) -> Playbook:
         return Past.open(connection, project.key).at(revision)
 
 
+@settings(max_examples=30)
 @given(steps=_steps)
-def test_every_revision_can_be_read_again_as_it_was(tmp_path_factory: Any, steps: list[tuple[str, Any]]) -> None:
+def test_every_revision_can_be_read_again_as_it_was(store: Store, steps: list[tuple[str, Any]]) -> None:
     """After any history each revision exports, to the byte, what it exported then."""
-    folder: Path = tmp_path_factory.mktemp("history")
-    with open_store(f"sqlite:///{folder / 'playbook.db'}") as store:
-        project = Project(store, str(folder))
-        then = {0: import_export.export_playbook(project)}
-        for step, what in steps:
-            _do(project, step, what)
-            playbook, revision = revise.read_with_revision(project)
-            then[revision] = playbook_file.encode(playbook)
+    project = a_new_project(store)
+    then = {0: import_export.export_playbook(project)}
+    for step, what in steps:
+        _do(project, step, what)
+        playbook, revision = revise.read_with_revision(project)
+        then[revision] = playbook_file.encode(playbook)
 
-        assert {revision: playbook_file.encode(_at(project, revision)) for revision in then} == then
-        assert maintenance.check(store) == []
+    assert {revision: playbook_file.encode(_at(project, revision)) for revision in then} == then
+    assert maintenance.check(store) == []
 
 
 def test_a_name_is_never_given_twice(project: Project) -> None:
