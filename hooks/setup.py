@@ -1,4 +1,7 @@
-"""Sets up what the plugin's worker needs: playbook_db.claude_code.plugin_env. `--status` tells how far that is, `--now` tries again."""
+"""Sets up what the plugin's worker needs: playbook_db.claude_code.plugin_env.
+
+`--status` tells how far that is, `--now` tries again after a failure.
+"""
 
 import os
 import sys

@@ -229,7 +229,7 @@ def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queue
                 queue.take_in(store, project.key, _end(Path(folder), number))
         begin()
         done = worker.run(sandbox.database_url(Path(folder)))
-        told.append(done and done.learnt)
+        told.append(done and done.learned)
         begin()  # nobody goes on before both are through
     return told
 

@@ -1,9 +1,9 @@
 """The worker: what the hooks leave to be done, done apart from any session. One at a time for each data folder.
 
-It takes in the spool, brings mirrors in step that changed under us, finds sessions that ended without a word, learns
-from what waits, clears away what erasures left in the file's bytes, works the write-ahead log into the database, so
-that the next hook opens it quickly, and takes the daily backup. It ends when there is nothing left, or its time is
-over.
+Hooks start it as a program; `playbook work` calls `run`. It takes in the spool, brings mirrors in step that changed
+under us, finds sessions that ended without a word, learns from what waits, clears away what erasures left in the file's
+bytes, works the write-ahead log into the database, so that the next hook opens it quickly, and takes the daily backup.
+It ends when there is nothing left, or its time is over.
 """
 
 import contextlib
@@ -19,40 +19,50 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from playbook_db import settings
-from playbook_db.claude_code import registration, spool
+from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
 from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError
-from playbook_db.services import queue
-from playbook_db.store.engine import Store
+from playbook_db.services import forget, maintenance, mirror, queue
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.jobs import Job
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
-    from playbook_db.store.engine import Store
-    from playbook_db.store.jobs import Job
 
-
-MOST_MINUTES = 30  # alive; what is left then waits for the next worker
-_ROUNDS = 3  # looks at the spool: a job may come in while the last look is under way
+MAX_MINUTES = 30  # alive; what remains then waits for the next worker
+QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
+_ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
 _NO_MODEL_WAIT_S = 3600.0  # before a job looks again whether there is a way to a model
 
 
 @dataclass(slots=True)
-class Done:
-    """What a run of the worker did: jobs taken in from the spool, mirrors taken in, sessions found by their
-    transcripts, jobs learnt from, put off and failed."""
+class WorkResult:
+    """What a run of the worker did: jobs taken in from the spool, mirrors taken in, lost sessions queued, jobs learned
+    from, put off and failed."""
 
-    taken_in: int = 0
-    synced: int = 0
-    found: int = 0
-    learnt: int = 0
+    spooled: int = 0
+    mirrors: int = 0
+    lost: int = 0
+    learned: int = 0
     put_off: int = 0
     failed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class LostSession:
+    """A transcript of the project `key` that nobody queued; `parent_path` is a subagent's session's."""
+
+    key: str
+    path: str
+    session_id: str
+    parent_path: str | None
+
+
 def main() -> None:
-    """Work until nothing is left, and end; what goes wrong is told in the log alone."""
+    """Work until nothing is left, and end; what goes wrong is noted in the log alone."""
     try:
         if not settings.is_disabled():
             run(settings.database_url())
@@ -61,18 +71,18 @@ def main() -> None:
         sys.exit(1)
 
 
-def run(url: str) -> Done | None:
+def run(url: str) -> WorkResult | None:
     """Do what waits for the database at *url*; None where another worker is at it. Raises DatabaseError."""
-    done = Done()
-    ends_at = time.monotonic() + MOST_MINUTES * 60
+    result = WorkResult()
+    ends_at = time.monotonic() + MAX_MINUTES * 60
     for _ in range(_ROUNDS):
         with _alone() as is_alone:
             if not is_alone:
                 return None
-            _work(url, done, ends_at)
+            _work(url, result, ends_at)
         if time.monotonic() > ends_at or not _has_come_in(url):
             break
-    return done
+    return result
 
 
 def is_at_work() -> bool:
@@ -93,6 +103,31 @@ def log_path() -> str:
     return os.path.join(settings.logs_dir(), "worker.log")
 
 
+def find_lost_sessions(store: Store) -> Iterator[LostSession]:
+    """The sessions of all projects that ended without a word, as a kill lets them: their transcripts grew since they
+    were learned from, wait in no queue, and are quiet.
+
+    Those older than the project's playbook are for `playbook bootstrap`.
+    """
+    for known in queue.known_transcripts(store):
+        since = datetime.fromisoformat(known.created_at).timestamp()
+        folders = {_folder_of(known.key), *(os.path.dirname(path) for path in known.cursors if not _is_subagents(path))}
+        for path in _transcripts(sorted(folders)):
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue
+            is_new = status.st_size > known.cursors.get(path, 0) and status.st_mtime >= since
+            is_quiet = time.time() - status.st_mtime >= QUIET_S
+            if is_new and is_quiet and path not in known.with_jobs and _may_be_learned_from(path, known.key):
+                yield _lost_session(known.key, path)
+
+
+def list_transcripts(key: str) -> list[str]:
+    """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
+    return sorted(_transcripts([_folder_of(key)]), key=lambda path: (os.stat(path).st_mtime, path))
+
+
 @contextlib.contextmanager
 def _alone() -> Iterator[bool]:
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
@@ -108,142 +143,47 @@ def _alone() -> Iterator[bool]:
         lock.release()
 
 
-def _work(url: str, done: Done, ends_at: float) -> None:
-    from playbook_db.services import queue
-    from playbook_db.store.engine import open_store
-
+def _work(url: str, result: WorkResult, ends_at: float) -> None:
     with contextlib.suppress(OSError):
         spool.keep_reserve()
-        os.utime(settings.worker_lock())  # tells the hook of SessionStart when a worker last looked
+        os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     with open_store(url) as store:
         queue.release_all(store)  # no other worker is alive
-        done.taken_in += sum(_take_in(store, path) for path in spool.waiting())
-        _sync(store, done)
-        for lost in find(store):
+        result.spooled += sum(_queue_spooled(store, path) for path in spool.waiting())
+        _sync(store, result)
+        for lost in find_lost_sessions(store):
             job = {"session_id": lost.session_id, "transcript_path": lost.path, "parent_path": lost.parent_path}
-            done.found += queue.take_in(store, lost.key, {**job, "reason": "found"})
-        if _learn(store, done, ends_at):
-            _sync(store, done)
-        _finish_erasures(store)
+            result.lost += queue.take_in(store, lost.key, {**job, "reason": "found"})
+        if _learn(store, result, ends_at):
+            _sync(store, result)
+        try:
+            forget.finish_waiting(store)
+        except PlaybookError as error:  # somebody still reads it; the next worker tries again
+            note(f"what was forgotten is still in the bytes of the database or a backup: {error}")
         store.tidy()
-    _back_up(url)
-
-
-def _finish_erasures(store: "Store") -> None:
-    """Erase what is left of forgotten texts, unless somebody still reads them; then the next worker does."""
-    from playbook_db.services import forget
-
-    try:
-        forget.finish_waiting(store)
-    except PlaybookError as error:
-        note(f"what was forgotten is still in the bytes of the database or a backup: {error}")
-
-
-def _back_up(url: str) -> None:
-    """Take the daily backup, where it is due; what was learnt is kept whether or not that works."""
-    from playbook_db.services import maintenance
-
     try:
         maintenance.take_daily(url)
-    except (PlaybookError, OSError) as error:
+    except (PlaybookError, OSError) as error:  # what was learned is kept all the same
         note(f"no backup was taken: {error}")
 
 
 def _has_come_in(url: str) -> bool:
-    """Whether something waits that came after the last look, from a hook whose own worker found this one at work."""
-    from playbook_db.services import queue
-    from playbook_db.store.engine import open_store
-
+    """Whether something waits that came after the last round, from a hook whose own worker found this one at work."""
     if spool.waiting():
         return True
     with open_store(url) as store:
         return queue.is_any_due(store)
 
 
-def _sync(store: "Store", done: Done) -> None:
-    from playbook_db.services import mirror
-
-    for outcome in mirror.sync_changed(store):
-        done.synced += outcome.revised is not None
-        for told in outcome.notes:
-            note(told)
-
-
-def _learn(store: "Store", done: Done, ends_at: float) -> int:
-    """Learn from the jobs that are due, one after the other; how many were claimed."""
-    from playbook_db.llm import choose
-    from playbook_db.services import queue
-
-    model: Model | None = None
-    claimed = 0
-    while time.monotonic() < ends_at:
-        job = queue.claim(store)
-        if job is None:
-            break
-        claimed += 1
-        try:
-            if _is_there(job):
-                model = model or choose.find_model()
-                _learn_job(store, job, model, until=ends_at)
-            else:
-                _end_job(store, job)
-            done.learnt += 1
-        except NoModelError as error:
-            queue.put_off(store, job, str(error), until=queue.later(_NO_MODEL_WAIT_S))
-            done.put_off += 1
-        except BudgetError as error:
-            queue.put_off(store, job, str(error), until=error.until)
-            done.put_off += 1
-        except TimeOverError as error:
-            queue.put_off(store, job, str(error))
-            done.put_off += 1
-        except Exception as error:  # whatever it is, the other jobs must have their turn
-            for_good = isinstance(error, ModelError) and error.is_lasting
-            queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
-            note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
-            done.failed += 1
-    return claimed
-
-
-def _learn_job(store: "Store", job: "Job", model: "Model", *, until: float) -> None:
-    from playbook_db.claude_code import learner
-    from playbook_db.services import queue
-    from playbook_db.services.projects import Project
-
-    learner.learn_transcript(
-        Project(store, job.key),
-        job.transcript_path or "",
-        model,
-        at_end=lambda past: queue.finish_in(past, job),
-        until=until,
-    )
-
-
-def _is_there(job: "Job") -> bool:
-    """Whether the job's transcript is there: a session in which nothing was said leaves none."""
-    if job.agent_id is not None:
-        time.sleep(_LATE_S)
-    return os.path.exists(job.transcript_path or "")
-
-
-def _end_job(store: "Store", job: "Job") -> None:
-    from playbook_db.services import queue
-    from playbook_db.services.projects import Project
-
-    queue.keep(Project(store, job.key), lambda past: queue.finish_in(past, job))
-
-
-def _take_in(store: "Store", path: str) -> bool:
+def _queue_spooled(store: Store, path: str) -> bool:
     """Queue the job in the spool file at *path* and remove the file; one that is no job is moved out of the way."""
-    from playbook_db.services import queue
-
     try:
         with open(path, "rb") as file:
             job = json.loads(file.read())
         if not isinstance(job, dict) or not isinstance(job.get("project"), str):
             raise ValueError("it names no project")
-        told = {name: value for name, value in job.items() if isinstance(value, str)}
-        is_queued = queue.take_in(store, job["project"], told)
+        texts = {name: value for name, value in job.items() if isinstance(value, str)}
+        is_queued = queue.take_in(store, job["project"], texts)
     except FileNotFoundError:
         return False
     except (ValueError, RecursionError) as error:
@@ -257,66 +197,68 @@ def _take_in(store: "Store", path: str) -> bool:
     return is_queued
 
 
-# Sessions that ended without a word, as a kill lets them: their transcripts have grown past their cursors.
+def _sync(store: Store, result: WorkResult) -> None:
+    for synced in mirror.sync_changed(store):
+        result.mirrors += synced.revised is not None
+        for message in synced.notes:
+            note(message)
 
 
-QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
+def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
+    """Learn from the jobs that are due, one after the other; whether there was any."""
+    from playbook_db.llm import choose
+
+    model: Model | None = None
+    was_any = False
+    while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
+        was_any = True
+        project = Project(store, job.key)
+        try:
+            if _has_transcript(job):
+                model = model or choose.find_model()
+                _learn_job(project, job, model, until=ends_at)
+            else:
+                _end_job(project, job)
+            result.learned += 1
+        except (NoModelError, BudgetError, TimeOverError) as error:
+            queue.put_off(store, job, str(error), until=_not_before(error))
+            result.put_off += 1
+        except Exception as error:  # whatever it is, the other jobs must have their turn
+            for_good = isinstance(error, ModelError) and error.is_lasting
+            queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
+            result.failed += 1
+    return was_any
 
 
-@dataclass(frozen=True, slots=True)
-class LostSession:
-    """A transcript of the project `key` that nobody queued; `parent_path` is a subagent's session's."""
-
-    key: str
-    path: str
-    session_id: str
-    parent_path: str | None
+def _learn_job(project: Project, job: Job, model: "Model", *, until: float) -> None:
+    path = job.transcript_path or ""
+    learner.learn_transcript(project, path, model, at_end=lambda past: queue.finish_in(past, job), until=until)
 
 
-def find(store: Store) -> Iterator[LostSession]:
-    """The transcripts of all projects that grew since they were learnt from, wait in no queue, and are quiet.
-
-    Those older than the project's playbook are for `playbook bootstrap`.
-    """
-    for known in queue.known_transcripts(store):
-        since = datetime.fromisoformat(known.created_at).timestamp()
-        folders = {os.path.join(settings.claude_dir(), "projects", session_folder_name(known.key))}
-        folders |= {os.path.dirname(path) for path in known.cursors if not _is_subagents(path)}
-        for path in _transcripts(sorted(folders)):
-            try:
-                status = os.stat(path)
-            except OSError:
-                continue
-            is_new = status.st_size > known.cursors.get(path, 0) and status.st_mtime >= since
-            is_quiet = time.time() - status.st_mtime >= QUIET_S
-            if is_new and is_quiet and path not in known.with_jobs and _is_wanted(path, known.key):
-                yield _lost(known.key, path)
+def _end_job(project: Project, job: Job) -> None:
+    queue.keep(project, lambda past: queue.finish_in(past, job))
 
 
-def transcripts_of(key: str) -> list[str]:
-    """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
-    folder = os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
-    return sorted(_transcripts([folder]), key=lambda path: (os.stat(path).st_mtime, path))
+def _not_before(error: PlaybookError) -> str | None:
+    """When a job that is put off for *error* may be tried again; None where the next worker may."""
+    if isinstance(error, BudgetError):
+        return error.until
+    return queue.later(_NO_MODEL_WAIT_S) if isinstance(error, NoModelError) else None
 
 
-def _is_wanted(path: str, folder: str) -> bool:
-    """Whether the user's settings let us learn from how the session may have ended: nobody knows whether it was
-    cleared or killed."""
-    if _is_subagents(path):
-        return registration.is_on("playbook_update_on_subagent_stop", folder)
-    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ("exit", "clear"))
+def _has_transcript(job: Job) -> bool:
+    """Whether the job's transcript is there: a session in which nothing was said leaves none."""
+    if job.agent_id is not None:
+        time.sleep(_LATE_S)
+    return os.path.exists(job.transcript_path or "")
 
 
-def _lost(key: str, path: str) -> LostSession:
-    folder, name = os.path.split(path)
-    if not _is_subagents(path):
-        return LostSession(key, path, name.removesuffix(".jsonl"), None)
-    session = os.path.dirname(folder)
-    return LostSession(key, path, os.path.basename(session), session + ".jsonl")
+# Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.
 
 
-def _is_subagents(path: str) -> bool:
-    return os.path.basename(os.path.dirname(path)) == "subagents"
+def _folder_of(key: str) -> str:
+    return os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
 
 
 def _transcripts(folders: list[str]) -> Iterator[str]:
@@ -331,6 +273,26 @@ def _transcripts(folders: list[str]) -> Iterator[str]:
                 yield path
             elif os.path.isdir(os.path.join(path, "subagents")):
                 yield from _transcripts([os.path.join(path, "subagents")])
+
+
+def _is_subagents(path: str) -> bool:
+    return os.path.basename(os.path.dirname(path)) == "subagents"
+
+
+def _lost_session(key: str, path: str) -> LostSession:
+    folder, name = os.path.split(path)
+    if not _is_subagents(path):
+        return LostSession(key, path, name.removesuffix(".jsonl"), None)
+    session = os.path.dirname(folder)
+    return LostSession(key, path, os.path.basename(session), session + ".jsonl")
+
+
+def _may_be_learned_from(path: str, folder: str) -> bool:
+    """Whether the user's settings let us learn from however the session ended: nobody knows whether it was cleared or
+    killed."""
+    if _is_subagents(path):
+        return registration.is_on("playbook_update_on_subagent_stop", folder)
+    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ("exit", "clear"))
 
 
 if __name__ == "__main__":

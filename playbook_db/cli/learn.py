@@ -51,7 +51,7 @@ def bootstrap(yes: bool) -> None:
     from playbook_db.services import queue
 
     with opened() as project:
-        paths = worker.transcripts_of(project.key)
+        paths = worker.list_transcripts(project.key)
         unread = {path: os.path.getsize(path) - queue.learnt_to(project, path) for path in paths}
         new = [path for path in paths if unread[path] > 0]
         if not new:
@@ -146,13 +146,13 @@ def work() -> None:
     """Do now what the worker does in the background: take in what waits, learn from it, bring mirrors in step."""
     from playbook_db.claude_code import worker
 
-    done = worker.run(database_url())
-    if done is None:
+    result = worker.run(database_url())
+    if result is None:
         click.echo("another worker is at it")
     else:
         click.echo(
-            f"{done.taken_in} jobs taken in from the spool, {done.found} sessions found; {done.learnt} learnt from, "
-            f"{done.put_off} put off, {done.failed} failed; {done.synced} mirrors taken in"
+            f"{result.spooled} jobs taken in from the spool, {result.lost} sessions found; "
+            f"{result.learned} learnt from, {result.put_off} put off, {result.failed} failed; {result.mirrors} mirrors taken in"
         )
 
 

@@ -26,7 +26,7 @@ def client(folder: Path, home: Path) -> Client:
     return running.a_client(folder, home)
 
 
-def _work(client: Client) -> worker.Done:
+def _work(client: Client) -> worker.WorkResult:
     done = worker.run(f"sqlite:///{client.database}")
     assert done is not None
     return done
@@ -250,7 +250,7 @@ def test_a_locked_database_leaves_the_job_to_the_spool(client: Client, how: str)
     (line,) = client.log()
     assert "locked; the job waits in" in line
 
-    assert (_work(client).taken_in, _work(client).taken_in) == (1, 0)
+    assert (_work(client).spooled, _work(client).spooled) == (1, 0)
     ((queued_at, *row),) = client.rows(_ROW.replace("SELECT", "SELECT created_at,"))
     assert queued_at == job["queued_at"]
     assert row[1:3] == [SESSION, str(client.transcript)]
@@ -283,7 +283,7 @@ def test_without_a_database_the_job_waits_in_the_spool(client: Client) -> None:
     (path,) = (client.data / "spool").iterdir()
     assert path.stat().st_mode & 0o777 == 0o600
     assert client.log() == []
-    assert _work(client).taken_in == 1
+    assert _work(client).spooled == 1
     assert len(client.rows(_ROW)) == 1
 
 
@@ -340,7 +340,7 @@ def test_a_spool_file_that_is_none_is_moved_out_of_the_way(client: Client) -> No
     client.database.unlink()
     client.enqueue()
 
-    assert _work(client).taken_in == 1
+    assert _work(client).spooled == 1
 
     left = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert left == {**{f"{name}.unreadable": content for name, content in bad.items()}, "6.json.part": b"{half"}
@@ -354,7 +354,7 @@ def test_a_job_of_an_ignored_project_goes_out_of_the_spool(client: Client) -> No
     client.change("UPDATE playbooks SET ignored = 1")
     spool.leave({"project": os.path.realpath(client.folder), "transcript_path": "/t"})
 
-    assert _work(client).taken_in == 0
+    assert _work(client).spooled == 0
     assert client.spooled() == []
     assert client.rows(_ROW) == []
 

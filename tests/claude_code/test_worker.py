@@ -10,7 +10,7 @@ from filelock import FileLock
 
 from playbook_db import settings
 from playbook_db.claude_code import spool, worker
-from playbook_db.claude_code.worker import Done
+from playbook_db.claude_code.worker import WorkResult
 from playbook_db.errors import DatabaseBusyError
 from playbook_db.services import edit, mirror, queue, revise
 from playbook_db.services.projects import Project
@@ -40,12 +40,12 @@ def test_all_that_waits_is_taken_in_oldest_first(client: Client) -> None:
     for number, folder in enumerate([client.folder, client.home, client.folder]):
         spool.leave(_job(folder, f"/t/{number}.jsonl"))
 
-    assert worker.run(settings.database_url()) == Done(taken_in=3, learnt=3)
+    assert worker.run(settings.database_url()) == WorkResult(spooled=3, learned=3)
 
     rows = client.rows("SELECT transcript_path FROM jobs ORDER BY playbook_id, id")
     assert rows == [("/t/0.jsonl",), ("/t/2.jsonl",), ("/t/1.jsonl",)]
     assert spool.waiting() == []
-    assert worker.run(settings.database_url()) == Done()
+    assert worker.run(settings.database_url()) == WorkResult()
 
 
 def test_of_two_workers_one_leaves(client: Client) -> None:
@@ -79,7 +79,7 @@ def test_what_comes_in_during_the_work_is_taken_in_too(client: Client, monkeypat
 
     monkeypatch.setattr(mirror, "sync_changed", meanwhile)
 
-    assert worker.run(settings.database_url()) == Done(taken_in=2, learnt=2)
+    assert worker.run(settings.database_url()) == WorkResult(spooled=2, learned=2)
 
 
 def test_a_mirror_that_changed_is_taken_in(client: Client) -> None:
@@ -89,10 +89,10 @@ def test_a_mirror_that_changed_is_taken_in(client: Client) -> None:
         mirror.switch(project, on=True)
         Path(project.mirror_path).write_text('{"key_points": ["from git"]}')
 
-        assert worker.run(settings.database_url()) == Done(synced=1)
+        assert worker.run(settings.database_url()) == WorkResult(mirrors=1)
 
         assert [point.text for point in revise.read(project).points] == ["from git"]
-    assert worker.run(settings.database_url()) == Done()
+    assert worker.run(settings.database_url()) == WorkResult()
 
 
 def test_a_busy_database_leaves_the_job_for_later(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_a_busy_database_leaves_the_job_for_later(client: Client, monkeypatch: p
         connection.execute("ROLLBACK")
 
     assert len(spool.waiting()) == 1
-    assert worker.run(settings.database_url()) == Done(taken_in=1, learnt=1)
+    assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
 
 
 def test_an_older_database_is_brought_to_our_schema(client: Client) -> None:
@@ -114,7 +114,7 @@ def test_an_older_database_is_brought_to_our_schema(client: Client) -> None:
     running.a_bad_database("older", client.database)
     spool.leave(_job(client.folder))
 
-    assert worker.run(settings.database_url()) == Done(taken_in=1, learnt=1)
+    assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
 
 
 @pytest.mark.parametrize("kind", ["garbage", "newer", "another's", "directory"])
@@ -210,7 +210,7 @@ def test_a_backup_that_fails_is_told_and_fails_nothing(client: Client) -> None:
     (client.data / "backups").write_text("a file in its place")
     spool.leave(_job(client.folder))
 
-    assert worker.run(settings.database_url()) == Done(taken_in=1, learnt=1)
+    assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
 
     (line,) = _log()
     assert "no backup was taken: " in line

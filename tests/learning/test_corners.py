@@ -62,7 +62,7 @@ def _queue(project: Project, path: str) -> None:
     queue.take_in(project.store, project.key, {"transcript_path": path, "session_id": Path(path).stem})
 
 
-def _work(project: Project) -> worker.Done:
+def _work(project: Project) -> worker.WorkResult:
     done = worker.run(str(project.store.url))
     assert done is not None
     return done
@@ -188,9 +188,9 @@ def test_nasty_characters_do_no_harm(
     _queue(learner_project, path)
     with MessagesApi(*answers(*said)) as api:
         model_at(api, monkeypatch)
-        assert _work(learner_project).learnt == 1
+        assert _work(learner_project).learned == 1
         _queue(learner_project, _session(tmp_path / "s-8.jsonl", "go on"))
-        assert _work(learner_project).learnt == 1
+        assert _work(learner_project).learned == 1
 
     points = _points(learner_project)
     assert points["pat-001"].helpful == 2
@@ -246,7 +246,7 @@ def test_of_all_kinds_of_secrets_none_is_found_anywhere(
         done = _work(learner_project)
         told = [json.dumps(request.body, ensure_ascii=False) for request in api.requests]
 
-    assert (done.taken_in, done.learnt, done.failed) == (1, 1, 0)
+    assert (done.spooled, done.learned, done.failed) == (1, 1, 0)
     claude = [file for file in (home / ".claude").rglob("*") if file.is_file() and str(file) != path]
     files = [*claude, *(file for file in Path(learner_project.folder).rglob("*") if file.is_file())]
     assert sum("diagnostic" in file.parts for file in files) >= 3
@@ -283,7 +283,7 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     """The job ends well, and no model is looked for."""
     _queue(learner_project, str(tmp_path / "gone.jsonl"))
 
-    assert _work(learner_project).learnt == 1
+    assert _work(learner_project).learned == 1
 
     assert _states(learner_project.store) == ["done"]
 
@@ -306,7 +306,7 @@ def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
         model_at(api, monkeypatch)
         done = _work(learner_project)
 
-    assert (done.learnt, done.failed) == (1, 1)
+    assert (done.learned, done.failed) == (1, 1)
     first, second = queue.list_jobs(learner_project.store)
     assert (first.state, second.state) == ("queued", "done")
     assert "bad.jsonl" in (first.error or "")
@@ -330,7 +330,7 @@ def test_a_transcript_shorter_than_its_cursor_is_no_harm(
         done = _work(learner_project)
         assert len(api.messages()) == 2
 
-    assert (done.learnt, done.failed) == (1, 0)
+    assert (done.learned, done.failed) == (1, 0)
     assert _states(learner_project.store) == ["done", "done"]
     assert _points(learner_project)["pat-001"].helpful == 1
 
@@ -381,12 +381,12 @@ def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     _session(sessions_folder / "s-6" / "subagents" / "agent-a1.jsonl", "its subagent")
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
-        assert _work(learner_project).found == 0
+        assert _work(learner_project).lost == 0
         monkeypatch.setattr(worker, "QUIET_S", 0.05)
         time.sleep(0.1)
         done = _work(learner_project)
-        assert (done.found, done.learnt) == (2, 2)
-        assert _work(learner_project).found == 0
+        assert (done.lost, done.learned) == (2, 2)
+        assert _work(learner_project).lost == 0
         assert len(api.messages()) == 4
 
     assert _points(learner_project)["pat-001"].helpful == 2
@@ -402,7 +402,7 @@ def test_a_folder_that_is_called_like_a_transcript_is_no_lost_session(
     monkeypatch.setattr(worker, "QUIET_S", 0.0)
     (sessions_folder / "odd.jsonl").mkdir()
 
-    assert list(worker.find(learner_project.store)) == []
+    assert list(worker.find_lost_sessions(learner_project.store)) == []
 
 
 def test_what_failed_for_good_is_not_found_as_a_lost_session(
@@ -455,7 +455,7 @@ def test_the_daily_budget_puts_jobs_off_until_tomorrow(
             assert "PLAYBOOK_DAILY_TOKENS" in (job.error or "")
             queue.retry(store, learner_project.key, job.id)
         monkeypatch.delenv("PLAYBOOK_DAILY_TOKENS")
-        assert _work(learner_project).learnt == 2
+        assert _work(learner_project).learned == 2
         assert [is_reflector(request) for request in api.messages()] == [True, False, True, False]
 
     assert _points(learner_project)["pat-001"].helpful == 2
@@ -469,12 +469,12 @@ def test_a_project_that_is_kept_out_is_not_learnt_from(
     projects.ignore(learner_project, is_ignored=True)
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
-        assert _work(learner_project) == worker.Done()
+        assert _work(learner_project) == worker.WorkResult()
         assert not queue.take_in(learner_project.store, learner_project.key, {"transcript_path": "/t/other.jsonl"})
         assert api.messages() == []
         assert _states(learner_project.store) == ["queued"]
         projects.ignore(learner_project, is_ignored=False)
-        assert _work(learner_project).learnt == 1
+        assert _work(learner_project).learned == 1
 
 
 def test_a_worker_that_is_switched_off_does_nothing(

@@ -184,7 +184,7 @@ def test_the_job_ends_in_the_commit_of_its_last_chunk(
         done = worker.run(str(learner_project.store.url))
 
     assert done is not None
-    assert (done.learnt, done.failed, done.put_off) == (1, 0, 0)
+    assert (done.learned, done.failed, done.put_off) == (1, 0, 0)
     (kept,) = queue.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts, kept.error) == ("done", 1, None)
     assert queue.learnt_to(learner_project, transcript) == Path(transcript).stat().st_size
@@ -265,7 +265,7 @@ def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
     monkeypatch.setattr(learner, "CHUNK_CHARS", 2000)
     path = a_session(12).write(tmp_path / "long.jsonl")
     queue.take_in(learner_project.store, learner_project.key, {"transcript_path": path, "session_id": "s"})
-    monkeypatch.setattr(worker, "MOST_MINUTES", 0.5 / 60)
+    monkeypatch.setattr(worker, "MAX_MINUTES", 0.5 / 60)
     slow = Rule(lambda _: Answer(reflection(("pat-001", "helpful")), delay_s=0.6), when=is_reflector)
     with MessagesApi(slow, curation()) as api:
         model_at(api, monkeypatch)
@@ -274,7 +274,7 @@ def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
         assert (done.put_off, done.failed) == (1, 0)
         (job,) = queue.list_jobs(learner_project.store)
         assert (job.state, job.attempts) == ("queued", 0)
-        monkeypatch.setattr(worker, "MOST_MINUTES", 30)
+        monkeypatch.setattr(worker, "MAX_MINUTES", 30)
         worker.run(str(learner_project.store.url))
 
     assert [job.state for job in queue.list_jobs(learner_project.store)] == ["done"]

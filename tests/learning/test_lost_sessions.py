@@ -34,7 +34,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _found(project: Project) -> list[str]:
-    return [os.path.basename(lost.path) for lost in worker.find(project.store)]
+    return [os.path.basename(lost.path) for lost in worker.find_lost_sessions(project.store)]
 
 
 @pytest.mark.usefixtures("_quiet")
@@ -43,7 +43,7 @@ def test_a_transcript_that_nobody_queued_is_found_with_its_subagents(learner_pro
     main = _transcript(kept / "s-1.jsonl")
     agent = _transcript(kept / "s-1" / "subagents" / "agent-a1.jsonl")
 
-    found = list(worker.find(learner_project.store))
+    found = list(worker.find_lost_sessions(learner_project.store))
 
     assert {(lost.path, lost.session_id, lost.parent_path) for lost in found} == {
         (str(main), "s-1", None),
@@ -74,7 +74,7 @@ def test_what_is_older_than_the_playbook_is_for_bootstrap(learner_project: Proje
     os.utime(path, (1_000_000_000, 1_000_000_000))
 
     assert _found(learner_project) == []
-    assert worker.transcripts_of(learner_project.key) == [str(path)]
+    assert worker.list_transcripts(learner_project.key) == [str(path)]
 
 
 @pytest.mark.usefixtures("_quiet")

@@ -231,7 +231,7 @@ def test_an_endpoint_that_hangs_costs_one_deadline(
 
     assert took_s < 60
     assert done is not None
-    assert (done.learnt, done.failed) == (0, 1)
+    assert (done.learned, done.failed) == (0, 1)
     assert (job.state, job.attempts) == ("queued", 1)
     assert job.error
     assert job.not_before
