@@ -32,7 +32,7 @@ NOT_YET = {
     *(f"domain/{name}.py" for name in ("prompt_text", "undo")),
     *(
         f"services/{name}.py"
-        for name in ("edit", "history", "import_export", "learn", "queue", "revise", "statistics", "undo")
+        for name in ("edit", "history", "import_export", "learn", "queue", "records", "revise", "statistics", "undo")
     ),
     *(
         f"store/{name}.py"

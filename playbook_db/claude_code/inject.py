@@ -57,7 +57,7 @@ def _answer(hook: hook_runner.Frame, event: events.Event, folder: str) -> None:
             project = hook_queries.find_project(connection, projects.project_key(folder))
             if project is not None and not project.is_ignored:
                 template = templates.playbook_template()
-                text, points = prompt_text.tell(
+                text, points = prompt_text.compose(
                     template,
                     hook_queries.ranked_points(connection, project.id),
                     hook_queries.unjudged_points(connection, project.id),

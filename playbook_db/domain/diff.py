@@ -129,7 +129,7 @@ def mark(piece: Piece) -> str:
     return removed + (f"{{+{piece.after}+}}" if piece.after else "")
 
 
-def rising(keys: Sequence[Any]) -> list[int]:
+def longest_increasing(keys: Sequence[Any]) -> list[int]:
     """The indices of the longest strictly increasing subsequence of *keys*."""
     ends: list[Any] = []
     places: list[int] = []
@@ -173,7 +173,7 @@ def _moved(before: Playbook, after: Playbook) -> set[str]:
     was_at = {point.name: place for place, point in enumerate(before.points)}
     # Both playbooks have the same order of sections, so that one sequence of all points does for each section.
     stayed = [point.name for point in both if point.name not in moved]
-    in_order = set(rising([was_at[name] for name in stayed]))
+    in_order = set(longest_increasing([was_at[name] for name in stayed]))
     return moved | {name for place, name in enumerate(stayed) if place not in in_order}
 
 

@@ -62,7 +62,7 @@ def rank(helpful: int, harmful: int, changed_in: int) -> float:
     return bound + changed_in / FADING_REVISIONS
 
 
-def tell(
+def compose(
     template: str, ranked: "Iterable[P]", unjudged: "Sequence[P]", total: int, *, limit_units: int = LIMIT_UNITS
 ) -> "tuple[str, list[P]]":
     """The text for a prompt, of at most *limit_units* UTF-16 units, and the points in it.

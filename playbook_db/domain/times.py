@@ -17,7 +17,7 @@ _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[t ](\d\d:\d\d)(:\d\d)?([.,]\d+)?(z|[+-]\d\
 _TICK = timedelta(microseconds=1)  # the history's times are no finer
 
 
-def read_moment(text: str, *, now: datetime, zone: tzinfo, end: bool = True) -> datetime | None:
+def parse_time(text: str, *, now: datetime, zone: tzinfo, end: bool = True) -> datetime | None:
     """The moment that *text* names, in UTC; None where it names none.
 
     *text* is an ISO 8601 date or time (in *zone* where it names none), a length of time before *now* (`2h`, `3 days
@@ -38,7 +38,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def local(time: str) -> str:
-    """A time of the history as people here write it, to the second; `read_moment` takes it again."""
+    """A time of the history as people here write it, to the second; `parse_time` takes it again."""
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 

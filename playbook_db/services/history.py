@@ -85,7 +85,7 @@ def find_revision(past: Past, text: str, *, now: datetime, end_of_day: bool = Tr
 
 def is_when(text: str) -> bool:
     """Whether *text* can name a revision, by number or by time."""
-    return _number_in(text) is not None or times.read_moment(text, now=datetime.now(UTC), zone=LOCAL) is not None
+    return _number_in(text) is not None or times.parse_time(text, now=datetime.now(UTC), zone=LOCAL) is not None
 
 
 def at(project: Project, when: str) -> Seen:
@@ -106,7 +106,7 @@ def told_at(project: Project, when: str) -> str:
     with project.store.snapshot() as connection:
         past = Past.open(connection, project.key)
         candidates = past.candidates_at(find_revision(past, when, now=datetime.now(UTC)))
-    return prompt_text.tell(templates.playbook_template(), *candidates)[0]
+    return prompt_text.compose(templates.playbook_template(), *candidates)[0]
 
 
 def log(project: Project, asked: Asked, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
@@ -145,7 +145,7 @@ def _is_now(text: str) -> bool:
 
 
 def _moment(text: str, *, now: datetime, end: bool) -> datetime:
-    found = times.read_moment(text, now=now, zone=LOCAL, end=end)
+    found = times.parse_time(text, now=now, zone=LOCAL, end=end)
     if found is None:
         raise MomentError(text, times.EXAMPLES)
     return found

@@ -82,7 +82,7 @@ def tell(project: Project) -> str:
         ranked, unjudged, live_points = playbooks.read_candidates(connection, past.playbook_id)
         if not live_points:
             return ""
-        return prompt_text.tell(templates.playbook_template(), ranked, unjudged, live_points)[0]
+        return prompt_text.compose(templates.playbook_template(), ranked, unjudged, live_points)[0]
 
 
 def tell_all(project: Project) -> str:

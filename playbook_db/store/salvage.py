@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, Insert, Table, Text, Update, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from playbook_db.domain.diff import rising
+from playbook_db.domain.diff import longest_increasing
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
@@ -187,7 +187,7 @@ def _header(row: Row) -> Header | None:
 def _times(rows: Iterable[Row]) -> dict[int, str]:
     """The times of the revisions in *rows*, but for those out of line with the others: they are damaged."""
     times = sorted((row["number"], row["time"]) for row in rows)
-    return dict(times[place] for place in rising([time for _, time in times]))
+    return dict(times[place] for place in longest_increasing([time for _, time in times]))
 
 
 def _points(
@@ -283,7 +283,7 @@ def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
     if kind == LEAF_TABLE or not rows:
         return rows
     key = [column.name for column in table.primary_key.columns]
-    return [rows[place] for place in rising([tuple(row[name] for name in key) for row in rows])]
+    return [rows[place] for place in longest_increasing([tuple(row[name] for name in key) for row in rows])]
 
 
 def _row_of(table: Table, record: Record) -> Row | None:

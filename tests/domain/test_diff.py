@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.diff import Comparison, KeyChange, compare, compare_words, marked
+from playbook_db.domain.diff import Comparison, KeyChange, compare, compare_words, longest_increasing, marked
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of
 from tests.builders import a_key_point, a_playbook, headers, playbook_values, versions_of
 
@@ -185,3 +185,17 @@ def test_no_two_texts_take_long_to_compare(times: int) -> None:
     assert time.process_time() - started < 2
     assert shown.startswith("begin ")
     assert shown.endswith(" end")
+
+
+@given(st.lists(st.integers(0, 30), max_size=30))
+def test_no_increasing_subsequence_is_longer(keys: list[int]) -> None:
+    """As few keys as possible are left out."""
+    places = longest_increasing(keys)
+    longest: list[int] = []
+    for place, key in enumerate(keys):
+        longest.append(1 + max((longest[n] for n in range(place) if keys[n] < key), default=0))
+
+    chosen = [keys[place] for place in places]
+    assert places == sorted(set(places))
+    assert chosen == sorted(set(chosen))
+    assert len(places) == max(longest, default=0)

@@ -15,11 +15,11 @@ from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.prompt_text import (
     PLACEHOLDER,
     choose,
+    compose,
     fill_template,
     rank,
     render_point,
     render_points,
-    tell,
     utf16_units,
 )
 from tests.builders import a_key_point, a_playbook, counters, key_point_lists, names, playbook_values, texts
@@ -211,7 +211,7 @@ def test_the_text_never_passes_the_limit_and_holds_whole_entries_in_canonical_or
     points: list[KeyPoint], limit_units: int, unjudged: int
 ) -> None:
     """Whatever the texts; what is returned is what is told; the last line says how many are left out."""
-    text, chosen = tell(TEMPLATE, iter(points), points[-unjudged:], len(points), limit_units=limit_units)
+    text, chosen = compose(TEMPLATE, iter(points), points[-unjudged:], len(points), limit_units=limit_units)
 
     assert utf16_units(text) <= max(limit_units, 0)
     assert len(set(_names(chosen))) == len(chosen)
@@ -227,7 +227,7 @@ def test_the_text_never_passes_the_limit_and_holds_whole_entries_in_canonical_or
 @given(candidates(), st.integers(0, 900))
 def test_the_same_points_are_told_in_the_same_words(points: list[KeyPoint], limit_units: int) -> None:
     """No clock and no chance."""
-    told = [tell(TEMPLATE, iter(points), points[:2], len(points), limit_units=limit_units) for _ in range(2)]
+    told = [compose(TEMPLATE, iter(points), points[:2], len(points), limit_units=limit_units) for _ in range(2)]
 
     assert told[0] == told[1]
 
@@ -235,7 +235,7 @@ def test_the_same_points_are_told_in_the_same_words(points: list[KeyPoint], limi
 @given(candidates())
 def test_where_all_fit_all_are_told_and_nothing_is_said_of_others(points: list[KeyPoint]) -> None:
     """No line about what is left out."""
-    text, chosen = tell(TEMPLATE, iter(points), points, len(points))
+    text, chosen = compose(TEMPLATE, iter(points), points, len(points))
 
     assert chosen == list(playbook_of(points).points)
     assert "more key points" not in text
@@ -309,7 +309,7 @@ def test_a_point_that_is_too_long_makes_way_for_shorter_ones() -> None:
     """It is passed over; the ones after it are told."""
     points = _placed(a_key_point("pat-001", "x" * 5000), a_key_point("pat-002"), a_key_point("pat-003"))
 
-    text, chosen = tell(TEMPLATE, points, [], 3, limit_units=400)
+    text, chosen = compose(TEMPLATE, points, [], 3, limit_units=400)
 
     assert _names(chosen) == ["pat-002", "pat-003"]
     assert text.endswith("\n\n(1 more key points don't fit here; the user sees all with: playbook list)\nafter")
@@ -344,13 +344,13 @@ def test_no_more_is_read_than_fits() -> None:
 @pytest.mark.parametrize("units", [390, 10_000, 100_000])
 def test_a_template_that_leaves_no_room_says_nothing(units: int) -> None:
     """Rather than a playbook without a point."""
-    assert tell("x" * units + "{key_points}", [a_key_point()], [a_key_point()], 1, limit_units=400) == ("", [])
+    assert compose("x" * units + "{key_points}", [a_key_point()], [a_key_point()], 1, limit_units=400) == ("", [])
 
 
 def test_a_template_counts_in_the_client_s_units() -> None:
     """Of an emoji in it, too, two are counted."""
     points = _named(range(1, 60), helpful=1)
-    text, chosen = tell("💥" * 1000 + "{key_points}", points, [], 59, limit_units=4000)
+    text, chosen = compose("💥" * 1000 + "{key_points}", points, [], 59, limit_units=4000)
 
     assert chosen
     assert utf16_units(text) <= 4000
@@ -358,7 +358,7 @@ def test_a_template_counts_in_the_client_s_units() -> None:
 
 def test_an_empty_playbook_says_nothing() -> None:
     """Not even the template."""
-    assert tell(TEMPLATE, [], [], 0) == ("", [])
+    assert compose(TEMPLATE, [], [], 0) == ("", [])
 
 
 @pytest.mark.parametrize("total", [3, 10, 123_456_789])
@@ -366,7 +366,7 @@ def test_the_left_out_line_counts_what_is_not_told(total: int) -> None:
     """All live points less those in the text."""
     points = _named([1, 2, 3], helpful=1)
 
-    text, chosen = tell(TEMPLATE, points, [], total)
+    text, chosen = compose(TEMPLATE, points, [], total)
 
     assert len(chosen) == 3
     assert ("more key points" in text) is (total > 3)
@@ -377,6 +377,6 @@ def test_what_is_told_stays_below_what_the_client_shows() -> None:
     """10,000 units, with room to spare."""
     points = _named(range(1, 400), "字" * 90, helpful=1)
 
-    text, _ = tell(TEMPLATE, points, [], len(points))
+    text, _ = compose(TEMPLATE, points, [], len(points))
 
     assert 9000 < utf16_units(text) <= prompt_text.LIMIT_UNITS < 10_000

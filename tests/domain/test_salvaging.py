@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import prompt_text, salvaging
-from playbook_db.domain.diff import rising
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK
 from playbook_db.domain.playbook import KeyPoint
@@ -158,17 +157,3 @@ def test_no_two_points_of_a_section_come_to_stand_in_one_place(positions: list[i
 
     places = [point.position for point in draft.points()]
     assert len(set(places)) == len(places) == len(positions) + 2
-
-
-@given(st.lists(st.integers(0, 30), max_size=30))
-def test_the_longest_rise_goes_up_and_no_other_is_longer(keys: list[int]) -> None:
-    """What is out of line is as little as can be."""
-    places = rising(keys)
-    longest: list[int] = []
-    for place, key in enumerate(keys):
-        longest.append(1 + max((longest[n] for n in range(place) if keys[n] < key), default=0))
-
-    chosen = [keys[place] for place in places]
-    assert places == sorted(set(places))
-    assert chosen == sorted(set(chosen))
-    assert len(places) == max(longest, default=0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.times import read_moment
+from playbook_db.domain.times import parse_time
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 29, 22, 30, tzinfo=UTC)  # in Berlin it is the 30th already, and summer time since a day
@@ -36,8 +36,8 @@ def test_a_day_a_minute_or_a_second_is_meant_to_its_end_or_from_its_beginning(
     text: str, begin: datetime, end: datetime
 ) -> None:
     """Without a zone it is that of the person, with its summer time."""
-    assert read_moment(text, now=NOW, zone=BERLIN, end=False) == begin
-    assert read_moment(text, now=NOW, zone=BERLIN) == end
+    assert parse_time(text, now=NOW, zone=BERLIN, end=False) == begin
+    assert parse_time(text, now=NOW, zone=BERLIN) == end
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_a_day_a_minute_or_a_second_is_meant_to_its_end_or_from_its_beginning(
 )
 def test_what_is_told_exactly_is_taken_exactly(text: str, moment: datetime) -> None:
     """A length of time ago, or a time with a fraction, has neither beginning nor end."""
-    assert read_moment(text, now=NOW, zone=BERLIN) == moment
-    assert read_moment(text, now=NOW, zone=BERLIN, end=False) == moment
+    assert parse_time(text, now=NOW, zone=BERLIN) == moment
+    assert parse_time(text, now=NOW, zone=BERLIN, end=False) == moment
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_is_told_exactly_is_taken_exactly(text: str, moment: datetime) -> N
 )  # fmt: skip
 def test_anything_else_is_no_time(text: str) -> None:
     """Nothing is guessed, and nothing that is out of every calendar breaks."""
-    assert read_moment(text, now=NOW, zone=BERLIN) is None
+    assert parse_time(text, now=NOW, zone=BERLIN) is None
 
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1)), st.integers(-12 * 60, 12 * 60))
@@ -77,7 +77,7 @@ def test_a_time_as_the_history_has_it_is_that_time(moment: datetime, minutes: in
     """Microseconds and the offset always stand in it, so it names one moment in any zone."""
     known = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
 
-    read = read_moment(known.isoformat(timespec="microseconds"), now=NOW, zone=BERLIN)
+    read = parse_time(known.isoformat(timespec="microseconds"), now=NOW, zone=BERLIN)
 
     assert read == known
 
@@ -85,6 +85,6 @@ def test_a_time_as_the_history_has_it_is_that_time(moment: datetime, minutes: in
 @given(st.text(max_size=30))
 def test_no_text_breaks_the_reading(text: str) -> None:
     """Whatever is typed is a time in UTC, or none."""
-    read = read_moment(text, now=NOW, zone=BERLIN)
+    read = parse_time(text, now=NOW, zone=BERLIN)
 
     assert read is None or read.tzinfo is UTC
