@@ -152,7 +152,8 @@ def work() -> None:
     else:
         click.echo(
             f"{result.spooled} jobs taken in from the spool, {result.lost} sessions found; "
-            f"{result.learned} learnt from, {result.put_off} put off, {result.failed} failed; {result.mirrors} mirrors taken in"
+            f"{result.learned} learnt from, {result.put_off} put off, {result.failed} failed; "
+            f"{result.mirrors} mirrors taken in"
         )
 
 
