@@ -124,6 +124,13 @@ class SettingError(PlaybookError):
     """A setting or environment variable has a value that can't be used."""
 
 
+class MissingExtraError(PlaybookError):
+    """*what* needs the package *package*, which comes with an *extra* that isn't installed."""
+
+    def __init__(self, what: str, package: str, *, extra: str) -> None:
+        super().__init__(f"{what} needs {package}, which isn't installed. Run: pip install 'playbook-db[{extra}]'")
+
+
 class TimeOverError(PlaybookError):
     """The worker's time is over; the next worker does the rest."""
 

@@ -28,17 +28,17 @@ FINE = re.compile("NotFoundError$|left_out|not_blank")  # as Python names its er
 # Modules that still have such names.
 NOT_YET = {
     *(f"claude_code/{name}.py" for name in ("chunks", "doctor", "learner", "transcript", "worker")),
-    *(f"cli/{name}.py" for name in ("charts", "context", "history_view", "setup")),
+    *(f"cli/{name}.py" for name in ("context", "history_view", "setup")),
     *(f"domain/{name}.py" for name in ("prompt_text", "undo")),
     *(
         f"services/{name}.py"
-        for name in ("edit", "history", "import_export", "learn", "queue", "records", "revise", "statistics", "undo")
+        for name in ("edit", "history", "import_export", "learn", "queue", "records", "revise", "undo")
     ),
     *(
         f"store/{name}.py"
         for name in (
-            *("check", "erasure", "learning", "log_queries", "migrate", "past", "playbooks", "project_rows"),
-            *("revisions", "sqlite/dialect", "sqlite/files", "statistics"),
+            *("check", "learning", "log_queries", "migrate", "past", "playbooks", "project_rows"),
+            *("revisions", "sqlite/dialect", "sqlite/files"),
         )
     ),
 }

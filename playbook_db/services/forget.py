@@ -263,7 +263,7 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
             fields,
             now.forgotten,
             revision=revision or 0,
-            asked="name" if request.pattern is None else "match",
+            by="name" if request.pattern is None else "match",
             now=timestamp(datetime.now(UTC)),
         )
         done.append(replace(now, fields=tuple(fields), revision=revision))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from playbook_db.services.history import ComparedSide, FullRevision
     from playbook_db.services.maintenance import Listed, Report, Taken
     from playbook_db.services.revise import Revised
+    from playbook_db.services.statistics import Statistics
     from playbook_db.services.undo import Undone
     from playbook_db.store.jobs import Job
     from playbook_db.store.learning import SessionTold
@@ -357,7 +358,52 @@ def doctor_record(findings: Iterable["Finding"]) -> Record:
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
 
 
-# Answers to SQL.
+# Numbers, and answers to SQL.
+
+
+def statistics_record(numbers: "Statistics") -> Record:
+    """A playbook in numbers (`stats`).
+
+    `points`: live and retired ones, by section, and how many of the live ones came in the last 7, 30 and 90 days (each
+    with those before it) or earlier. `use`: since when it is recorded that points are shown and cited, in how many
+    sessions they were, how many points were, and how often (`shown`, `cited`: a point counts once in a session); the
+    votes of sessions since then; each as a part of `shown` (null where nothing was shown); the points `most` cited, and
+    those cited `least` for how often they were shown. `votes`: all that were cast here; `unmatched` ones are for no
+    live point. `learning`: what it took in all; `helpful_points` help more than they harm, `unpriced` calls are not in
+    `cost_usd`, `stretches` are chunks of transcripts. `weeks`: the same by week (UTC), without gaps. `file`: the whole
+    database, all projects together; sizes are null where they can't be told.
+    """
+    use, learning, file = numbers.use, numbers.learning, numbers.file
+    ages = {f"last_{days}_days": count for days, count in numbers.ages}
+    return {
+        "project": numbers.project,
+        "time": numbers.time,
+        "points": {
+            "live": numbers.live,
+            "retired": numbers.retired,
+            "sections": [asdict(section) for section in numbers.sections],
+            "age": {**ages, "older": numbers.live - numbers.ages[-1][1]},
+        },
+        "use": {
+            **asdict(use),
+            "cited_share": use.share_of_shown(use.cited),
+            "helpful_share": use.share_of_shown(use.helpful),
+            "harmful_share": use.share_of_shown(use.harmful),
+        },
+        "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},
+        "learning": {
+            **{key if key != "chunks" else "stretches": value for key, value in asdict(learning).items()},
+            "tokens": learning.tokens,
+            "cost_usd_a_helpful_point": learning.cost_usd_a_helpful_point,
+        },
+        "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
+        "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
+        "file": {
+            "size_bytes": file.size_bytes,
+            "tables": [asdict(table) for table in file.tables],
+            "backups": [{"time": time, "size_bytes": size} for time, size in file.backups],
+        },
+    }
 
 
 def query_records(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterable[Record]:

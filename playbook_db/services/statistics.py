@@ -1,22 +1,32 @@
 """The playbook in numbers: its points, what sessions made of them, what learning cost, and how the file grows."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
+from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store import statistics
 from playbook_db.store.connect import sqlite_path
-from playbook_db.store.past import Past
 from playbook_db.store.sqlite import backups
-from playbook_db.store.statistics import CountedPoint, DayCalls, DayVotes, SectionCount, Sightings, TableSize
+from playbook_db.store.statistics import Counts, DayCalls, DayVotes, TableSize
 
 AGES_DAYS = (7, 30, 90)
 LISTED_POINTS = 5  # of the most and of the least used
 _WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionCount:
+    """How many points of a section are live and how many are retired."""
+
+    section: str
+    live: int
+    retired: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +70,24 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """One week, named by its Monday (UTC): votes cast, models asked, and what that took."""
+    """One week, named by its Monday (UTC): votes cast, models called, and what that took."""
 
     monday: date
-    helpful: int
-    harmful: int
-    neutral: int
-    calls: int
-    tokens: int
-    cost_usd: float
+    helpful: int = 0
+    harmful: int = 0
+    neutral: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What learning took: sessions and stretches learnt from, calls, tokens and US dollars (`unpriced` calls not
-    counted in); `helpful_points` are the live points that helped more than they harmed."""
+    """What learning took: sessions and chunks learned from, calls, tokens and US dollars (`unpriced` calls not counted
+    in); `helpful_points` are the live points that helped more than they harmed."""
 
     sessions: int
-    stretches: int
+    chunks: int
     calls: int
     input_tokens: int
     output_tokens: int
@@ -130,8 +140,13 @@ class Statistics:
 
     @property
     def retired(self) -> int:
-        """How many points have left."""
+        """How many points are retired."""
         return sum(section.retired for section in self.sections)
+
+    @property
+    def votes(self) -> dict[str, int]:
+        """The votes that were cast here, by kind."""
+        return {kind: sum(getattr(week, kind) for week in self.weeks) for kind in ("helpful", "harmful", "neutral")}
 
     @property
     def age_groups(self) -> tuple[tuple[str, int], ...]:
@@ -146,100 +161,81 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     """The project's playbook in numbers, as of one moment; all zeros where there is none."""
     moment = now or datetime.now(UTC)
     with project.store.snapshot() as connection:
-        number = Past.open(connection, project.key).playbook_id or 0
-        ages = [(days, timestamp(moment - timedelta(days=days))) for days in AGES_DAYS]
-        votes, calls = statistics.votes_by_day(connection, number), statistics.calls_by_day(connection, number)
-        points = statistics.live_points(connection, number)
-        shown, cited = statistics.shown(connection, number), statistics.cited(connection, number)
-        most, least = _most_used(points, shown, cited), _least_used(points, shown, cited)
-        texts = statistics.texts(connection, number, [point.id for point in (*most, *least)])
-        return Statistics(
-            project.key,
-            timestamp(moment),
-            tuple(statistics.sections(connection, number)),
-            tuple((days, statistics.came_since(connection, number, since)) for days, since in ages),
-            sum(day.unmatched for day in votes),
-            _use(shown, cited, votes, *([_point_use(p, texts, shown, cited) for p in some] for some in (most, least))),
-            _learning(statistics.learnt_from(connection, number), calls, points),
-            _weeks(votes, calls, moment.astimezone(UTC).date()),
-            statistics.revisions_by_source(connection, number),
-            Growth(
-                statistics.file_bytes(connection),
-                tuple(statistics.tables(connection)),
-                _backups(sqlite_path(project.store.url)),
-            ),
-        )
+        counts = statistics.count(connection, project.key)
+    since = [(days, timestamp(moment - timedelta(days=days))) for days in AGES_DAYS]
+    return Statistics(
+        project.key,
+        timestamp(moment),
+        tuple(
+            SectionCount(name, sum(point.section == name for point in counts.live), counts.retired.get(name, 0))
+            for name in SECTION_SLUGS
+        ),
+        tuple((days, sum(point.created_at >= time for point in counts.live)) for days, time in since),
+        sum(votes.unmatched for votes in counts.votes),
+        _use(counts),
+        _learning(counts),
+        _weeks(counts.votes, counts.calls, moment.astimezone(UTC).date()),
+        counts.revisions,
+        Growth(counts.file_bytes, tuple(counts.tables), _backups(sqlite_path(project.store.url))),
+    )
 
 
-def _most_used(points: Sequence[CountedPoint], shown: Sightings, cited: Sightings) -> list[CountedPoint]:
-    met = [point for point in points if cited.by_point[point.id]]
-    met.sort(key=lambda p: (-cited.by_point[p.id], -shown.by_point[p.id], p.harmful - p.helpful, p.name))
-    return met[:LISTED_POINTS]
-
-
-def _least_used(points: Sequence[CountedPoint], shown: Sightings, cited: Sightings) -> list[CountedPoint]:
-    """The points least cited for how often they were shown, those that help least first; none of the most used."""
-    first = {point.id for point in _most_used(points, shown, cited)}
-    met = [point for point in points if shown.by_point[point.id] and point.id not in first]
-    rate = {point.id: cited.by_point[point.id] / shown.by_point[point.id] for point in met}
-    met.sort(key=lambda p: (rate[p.id], -shown.by_point[p.id], p.helpful - p.harmful, p.name))
-    return met[:LISTED_POINTS]
-
-
-def _point_use(point: CountedPoint, texts: dict[int, str], shown: Sightings, cited: Sightings) -> PointUse:
-    met = shown.by_point[point.id], cited.by_point[point.id]
-    return PointUse(point.name, texts[point.id], *met, point.helpful, point.harmful)
-
-
-def _use(
-    shown: Sightings, cited: Sightings, votes: Iterable[DayVotes], most: Iterable[PointUse], least: Iterable[PointUse]
-) -> Use:
+def _use(counts: Counts) -> Use:
+    shown, cited = counts.shown, counts.cited
+    points = [
+        PointUse(each.name, each.text, shown.by_point[each.name], cited.by_point[each.name], each.helpful, each.harmful)
+        for each in counts.live
+    ]
+    most = sorted((p for p in points if p.cited), key=lambda p: (-p.cited, -p.shown, p.harmful - p.helpful, p.name))
+    most = most[:LISTED_POINTS]
+    least = sorted(
+        (p for p in points if p.shown and p not in most),
+        key=lambda p: (p.cited / p.shown, -p.shown, p.helpful - p.harmful, p.name),
+    )
     since = (shown.since or "~")[:10]
-    cast = [day for day in votes if day.by_session and day.day >= since]
+    cast = [votes for votes in counts.votes if votes.is_by_session and votes.day >= since]
     return Use(
         shown.since,
         cited.since,
-        shown.sessions,
-        cited.sessions,
+        shown.count,
+        cited.count,
         len(shown.by_point),
         len(cited.by_point),
         shown.by_point.total(),
         cited.by_point.total(),
-        most=tuple(most),
-        least=tuple(least),
-        **_totals(cast, "helpful", "harmful"),
+        sum(votes.helpful for votes in cast),
+        sum(votes.harmful for votes in cast),
+        tuple(most),
+        tuple(least[:LISTED_POINTS]),
     )
 
 
-def _learning(learnt_from: tuple[int, int], calls: Sequence[DayCalls], points: Iterable[CountedPoint]) -> Learning:
+def _learning(counts: Counts) -> Learning:
+    kinds = ("calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd")
     return Learning(
-        *learnt_from,
-        **_totals(calls, "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "unpriced"),
-        helpful_points=sum(point.helpful > point.harmful for point in points),
+        *counts.learned_from,
+        **{kind: sum(getattr(day, kind) for day in counts.calls) for kind in kinds},
+        unpriced=counts.unpriced,
+        helpful_points=sum(point.helpful > point.harmful for point in counts.live),
     )
 
 
-def _weeks(votes: Sequence[DayVotes], calls: Sequence[DayCalls], today: date) -> tuple[Week, ...]:
-    cast = {monday: list(days) for monday, days in groupby(votes, key=lambda day: _monday(day.day))}
-    made = {monday: list(days) for monday, days in groupby(calls, key=lambda day: _monday(day.day))}
-    mondays = {*cast, *made}
-    if not mondays:
+def _weeks(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
+    sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
+    for cast in votes:
+        week = sums[_monday(cast.day)]
+        for kind in ("helpful", "harmful", "neutral"):
+            week[kind] += getattr(cast, kind)
+    for day in calls:
+        week = sums[_monday(day.day)]
+        week["calls"] += day.calls
+        week["tokens"] += day.input_tokens + day.output_tokens + day.cached_tokens
+        week["cost_usd"] += day.cost_usd
+    if not sums:
         return ()
-    first, last = min(mondays), max(*mondays, _monday(today.isoformat()))
-    count = (last - first) // _WEEK + 1
-    return tuple(
-        Week(
-            monday,
-            **_totals(cast.get(monday, []), "helpful", "harmful", "neutral"),
-            **_totals(made.get(monday, []), "calls", "tokens", "cost_usd"),
-        )
-        for monday in (first + _WEEK * number for number in range(count))
-    )
-
-
-def _totals(days: Sequence[DayVotes] | Sequence[DayCalls], *kinds: str) -> dict[str, Any]:
-    """The sum over *days* of each of *kinds*."""
-    return {kind: sum(getattr(day, kind) for day in days) for kind in kinds}
+    first, last = min(sums), max(*sums, _monday(today.isoformat()))
+    mondays = [first + _WEEK * number for number in range((last - first) // _WEEK + 1)]
+    return tuple(Week(monday, **sums.get(monday, {})) for monday in mondays)
 
 
 def _monday(day: str) -> date:
@@ -248,5 +244,5 @@ def _monday(day: str) -> date:
 
 
 def _backups(path: str | None) -> tuple[tuple[str, int], ...]:
-    found = backups.list_backups(path) if path else []
-    return tuple((timestamp(backup.time), backup.size_bytes) for backup in sorted(found, key=lambda each: each.time))
+    taken = backups.list_backups(path) if path else []
+    return tuple((timestamp(backup.time), backup.size_bytes) for backup in sorted(taken, key=lambda each: each.time))

@@ -136,17 +136,17 @@ def erase(
     forgotten: Collection[PointText],
     *,
     revision: int,
-    asked: str,
+    by: str,
     now: str,
 ) -> None:
     """Write over *fields*, and let nothing bring the *forgotten* points back, which are retired already.
 
-    *revision* is the last one, which does this; *asked* says whether it was asked for by `name` or by `match`.
+    *revision* is the last one, which does this; *by* says how the texts were chosen, by `name` or by `match`.
     """
     last = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
     trace = {"playbook_id": playbook_id, "id": (last or 0) + 1}
     points = json.dumps([point.name for point in forgotten], ensure_ascii=False)
-    connection.execute(insert(erasures).values(**trace, revision=revision, asked=asked, points=points, time=now))
+    connection.execute(insert(erasures).values(**trace, revision=revision, asked=by, points=points, time=now))
     _write_over(connection, fields)
     for some in _in_parts([point.id for point in forgotten]):
         connection.execute(

@@ -163,7 +163,7 @@ def put_rest(
     if points and revision is not None:
         eraser = Eraser(erasure.wordings(connection, playbook_id, {point.id for point in points}))
         fields = list(erasure.find(connection, playbook_id, eraser, points))
-        erasure.erase(connection, playbook_id, fields, points, revision=revision, asked="name", now=timestamp(now))
+        erasure.erase(connection, playbook_id, fields, points, revision=revision, by="name", now=timestamp(now))
     for path in {*playbook_rows.mirror_paths(connection, playbook_id), *saved.mirror_paths}:
         playbook_rows.note_mirror(connection, playbook_id, path, Mirror(None, ""))
     statements: list[Insert | Update] = [update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings)]

@@ -1,67 +1,79 @@
-"""Counts of what a playbook holds, what was made of it and what it took; each by one pass over its table.
+"""Counts of what a playbook holds, what was made of it and what it took, from the views where they are fast enough.
 
-Days are those of UTC. A playbook that isn't there (number 0) gives zeros and empty lists.
+Days are those of UTC. A playbook that isn't there gives zeros and empty lists.
 """
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, TextClause, func, select
 from sqlalchemy import text as sql
 
-from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.store.sqlite import dialect
-from playbook_db.store.tables import citations, injections, key_points, metadata, reflections, revisions
+from playbook_db.store.tables import metadata
 
-_SECTIONS = sql("""
-SELECT section, sum(CASE WHEN retired_in IS NULL THEN 1 ELSE 0 END), sum(CASE WHEN retired_in IS NULL THEN 0 ELSE 1 END)
-FROM key_points WHERE playbook_id = :playbook_id GROUP BY section
+_LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")
+_RETIRED = sql("SELECT section, count(*) FROM retired_key_points WHERE playbook = :key GROUP BY section")
+_SHOWN = sql("SELECT name, count(DISTINCT session_id) FROM shown_points WHERE playbook = :key GROUP BY name")
+_SHOWN_IN = sql("""
+SELECT min(i.time), count(DISTINCT i.session_id)
+FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE p.key = :key
 """)
-_CAME_SINCE = sql("""
-SELECT count(*) FROM key_points AS k
-JOIN revisions AS r ON r.playbook_id = k.playbook_id AND r.number = k.created_in
-WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND r.time >= :since
-""")
-# Summed up by revision first, in the order in which the rows lie: sorting all votes by day takes four times as long.
+_CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
+_CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
+# Not from `vote_log`, which looks up the point of each vote. Summed up by revision first, in the order of the rows:
+# sorting all votes by day takes four times as long.
 _VOTES = sql("""
-SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session,
-       sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
+SELECT day, by_session, sum(helpful), sum(harmful), sum(neutral), sum(unmatched)
 FROM (
-    SELECT revision,
-           sum(CASE WHEN point_id IS NOT NULL AND tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
-           sum(CASE WHEN point_id IS NOT NULL AND tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
-           sum(CASE WHEN point_id IS NOT NULL AND tag = 'neutral' THEN 1 ELSE 0 END) AS neutral,
-           sum(CASE WHEN point_id IS NULL THEN 1 ELSE 0 END) AS unmatched
-    FROM votes WHERE playbook_id = :playbook_id GROUP BY revision
-) AS v
-JOIN revisions AS r ON r.playbook_id = :playbook_id AND r.number = v.revision
-GROUP BY day, by_session ORDER BY day, by_session
+    SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session,
+           sum(CASE WHEN v.point_id IS NOT NULL AND v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
+           sum(CASE WHEN v.point_id IS NOT NULL AND v.tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
+           sum(CASE WHEN v.point_id IS NOT NULL AND v.tag = 'neutral' THEN 1 ELSE 0 END) AS neutral,
+           sum(CASE WHEN v.point_id IS NULL THEN 1 ELSE 0 END) AS unmatched
+    FROM playbooks AS p
+    CROSS JOIN revisions AS r ON r.playbook_id = p.id
+    CROSS JOIN votes AS v ON v.playbook_id = r.playbook_id AND v.revision = r.number
+    WHERE p.key = :key GROUP BY r.playbook_id, r.number, r.time, r.session_id
+) AS of_revision GROUP BY day, by_session
 """)
 _CALLS = sql("""
-SELECT substr(time, 1, 10) AS day, count(*), sum(input_tokens), sum(output_tokens), sum(cached_tokens),
-       coalesce(sum(cost_usd), 0.0), sum(CASE WHEN cost_usd IS NULL THEN 1 ELSE 0 END)
-FROM model_calls WHERE playbook_id = :playbook_id GROUP BY day ORDER BY day
+SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
+FROM cost_by_day WHERE playbook = :key ORDER BY day
+""")
+_UNPRICED = sql("""
+SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
+WHERE p.key = :key AND m.cost_usd IS NULL
+""")
+_LEARNED = sql("""
+SELECT count(DISTINCT session_id), count(*) FROM reflection_log WHERE playbook = :key AND finished_at IS NOT NULL
+""")
+_SOURCES = sql("""
+SELECT r.source, count(*) FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id
+WHERE p.key = :key GROUP BY r.source ORDER BY count(*) DESC, r.source
 """)
 
 
 @dataclass(frozen=True, slots=True)
-class SectionCount:
-    """How many points of a section, named by its slug, are live, and how many have left."""
+class LivePoint:
+    """A live point with its counters."""
 
-    slug: str
-    live: int
-    retired: int
+    name: str
+    section: str
+    text: str
+    helpful: int
+    harmful: int
+    created_at: str
 
 
 @dataclass(frozen=True, slots=True)
 class DayVotes:
-    """The votes that were cast on one day, by sessions or by people; `unmatched` ones met no live point."""
+    """The votes that sessions, or people, cast on one day; `unmatched` ones are for no live point."""
 
     day: str
-    by_session: bool
+    is_by_session: bool
     helpful: int
     harmful: int
     neutral: int
@@ -70,7 +82,7 @@ class DayVotes:
 
 @dataclass(frozen=True, slots=True)
 class DayCalls:
-    """What asking models took on one day: calls, tokens, US dollars; `unpriced` calls have no known price."""
+    """What the calls of models took on one day, in tokens and US dollars."""
 
     day: str
     calls: int
@@ -78,32 +90,16 @@ class DayCalls:
     output_tokens: int
     cached_tokens: int
     cost_usd: float
-    unpriced: int
-
-    @property
-    def tokens(self) -> int:
-        """All tokens, sent, received and read from a cache."""
-        return self.input_tokens + self.output_tokens + self.cached_tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Sightings:
-    """Where points met sessions: since when that is kept, in how many sessions it happened, and in how many each point
-    was met, by the point's number."""
+class Sessions:
+    """The sessions that were shown points, or cited them: since when that is recorded, how many, and how many by point
+    (its name). A session counts a point once."""
 
     since: str | None
-    sessions: int
-    by_point: Counter[int]
-
-
-@dataclass(frozen=True, slots=True)
-class CountedPoint:
-    """A live point with its number and its counters."""
-
-    id: int
-    name: str
-    helpful: int
-    harmful: int
+    count: int
+    by_point: Counter[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,108 +111,52 @@ class TableSize:
     size_bytes: int | None
 
 
-def sections(connection: Connection, playbook_id: int) -> list[SectionCount]:
-    """Live and retired points of every section, in canonical order."""
-    found = {row[0]: row for row in connection.execute(_SECTIONS, {"playbook_id": playbook_id})}
-    return [SectionCount(*found.get(slug, (slug, 0, 0))) for slug in SECTION_SLUGS.values()]
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What is counted of one playbook: `retired` points by section, `learned_from` in sessions and chunks, `unpriced`
+    calls, `revisions` by source, the most first. `file_bytes` and `tables` are of the whole database; the size is None
+    where it isn't one file, and empty tables are left out."""
+
+    live: list[LivePoint]
+    retired: dict[str, int]
+    shown: Sessions
+    cited: Sessions
+    votes: list[DayVotes]
+    calls: list[DayCalls]
+    unpriced: int
+    learned_from: tuple[int, int]
+    revisions: dict[str, int]
+    file_bytes: int | None
+    tables: list[TableSize]
 
 
-def came_since(connection: Connection, playbook_id: int, time: str) -> int:
-    """How many of the live points came at *time* or later."""
-    return int(connection.execute(_CAME_SINCE, {"playbook_id": playbook_id, "since": time}).scalar_one())
+def count(connection: Connection, key: str) -> Counts:
+    """The counts of the playbook *key*."""
 
+    def rows(query: TextClause) -> Sequence[Any]:
+        return connection.execute(query, {"key": key}).all()
 
-def votes_by_day(connection: Connection, playbook_id: int) -> list[DayVotes]:
-    """The votes that were cast here, the oldest first."""
-    rows = connection.execute(_VOTES, {"playbook_id": playbook_id})
-    return [DayVotes(day, bool(by_session), *counts) for day, by_session, *counts in rows]
+    def sessions(totals: TextClause, by_point: TextClause) -> Sessions:
+        ((since, number),) = rows(totals)
+        return Sessions(since, number, Counter(dict(rows(by_point))))
 
-
-def calls_by_day(connection: Connection, playbook_id: int) -> list[DayCalls]:
-    """What asking models took, the oldest day first."""
-    return [DayCalls(*row) for row in connection.execute(_CALLS, {"playbook_id": playbook_id})]
-
-
-def learnt_from(connection: Connection, playbook_id: int) -> tuple[int, int]:
-    """How many sessions were learnt from, and how many stretches of their transcripts."""
-    sessions, stretches = connection.execute(
-        select(func.count(reflections.c.session_id.distinct()), func.count()).where(
-            reflections.c.playbook_id == playbook_id, reflections.c.finished_at.is_not(None)
-        )
-    ).one()
-    return sessions, stretches
-
-
-def shown(connection: Connection, playbook_id: int) -> Sightings:
-    """In how many sessions each point was shown; a session that was shown it twice counts once."""
-    rows = connection.execute(
-        select(injections.c.session_id, injections.c.points, injections.c.time)
-        .where(injections.c.playbook_id == playbook_id)
-        .order_by(injections.c.session_id)
+    is_sqlite = connection.dialect.name == "sqlite"
+    return Counts(
+        live=[LivePoint(*row) for row in rows(_LIVE)],
+        retired=dict(rows(_RETIRED)),
+        shown=sessions(_SHOWN_IN, _SHOWN),
+        cited=sessions(_CITED_IN, _CITED),
+        votes=[DayVotes(*row) for row in rows(_VOTES)],
+        calls=[DayCalls(*row) for row in rows(_CALLS)],
+        unpriced=rows(_UNPRICED)[0][0],
+        learned_from=rows(_LEARNED)[0],
+        revisions=dict(rows(_SOURCES)),
+        file_bytes=dialect.size_bytes(connection) if is_sqlite else None,
+        tables=_tables(connection, dialect.table_bytes(connection) if is_sqlite else {}),
     )
-    since, sessions, by_point = None, 0, Counter[int]()
-    for _, told in groupby(rows, key=lambda row: row.session_id):
-        met: set[int] = set()
-        for row in told:
-            met.update(json.loads(row.points))
-            since = min(since or row.time, row.time)
-        by_point.update(met)
-        sessions += 1
-    return Sightings(since, sessions, by_point)
 
 
-def cited(connection: Connection, playbook_id: int) -> Sightings:
-    """In how many sessions each point was cited."""
-    of_playbook = citations.c.playbook_id == playbook_id
-    since, sessions = connection.execute(
-        select(func.min(citations.c.time), func.count(citations.c.session_id.distinct())).where(of_playbook)
-    ).one()
-    rows = connection.execute(select(citations.c.point_id, func.count()).where(of_playbook).group_by("point_id"))
-    return Sightings(since, sessions, Counter(dict(rows.all())))
-
-
-def live_points(connection: Connection, playbook_id: int) -> list[CountedPoint]:
-    """The live points."""
-    rows = connection.execute(
-        select(key_points.c.id, key_points.c.name, key_points.c.helpful, key_points.c.harmful).where(
-            key_points.c.playbook_id == playbook_id, key_points.c.retired_in.is_(None)
-        )
-    )
-    return [CountedPoint(*row) for row in rows]
-
-
-def texts(connection: Connection, playbook_id: int, ids: Sequence[int]) -> dict[int, str]:
-    """The texts of the points with the numbers *ids*, a few."""
-    rows = connection.execute(
-        select(key_points.c.id, key_points.c.text).where(
-            key_points.c.playbook_id == playbook_id, key_points.c.id.in_(ids)
-        )
-    )
-    return dict(rows.all())
-
-
-def revisions_by_source(connection: Connection, playbook_id: int) -> dict[str, int]:
-    """How many revisions came from each source, the most first."""
-    rows = connection.execute(
-        select(revisions.c.source, func.count())
-        .where(revisions.c.playbook_id == playbook_id)
-        .group_by(revisions.c.source)
-        .order_by(func.count().desc(), revisions.c.source)
-    )
-    return dict(rows.all())
-
-
-def file_bytes(connection: Connection) -> int | None:
-    """The size of the whole database; None where it isn't one file."""
-    return dialect.size_bytes(connection) if connection.dialect.name == "sqlite" else None
-
-
-def tables(connection: Connection) -> list[TableSize]:
-    """The tables of the whole database, all projects together; the largest first, without those that are empty."""
-    taken = dialect.table_bytes(connection) if connection.dialect.name == "sqlite" else {}
-    found = []
-    for name, table in metadata.tables.items():
-        rows = connection.scalar(select(func.count()).select_from(table)) or 0
-        if rows:
-            found.append(TableSize(name, rows, taken.get(name)))
-    return sorted(found, key=lambda size: (size.size_bytes or 0, size.rows), reverse=True)
+def _tables(connection: Connection, sizes: Mapping[str, int]) -> list[TableSize]:
+    counts = {name: connection.scalar(select(func.count()).select_from(each)) for name, each in metadata.tables.items()}
+    tables = [TableSize(name, rows, sizes.get(name)) for name, rows in counts.items() if rows]
+    return sorted(tables, key=lambda table: (table.size_bytes or 0, table.rows), reverse=True)

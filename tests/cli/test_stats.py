@@ -125,7 +125,7 @@ def test_an_empty_playbook_has_numbers_and_a_picture(playbook: Playbook, folder:
 
     assert result.code == 0
     assert "points     none yet; add one with: playbook add TEXT" in result.out
-    assert "learning   no session was learnt from yet" in result.out
+    assert "learning   no session was learned from yet" in result.out
     assert (folder / "empty.svg").read_text().count("nothing yet") == 5
     assert "no backup yet" in (folder / "empty.svg").read_text()
     assert not [each.text for each in _drawn(folder / "empty.svg").iter() if each.text in ("0", "1", "$1.00")]
@@ -243,3 +243,29 @@ def test_drawing_is_not_loaded_unless_it_is_asked_for(folder: Path) -> None:
         " sys.exit(code or 'pygal' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_without_the_drawing_library_a_picture_is_refused_with_the_way_to_it(
+    playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A known error that names the extra; the numbers alone need nothing of it."""
+    monkeypatch.delitem(sys.modules, "playbook_db.cli.charts")
+    monkeypatch.delattr("playbook_db.cli.charts")
+    monkeypatch.setitem(sys.modules, "pygal", None)
+
+    result = playbook("stats", "--svg", "numbers.svg")
+
+    assert (result.code, result.out) == (1, "")
+    assert "pip install 'playbook-db[web]'" in result.err
+    assert not (folder / "numbers.svg").exists()
+    assert playbook("stats", "--json").code == 0
+
+
+def test_no_warning_of_the_drawing_library_reaches_the_user(folder: Path) -> None:
+    """Not even where Python shows all of them; pygal calls what newer Pythons deprecate."""
+    code = "import sys; from playbook_db.cli.main import main; sys.exit(main(['stats', '--svg', 'numbers.svg']))"
+    command = [sys.executable, "-W", "always", "-c", code]
+
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+
+    assert run.stderr == "playbook: drew numbers.svg\n"

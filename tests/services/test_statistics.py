@@ -38,7 +38,7 @@ def _days_ago(days: float) -> datetime:
     return NOW - timedelta(days=days)
 
 
-def _gathered(project: Project) -> Statistics:
+def _gather(project: Project) -> Statistics:
     return statistics.gather(project, now=NOW)
 
 
@@ -85,13 +85,13 @@ def _call(project: Project, *, at: datetime, cost_usd: float | None, tokens: int
 
 def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Project) -> None:
     """Nothing is divided by zero, and looking changes nothing."""
-    found = _gathered(project)
+    numbers = _gather(project)
 
-    assert (found.live, found.retired, found.weeks, found.revisions) == (0, 0, (), {})
-    assert found.ages == ((7, 0), (30, 0), (90, 0))
-    assert found.use.share_of_shown(found.use.cited) is None
-    assert found.learning.cost_usd_a_helpful_point is None
-    assert (found.use.most, found.use.least) == ((), ())
+    assert (numbers.live, numbers.retired, numbers.weeks, numbers.revisions) == (0, 0, (), {})
+    assert numbers.ages == ((7, 0), (30, 0), (90, 0))
+    assert numbers.use.share_of_shown(numbers.use.cited) is None
+    assert numbers.learning.cost_usd_a_helpful_point is None
+    assert (numbers.use.most, numbers.use.least) == ((), ())
     with project.store.snapshot() as connection:
         assert Past.open(connection, project.key).playbook_id is None
 
@@ -104,15 +104,16 @@ def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
     _add(project, a_key_point("pat-004", "five"), at=_days_ago(6))
     edit.retire(project, "pat-002")
 
-    found = _gathered(project)
+    numbers = _gather(project)
 
-    assert {each.slug: (each.live, each.retired) for each in found.sections} == {
-        "pat": (3, 1), "mis": (0, 0), "pref": (0, 0), "ctx": (0, 0), "oth": (1, 0),
-    }  # fmt: skip
-    assert (found.live, found.retired) == (4, 1)
-    assert found.ages == ((7, 1), (30, 2), (90, 3))
-    assert found.age_groups == (("under 7 days", 1), ("7 to 30 days", 1), ("30 to 90 days", 1), ("older", 1))
-    assert found.revisions == {"edit": 5}
+    assert [(each.section, each.live, each.retired) for each in numbers.sections] == [
+        ("PATTERNS & APPROACHES", 3, 1), ("MISTAKES TO AVOID", 0, 0), ("USER PREFERENCES", 0, 0),
+        ("PROJECT CONTEXT", 0, 0), ("OTHERS", 1, 0),
+    ]  # fmt: skip
+    assert (numbers.live, numbers.retired) == (4, 1)
+    assert numbers.ages == ((7, 1), (30, 2), (90, 3))
+    assert numbers.age_groups == (("under 7 days", 1), ("7 to 30 days", 1), ("30 to 90 days", 1), ("older", 1))
+    assert numbers.revisions == {"edit": 5}
 
 
 def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None:
@@ -125,16 +126,16 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
     _call(project, at=_days_ago(1), cost_usd=0.5)
     _call(project, at=_days_ago(2), cost_usd=0.25, tokens=1000)
 
-    found = _gathered(project)
+    numbers = _gather(project)
 
-    assert [(week.monday, week.helpful, week.harmful, week.neutral, week.calls) for week in found.weeks] == [
+    assert [(week.monday, week.helpful, week.harmful, week.neutral, week.calls) for week in numbers.weeks] == [
         (date(2026, 10, 26), 1, 1, 1, 0),
         (date(2026, 11, 2), 1, 0, 0, 0),
         (date(2026, 11, 9), 0, 0, 0, 0),
         (date(2026, 11, 16), 0, 0, 0, 2),
     ]
-    assert (found.weeks[-1].tokens, found.weeks[-1].cost_usd) == (1122, 0.75)
-    assert found.unmatched_votes == 1
+    assert (numbers.weeks[-1].tokens, numbers.weeks[-1].cost_usd) == (1122, 0.75)
+    assert numbers.unmatched_votes == 1
 
 
 @settings(max_examples=15)
@@ -152,14 +153,14 @@ def test_weeks_hold_all_votes_and_follow_one_another(store: Store, cast: list[tu
     _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"), at=_days_ago(600))
     for days, tag, name in sorted(cast, reverse=True):
         _vote(project, (name, tag), at=_days_ago(days))
-    found = _gathered(project)
+    numbers = _gather(project)
 
     for kind in operations.TAGS:
         known = sum(tag == kind and name != "nobody" for _, tag, name in cast)
-        assert sum(getattr(week, kind) for week in found.weeks) == known
-    assert found.unmatched_votes == sum(name == "nobody" for _, _, name in cast)
-    assert all(later.monday - earlier.monday == timedelta(days=7) for earlier, later in pairwise(found.weeks))
-    assert all(week.monday.weekday() == 0 for week in found.weeks)
+        assert sum(getattr(week, kind) for week in numbers.weeks) == known
+    assert numbers.unmatched_votes == sum(name == "nobody" for _, _, name in cast)
+    assert all(later.monday - earlier.monday == timedelta(days=7) for earlier, later in pairwise(numbers.weeks))
+    assert all(week.monday.weekday() == 0 for week in numbers.weeks)
 
 
 def test_a_point_is_shown_and_cited_once_in_a_session(project: Project) -> None:
@@ -174,7 +175,7 @@ def test_a_point_is_shown_and_cited_once_in_a_session(project: Project) -> None:
     _vote(project, ("pat-001", "helpful"), ("pat-002", "harmful"), at=_days_ago(16), session="s-1")
     _vote(project, ("pat-001", "helpful"), at=_days_ago(15))  # by a person
 
-    use = _gathered(project).use
+    use = _gather(project).use
 
     assert (use.shown, use.points_shown, use.sessions_shown) == (4, 3, 2)
     assert (use.cited, use.points_cited, use.sessions_citing) == (2, 2, 1)
@@ -206,7 +207,7 @@ def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Pr
     _cite(project, "s-9", "pat-013", "pat-002", "pat-003", at=NOW)  # read of it elsewhere
     edit.retire(project, "pat-012")
 
-    use = _gathered(project).use
+    use = _gather(project).use
 
     assert [point.name for point in use.most] == ["pat-001", "pat-002", "pat-003", "pat-004", "pat-005"]
     assert [(point.name, point.shown, point.cited) for point in use.least] == [
@@ -215,7 +216,7 @@ def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Pr
 
 
 def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) -> None:
-    """Calls without a known price are told apart; a stretch that waits for its curator isn't learnt from yet."""
+    """Calls without a known price are told apart; a chunk that waits for its curator isn't learnt from yet."""
     _add(project, a_key_point("pat-001", helpful=2), a_key_point("pat-002", "two", helpful=1, harmful=1))
     for cost in (1.0, 0.5, None):
         _call(project, at=_days_ago(3), cost_usd=cost)
@@ -228,9 +229,9 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
                 done = {"revision": None, "curator_reasoning": None, "calls": [], "now": timestamp(NOW)}
                 learning_rows.finish_reflection(connection, 1, made, **done)  # type: ignore[arg-type]
 
-    learning = _gathered(project).learning
+    learning = _gather(project).learning
 
-    assert (learning.sessions, learning.stretches) == (2, 3)
+    assert (learning.sessions, learning.chunks) == (2, 3)
     assert (learning.calls, learning.unpriced, learning.cost_usd) == (3, 1, 1.5)
     assert (learning.input_tokens, learning.output_tokens, learning.cached_tokens, learning.tokens) == (300, 30, 3, 333)
     assert (learning.helpful_points, learning.cost_usd_a_helpful_point) == (1, 1.5)
@@ -246,10 +247,16 @@ def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path
     _call(other, at=NOW, cost_usd=1.0)
     _add(project, a_key_point("pat-001"))
 
-    found = _gathered(project)
+    numbers = _gather(project)
 
-    assert (found.live, found.weeks, found.use.shown, found.use.cited, found.learning.calls) == (1, (), 0, 0, 0)
-    assert {table.name: table.rows for table in found.file.tables}["key_points"] == 2
+    assert (numbers.live, numbers.weeks, numbers.use.shown, numbers.use.cited, numbers.learning.calls) == (
+        1,
+        (),
+        0,
+        0,
+        0,
+    )
+    assert {table.name: table.rows for table in numbers.file.tables}["key_points"] == 2
 
 
 def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> None:
@@ -260,7 +267,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
     (folder / "playbook-20261103T000000Z.daily.db").write_bytes(b"later")
     (folder / "playbook-20261101T000000Z.db").write_bytes(b"one")
 
-    file = _gathered(project).file
+    file = _gather(project).file
 
     project.store.tidy()
     assert file.size_bytes == os.path.getsize(project.store.where)
@@ -278,24 +285,24 @@ def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeyp
     _add(project, a_key_point("pat-001"))
     monkeypatch.setattr(dialect, "table_bytes", lambda _: {})
 
-    assert {table.size_bytes for table in _gathered(project).file.tables} == {None}
+    assert {table.size_bytes for table in _gather(project).file.tables} == {None}
 
 
 def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A point and a vote that come while they are being read are in none of them."""
     _add(project, a_key_point("pat-001"))
-    votes_by_day = counts.votes_by_day
+    live_point = counts.LivePoint
 
     def meanwhile(*given: object) -> object:
         with open_store(str(project.store.url)) as store:
             another = Project(store, project.folder)
             _vote(another, ("pat-001", "helpful"), at=NOW)
             edit.add(another, "a second point")
-        return votes_by_day(*given)  # type: ignore[arg-type]
+        return live_point(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(counts, "votes_by_day", meanwhile)
+    monkeypatch.setattr(counts, "LivePoint", meanwhile)
 
-    found = _gathered(project)
+    numbers = _gather(project)
 
-    assert (found.live, found.weeks, sum(found.revisions.values())) == (1, (), 1)
+    assert (numbers.live, numbers.weeks, sum(numbers.revisions.values())) == (1, (), 1)
     assert len(revise_service.read(project).points) == 2
