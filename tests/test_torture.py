@@ -7,9 +7,9 @@ from benchmarks.torture import backups, damage, kills, mutations, processes
 
 def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_path: Path) -> None:
     """Nothing half-done, nothing lost that was done, the mirror at most one revision behind and then repaired."""
-    found = kills.run(tmp_path, count=8, seed=11)
+    found = kills.run(tmp_path, count=6, seed=11)
 
-    assert found.by_clock + found.at_a_line == 8
+    assert found.by_clock + found.at_a_line == 6
 
 
 def test_programs_and_batches_at_once_lose_nothing(tmp_path: Path) -> None:
@@ -28,10 +28,10 @@ def test_a_mutated_file_is_taken_in_or_refused_and_nothing_else(tmp_path: Path) 
 
 def test_a_damaged_database_is_told_and_repaired_and_no_readable_point_is_lost(tmp_path: Path) -> None:
     """Whatever happened to its bytes: the check says so, the hooks go on, and the damaged file stays as it was."""
-    found = damage.run(tmp_path, count=18, seed=11)
+    found = damage.run(tmp_path, count=12, seed=11)
 
-    assert found.databases == 18
-    assert found.found > 9
+    assert found.databases == 12
+    assert found.found > 6
 
 
 def test_each_backup_that_is_taken_while_a_crowd_writes_is_one_revision(tmp_path: Path) -> None:
