@@ -27,7 +27,7 @@ class Backups:
 
     writers: int
     revisions: int
-    maintenance: int
+    backups: int
     in_between: int
     slowest_backup_s: float
     slowest_write_s: float

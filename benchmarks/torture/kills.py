@@ -30,9 +30,8 @@ from playbook_db.store.past import Past
 _LIVES = 10  # kills of one database, then a new one: its making is killed too
 _LONGEST_LIFE_S = 0.6  # of a victim, from its first command on
 _DEADLY = (  # where a victim may kill itself: the steps of a write, each file as often as any other
-    *("services/revising", "services/editing", "services/interchange", "cli/opening"),
-    *("services/mirror", "services/mirror_file", "services/whole_file"),
-    *("store/engine", "store/past", "store/history", "store/playbooks", "store/sqlite", "store/upgrade"),
+    *("services/revise", "services/edit", "services/import_export", "services/mirror", "services/projects"),
+    *("store/engine", "store/past", "store/revisions", "store/playbooks", "store/sqlite/dialect", "store/migrate"),
 )
 
 
