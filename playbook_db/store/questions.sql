@@ -143,7 +143,7 @@ LIMIT 5;
 
 -- What would pruning take next?
 -- Pruning takes a point with three harmful votes or more, and more of them than helpful ones. With 0 votes left it goes
--- when it next looks, which is when a session is learnt from; `playbook edit` or a helpful vote may save it.
+-- when it next looks, which is when a session is learned from; `playbook edit` or a helpful vote may save it.
 SELECT name, helpful, harmful, max(3 - harmful, helpful - harmful + 1, 0) AS votes_left, substr(text, 1, 60) AS text
 FROM live_key_points
 WHERE playbook = :project AND harmful > 0
@@ -180,7 +180,7 @@ WHERE playbook = :project
 ORDER BY revision;
 
 -- Which sessions taught nothing, and what did that cost?
--- Learnt from, and no point was added, changed or voted up or down.
+-- Learned from, and no point was added, changed or voted up or down.
 SELECT substr(r.session_id, 1, 8) AS session, substr(min(r.time), 1, 10) AS day,
        sum(r.input_tokens + r.output_tokens) AS tokens, round(sum(r.cost_usd), 3) AS cost_usd, r.analysis
 FROM reflection_log AS r
@@ -220,7 +220,7 @@ GROUP BY section
 ORDER BY pruned DESC, section;
 
 -- Does the advice get better, week by week?
--- A vote `nowhere` named no live point: the model made the name up, or the point had left.
+-- A vote `nowhere` named no live point: the model made the name up, or the point had been retired.
 SELECT date(time, 'weekday 0', '-6 days') AS week, sum(tag = 'helpful' AND is_matched) AS helpful,
        sum(tag = 'harmful' AND is_matched) AS harmful, sum(tag = 'neutral' AND is_matched) AS neutral,
        sum(NOT is_matched) AS nowhere
