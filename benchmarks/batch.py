@@ -11,8 +11,8 @@ from typing import Any
 from benchmarks import raw, samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, import_export
+from playbook_db.services.projects import Project, read_playbook
 
 _ROUNDS = {100: 41, 1_000: 31, 10_000: 11, 100_000: 5}  # how often a batch is timed, by size of the playbook
 
@@ -72,7 +72,7 @@ def _read(connection: sqlite3.Connection) -> None:
 
 def _batch(project: Project, rng: random.Random, number: int) -> list[dict[str, Any]]:
     """Ten valid operations on the playbook as it is now, after which it has as many points as before."""
-    names = rng.sample([point.name for point in revise.read(project).points], 8)
+    names = rng.sample([point.name for point in read_playbook(project).points], 8)
     said = "x" * samples.TEXT_LENGTH
     return [
         *({"type": "ADD", "text": f"new {number} {n} {said}", "section": "OTHERS"} for n in range(3)),

@@ -81,7 +81,7 @@ def race(folder: Path, kind: str, *, processes: int, batches: int) -> Round:
 
 def _ours(begin: Callable[[], object], folder: str, number: int, batches: int) -> dict[str, float]:
     with open_store(sandbox.database_url(Path(folder))) as store:
-        project = Project(store, str(sandbox.project_folder(Path(folder))))
+        project = Project.in_folder(store, str(sandbox.project_folder(Path(folder))))
 
         def step(batch: raw.Batch) -> str:
             operations: list[dict[str, Any]] = [
@@ -99,7 +99,7 @@ def _ours(begin: Callable[[], object], folder: str, number: int, batches: int) -
 
 def _raw(begin: Callable[[], object], folder: str, number: int, batches: int) -> dict[str, float]:
     path = sandbox.database_path(Path(folder))
-    key = Project(None, str(sandbox.project_folder(Path(folder)))).key  # type: ignore[arg-type]
+    key = Project.in_folder(None, str(sandbox.project_folder(Path(folder)))).key  # type: ignore[arg-type]
     with closing(raw.connect(path)) as connection:
         raw.read_live(connection, 1)
         return _timed(begin, lambda batch: raw.apply(connection, path, key, batch), number, batches)

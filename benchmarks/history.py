@@ -19,7 +19,7 @@ from playbook_db.domain.diff import Comparison
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.services import history, maintenance, statistics
 from playbook_db.services import undo as undo_service
-from playbook_db.services.history import Asked
+from playbook_db.services.history import LogQuery
 from playbook_db.services.projects import Project
 
 _NAME = "pat-005"
@@ -139,12 +139,12 @@ def _looks(project: Project, bare: sqlite3.Connection, last: int) -> list[_Look]
         _Look("at, the middle revision", lambda: history.at(project, str(middle)), at),
         _Look(
             f"log {_NAME}, all of it",
-            lambda: list(history.log(project, Asked(name=_NAME))),
+            lambda: list(history.log(project, LogQuery(name=_NAME))),
             lambda: bare.execute(_LOG, {"name": _NAME}).fetchall(),
         ),
         _Look(
             f"log {_NAME}, the newest 20",
-            lambda: list(history.log(project, Asked(name=_NAME, limit=20))),
+            lambda: list(history.log(project, LogQuery(name=_NAME, limit=20))),
             lambda: bare.execute(f"{_LOG} LIMIT 20", {"name": _NAME}).fetchall(),
         ),
         _Look("diff, the middle and now", diff, plain_diff),

@@ -86,7 +86,7 @@ def _once(folder: Path, work: str, source: Path) -> Measured:
 def import_ours(begin: Begin, folder: str, source: str) -> float:
     """Decode the file and import it, as `playbook import` does; the seconds."""
     with open_store(sandbox.database_url(Path(folder))) as store:
-        project = Project(store, str(sandbox.project_folder(Path(folder))))
+        project = Project.in_folder(store, str(sandbox.project_folder(Path(folder))))
         begin()
         started = time.perf_counter()
         reading = playbook_file.decode(Path(source).read_bytes(), source=source)
@@ -98,7 +98,7 @@ def export_ours(begin: Begin, folder: str, source: str) -> float:
     """Write the playbook's file, as `playbook export -o` does; the seconds."""
     target = Path(folder) / "out.json"
     with open_store(sandbox.database_url(Path(folder))) as store:
-        project = Project(store, str(sandbox.project_folder(Path(folder))))
+        project = Project.in_folder(store, str(sandbox.project_folder(Path(folder))))
         begin()
         started = time.perf_counter()
         target.write_bytes(import_export.export_playbook(project).encode("utf-8"))

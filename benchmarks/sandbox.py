@@ -60,4 +60,4 @@ def living_in(variables: Mapping[str, str]) -> Iterator[None]:
 def opened(folder: Path) -> Iterator[tuple[Store, Project]]:
     """The database and the project of *folder*, in its environment; the database is made where there is none."""
     with living_in(environment(folder)), open_store(database_url(folder)) as store:
-        yield store, Project(store, str(project_folder(folder)))
+        yield store, Project.in_folder(store, str(project_folder(folder)))

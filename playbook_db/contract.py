@@ -362,7 +362,7 @@ def _add_new_points(draft: Draft, entries: object) -> None:
 @contextmanager
 def _project() -> Iterator[Project]:
     with open_store(settings.database_url()) as store:
-        yield Project(store, projects.project_dir(str(get_project_dir())))
+        yield Project.in_folder(store, projects.project_dir(str(get_project_dir())))
 
 
 def _report(lines: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of, why_name_unusable
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS
+from playbook_db.services.projects import Project
 
 
 def a_key_point(name: str = "pat-001", text: str = "use type hints", **fields: Any) -> KeyPoint:
@@ -43,6 +44,12 @@ def a_sections_dict(sections: dict[str, list[Any]], **fields: Any) -> dict[str, 
 def an_entry(name: str, text: str = "use type hints", helpful: int = 0, harmful: int = 0) -> dict[str, Any]:
     """A canonical entry of a playbook file."""
     return {"name": name, "text": text, "helpful": helpful, "harmful": harmful}
+
+
+def last_revision(project: Project) -> int:
+    """The number of the playbook's last revision, 0 before the first."""
+    with project.store.read(project.key) as book:
+        return book.revision
 
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80).filter(lambda text: bool(text.strip()))

@@ -67,4 +67,4 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
 @pytest.fixture
 def project(store: Store, folder: Path) -> Project:
     """The project in `folder`, with an empty playbook."""
-    return Project(store, str(folder))
+    return Project.in_folder(store, str(folder))

@@ -31,7 +31,7 @@ DATABASES: dict[str, NewDatabase] = {"sqlite": new_sqlite_database}
 
 def a_new_project(store: Store) -> Project:
     """A project without a playbook: for each example of a property, where a database for each would take long."""
-    return Project(store, f"/work/{next(_numbers)}")
+    return Project.in_folder(store, f"/work/{next(_numbers)}")
 
 
 def put_empty_database(path: Path) -> None:

@@ -15,7 +15,7 @@ def write_sample_database(path: Path) -> Path:
     skipped operation. Nothing lies beside it, as with a backup."""
     with open_store(f"sqlite:///{path}") as store:
         for folder, count in (("/work/harbour", 8), ("/work/lighthouse", 2)):
-            project = Project(store, folder)
+            project = Project.in_folder(store, folder)
             for slug in SECTION_SLUGS.values():
                 for number in range(1, count + 1):
                     text = f"Advice number {number} for {folder}, in {slug}. " + "So it is. " * 20

@@ -11,10 +11,10 @@ from typing import Any
 from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, maintenance, revise
+from playbook_db.services import edit, import_export, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.past import Past
+from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite.backups import held_in
 
 BASE_POINTS = 60
@@ -46,8 +46,8 @@ def run(folder: Path, *, writers: int, rounds: int, seed: int) -> Backups:
     found = crowd.together([*works, (_back_up, given), (_back_up, given)], sandbox.environment(folder))
     taken = [path for each in found[writers:] for path in each["taken"]]
     revisions = [_look(folder, path) for path in taken]
-    with sandbox.opened(folder) as (_, project):
-        last = revise.read_with_revision(project)[1]
+    with sandbox.opened(folder) as (_, project), project.store.read(project.key) as book:
+        last = book.revision
     return Backups(
         writers,
         last,
@@ -68,9 +68,11 @@ def _look(folder: Path, path: str) -> int:
     copied = Path(path).with_suffix(".opened")
     copied.write_bytes(Path(path).read_bytes())
     with open_store(f"sqlite:///{copied}") as store:
-        told = import_export.export_playbook(Project(store, str(sandbox.project_folder(folder))))
+        told = import_export.export_playbook(Project.in_folder(store, str(sandbox.project_folder(folder))))
     with sandbox.opened(folder) as (store, project), store.snapshot() as connection:
-        then = playbook_file.encode(Past.open(connection, project.key).at(held.revision), layout="sections")
+        then = playbook_file.encode(
+            PlaybookRepository.open(connection, project.key).at(held.revision), layout="sections"
+        )
     promise(told == then, f"{path} is not revision {held.revision}")
     return held.revision
 
@@ -81,7 +83,7 @@ def _write(
     slowest = 0.0
     names = [point.name for point in samples.playbook(BASE_POINTS).points]
     with open_store(sandbox.database_url(Path(folder))) as store:
-        project = Project(store, str(sandbox.project_folder(Path(folder))))
+        project = Project.in_folder(store, str(sandbox.project_folder(Path(folder))))
         begin()
         for count in range(rounds):
             started = time.monotonic()

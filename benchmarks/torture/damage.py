@@ -84,7 +84,7 @@ def run(folder: Path, *, count: int, seed: int) -> Damage:
 def _originals(folder: Path) -> list[_Original]:
     """Databases with and without a log."""
     with sandbox.opened(folder) as (store, project):
-        _fill(project, Project(store, str(folder / "home")))
+        _fill(project, Project.in_folder(store, str(folder / "home")))
         store.tidy()
         tidy = _read(folder, "tidy")
         for number in range(1, 6):

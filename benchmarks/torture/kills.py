@@ -25,7 +25,7 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.services.projects import Project
-from playbook_db.store.past import Past
+from playbook_db.store.repository import PlaybookRepository
 
 _LIVES = 10  # kills of one database, then a new one: its making is killed too
 _LONGEST_LIFE_S = 0.6  # of a victim, from its first command on
@@ -192,7 +192,7 @@ def _check_mirror(life: _Life, project: Project, found: Kills) -> None:
         found.mirror_with_an_edit += 1
         return
     with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
+        past = PlaybookRepository.open(connection, project.key)
         current, before = (playbook_file.encode(past.at(past.revision - back)).encode() for back in (0, 1))
     promise(data in (current, before), f"the mirror is more than one revision behind {past.revision}")
     found.mirror_current += data == current

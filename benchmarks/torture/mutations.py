@@ -16,8 +16,8 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import PlaybookFileError
-from playbook_db.services import dict_api, import_export, maintenance, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import dict_api, import_export, maintenance
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 
 _BY_COMMAND = 10  # every so many go through `playbook import` too
@@ -67,9 +67,9 @@ def _try(store: Store, folder: Path, number: int, data: bytes, found: Mutations)
         found.refused += 1
         return
     found.taken_in += 1
-    project = Project(store, str(folder / f"p{number}"))
+    project = Project.in_folder(store, str(folder / f"p{number}"))
     import_export.import_playbook(project, reading, source="mutant")
-    kept = revise.read(project)
+    kept = read_playbook(project)
     promise(kept.content == _in_order(reading), "what was taken in is not what the file holds")
     text = import_export.export_playbook(project)
     again = playbook_file.decode(text, source="the export")
@@ -95,7 +95,7 @@ def _by_command(store: Store, project: Project, file: Path, found: Mutations) ->
 def _as_mirror(store: Store, folder: Path, number: int, data: bytes, found: Mutations) -> None:
     """A program that loads the playbook gets one, whatever stands in the mirror; a refused mirror changes nothing."""
     found.as_mirror += 1
-    project = Project(store, str(folder / f"m{number}"))
+    project = Project.in_folder(store, str(folder / f"m{number}"))
     mirror = Path(project.mirror_path)
     mirror.parent.mkdir(parents=True)
     mirror.write_bytes(data)
@@ -107,7 +107,7 @@ def _as_mirror(store: Store, folder: Path, number: int, data: bytes, found: Muta
         kept = [path.read_bytes() for path in mirror.parent.iterdir()]
         promise(data in kept, "a refused mirror's bytes are gone")
     names = [entry["name"] for listed in loaded["sections"].values() for entry in listed]
-    promise(names == [point.name for point in revise.read(project).points], "what was loaded is not the playbook")
+    promise(names == [point.name for point in read_playbook(project).points], "what was loaded is not the playbook")
 
 
 def _reading(data: bytes, *, rename_duplicates: bool = False) -> Reading | None:

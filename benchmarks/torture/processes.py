@@ -16,8 +16,8 @@ from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db import contract
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, maintenance, mirror, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, import_export, maintenance, mirror
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 
 BASE_POINTS = 60
@@ -47,7 +47,7 @@ def run(folder: Path, *, processes: int, rounds: int, seed: int) -> Crowd:
     with sandbox.opened(folder) as (_, project):
         reading = playbook_file.decode(samples.file_text(BASE_POINTS), source="sample")
         import_export.import_playbook(project, reading, source="sample")
-        before = {point.name: point.helpful for point in revise.read(project).points}
+        before = {point.name: point.helpful for point in read_playbook(project).points}
     works = [
         (
             _by_dict if number % 2 == 0 else _by_batch,
@@ -68,7 +68,7 @@ def run(folder: Path, *, processes: int, rounds: int, seed: int) -> Crowd:
 
 def _check(folder: Path, before: dict[str, int], votes: Counter[str], added: list[str]) -> None:
     with sandbox.opened(folder) as (store, project):
-        points = revise.read(project).points
+        points = read_playbook(project).points
         wrong = [
             f"{name}: {before[name]} + {votes[name]} votes, has {point.helpful}"
             for point in points
@@ -107,7 +107,7 @@ def _by_dict(begin: Callable[[], object], folder: str, number: int, rounds: int,
 def _by_batch(begin: Callable[[], object], folder: str, number: int, rounds: int, seed: str) -> dict[str, Any]:
     """Apply a batch and vote, as the command does."""
     with open_store(sandbox.database_url(Path(folder))) as store:
-        project = Project(store, str(sandbox.project_folder(Path(folder))))
+        project = Project.in_folder(store, str(sandbox.project_folder(Path(folder))))
 
         def step(count: int, names: list[str]) -> tuple[list[str], list[str]]:
             texts = [f"by batch {number}, round {count}, {which}" for which in ("one", "two")]

@@ -20,8 +20,7 @@ from benchmarks.sandbox import project_folder
 from benchmarks.torture import groups
 from playbook_db import settings
 from playbook_db.cli.main import main as playbook
-from playbook_db.services import revise
-from playbook_db.services.projects import Project
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 
 BASE_POINTS = 30
@@ -55,7 +54,7 @@ def _command(folder: Path, tag: str, rng: random.Random) -> tuple[str, list[str]
     """A command, as its kind and its arguments; its file is written."""
     file = folder / "input.json"
     with open_store(settings.database_url()) as store:
-        playbook_now = revise.read(Project(store, str(project_folder(folder))))
+        playbook_now = read_playbook(Project.in_folder(store, str(project_folder(folder))))
     live = groups.members((point.name, point.text) for point in playbook_now.points)
     kind = rng.choice(["import", "add", "reword", "merge", "retire", "vote", "vote"])
     if not live and kind in ("reword", "merge", "retire"):

@@ -12,9 +12,9 @@ from playbook_db.claude_code import chunks, transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import TimeOverError
 from playbook_db.services import learn, queue
-from playbook_db.services.learn import Learnt, Lesson
+from playbook_db.services.learn import LearnResult, SourceChunk
 from playbook_db.services.projects import Project
-from playbook_db.store.past import Past
+from playbook_db.store.jobs import Job
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
@@ -28,7 +28,7 @@ class Summary:
     """What a transcript taught: how many chunks were looked at, and what came of those that were new."""
 
     chunks: int = 0
-    learnt: tuple[Learnt, ...] = field(default=())
+    learnt: tuple[LearnResult, ...] = field(default=())
 
     @property
     def tokens(self) -> int:
@@ -38,7 +38,7 @@ class Summary:
     @property
     def revisions(self) -> list[int]:
         """The revisions that came of it."""
-        return [each.revised.revision for each in self.learnt if each.revised and each.revised.revision]
+        return [each.revision.revision for each in self.learnt if each.revision and each.revision.revision]
 
 
 def learn_transcript(
@@ -46,11 +46,11 @@ def learn_transcript(
     path: str,
     model: "Model",
     *,
-    at_end: Callable[[Past], None] | None = None,
+    finishes: Job | None = None,
     progress: Callable[[int], None] | None = None,
     until: float = math.inf,
 ) -> Summary:
-    """Learn from what is new in the transcript at *path*; *at_end* is done in the commit of its last chunk.
+    """Learn from what is new in the transcript at *path*; the job that it *finishes* ends in the last chunk's commit.
 
     *progress* is told up to which byte it has come; no chunk is begun after *until* (of `time.monotonic`). Raises
     FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learnt until then
@@ -63,12 +63,12 @@ def learn_transcript(
     def clean(text: str) -> str:
         return redact(without_private(text), secrets)
 
-    done: list[Learnt] = []
+    done: list[LearnResult] = []
     ended = False
     for chunk, is_last in _with_last(chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean)):
         if time.monotonic() > until:
             raise TimeOverError(f"{path} is learnt from up to byte {chunk.start}. The next worker goes on.")
-        lesson = Lesson(
+        source = SourceChunk(
             path,
             chunk.start,
             chunk.end,
@@ -80,31 +80,31 @@ def learn_transcript(
         )
         outcome = learn.learn(
             project,
-            lesson,
+            source,
             model,
             deadline=time.monotonic() + JOB_DEADLINE_S,
             secrets=secrets,
-            also=at_end if is_last else None,
+            finishes=finishes if is_last else None,
         )
         done.append(outcome)
         ended = is_last and not outcome.was_known
         if progress is not None:
             progress(chunk.end)
-    if at_end is not None and not ended:
-        queue.keep(project, at_end)
+    if finishes is not None and not ended:
+        queue.finish(project.store, finishes)
     return Summary(len(done), tuple(outcome for outcome in done if not outcome.was_known))
 
 
 def _start(project: Project, path: str, first_uuid: str | None) -> int:
     """Where in the transcript to begin: the cursor; for a file not seen before, after what a fork copied into it."""
     if first_uuid is None:
-        return queue.learnt_to(project, path)
+        return queue.learned_to(project, path)
     queue.begin_anew_if_another(project, path, first_uuid)
-    reached = queue.learnt_to(project, path)
+    reached = queue.learned_to(project, path)
     if reached:
         return reached
     copied = 0
-    for origin, origin_reached in queue.beginning_with(project, first_uuid).items():
+    for origin, origin_reached in queue.transcripts_beginning_with(project, first_uuid).items():
         if os.path.isfile(origin):
             copied = max(copied, _end_of_copy(path, _uuids(origin, origin_reached)))
     if copied:

@@ -199,7 +199,7 @@ def _queue_spooled(store: Store, path: str) -> bool:
 
 def _sync(store: Store, result: WorkResult) -> None:
     for synced in mirror.sync_changed(store):
-        result.mirrors += synced.revised is not None
+        result.mirrors += synced.result is not None
         for message in synced.notes:
             note(message)
 
@@ -212,13 +212,13 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
         was_any = True
-        project = Project(store, job.key)
+        project = Project.in_folder(store, job.key)
         try:
             if _has_transcript(job):
                 model = model or choose.find_model()
                 _learn_job(project, job, model, until=ends_at)
             else:
-                _end_job(project, job)
+                queue.finish(store, job)
             result.learned += 1
         except (NoModelError, BudgetError, TimeOverError) as error:
             queue.put_off(store, job, str(error), until=_not_before(error))
@@ -233,11 +233,7 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
 
 def _learn_job(project: Project, job: Job, model: "Model", *, until: float) -> None:
     path = job.transcript_path or ""
-    learner.learn_transcript(project, path, model, at_end=lambda past: queue.finish_in(past, job), until=until)
-
-
-def _end_job(project: Project, job: Job) -> None:
-    queue.keep(project, lambda past: queue.finish_in(past, job))
+    learner.learn_transcript(project, path, model, finishes=job, until=until)
 
 
 def _not_before(error: PlaybookError) -> str | None:

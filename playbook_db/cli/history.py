@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.undo import Side
     from playbook_db.services.history import ComparedSide
     from playbook_db.services.projects import Project
-    from playbook_db.services.undo import Undone
+    from playbook_db.services.undo import UndoResult
 
 SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
 SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all
@@ -47,7 +47,7 @@ def log(as_json: bool, **options: Any) -> None:
 
     with opened() as project:
         if as_json:
-            revisions = history.log(project, history.Asked(**options))
+            revisions = history.log(project, history.LogQuery(**options))
             _print_texts(_json_list(records.log_record(revision) for revision in revisions))
         else:
             _print_log(project, options)
@@ -58,7 +58,7 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
     from playbook_db.services import history
 
     is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
-    query = history.Asked(**{**options, "limit": options["limit"] if is_bounded else SHOWN_REVISIONS + 1})
+    query = history.LogQuery(**{**options, "limit": options["limit"] if is_bounded else SHOWN_REVISIONS + 1})
     revisions = history.log(project, query, most_changes=history_view.MOST_LINES)
     shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
     texts = (history_view.logged(revision, of_point=query.name is not None) for revision in shown)
@@ -92,7 +92,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
         then = history.at(project, when)
         tell([then.note] if then.note else [])
         if as_prompt:
-            text = history.told_at(project, str(then.revision))
+            text = history.prompt_at(project, str(then.revision))
             write_text(text if not text or text.endswith("\n") else text + "\n", output)
         elif as_json or output is not None:
             write_text(playbook_file.encode(then.playbook, layout=cast("Layout", layout)), output)
@@ -220,15 +220,15 @@ def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
             print_revised(undo_service.restore_as_of(project, name, moment))
 
 
-def _print_undone(undone: "Undone", *, as_json: bool, dry_run: bool) -> None:
+def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:
     """Print what was taken back, each change that it took, and the revision that did it."""
-    revised = undone.revised
+    revised = undone.result
     tell(revised.notes)
     if as_json:
         print_json(records.undo_record(undone, dry_run=dry_run))
         return
-    if undone.told:
-        click.echo(one_line(undone.told) + (", the last one" if undone.is_last else ""))
+    if undone.message:
+        click.echo(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
         tell(["`playbook undo` again brings it back"])

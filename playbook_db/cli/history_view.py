@@ -14,8 +14,8 @@ from playbook_db.domain.times import local
 if TYPE_CHECKING:
     from playbook_db.domain.diff import Comparison, KeyChange, Moved
     from playbook_db.domain.playbook import KeyPoint
-    from playbook_db.services.history import ComparedSide, FullRevision
-    from playbook_db.store.log_queries import KeptReflection, LoggedChange, LoggedRevision
+    from playbook_db.services.history import ComparedSide, RevisionDetails
+    from playbook_db.store.log_queries import LoggedChange, LoggedRevision, RevisionReflection
 
 MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line where no terminal says
@@ -41,7 +41,7 @@ def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
     return "\n".join([*lines, "", ""])
 
 
-def in_full(full: "FullRevision") -> Iterator[str]:
+def in_full(full: "RevisionDetails") -> Iterator[str]:
     """All that is kept of a revision, line by line."""
     revision = full.revision
     yield from _head(revision)
@@ -67,7 +67,7 @@ def in_full(full: "FullRevision") -> Iterator[str]:
 
 def differences(comparison: "Comparison", before: "ComparedSide", after: "ComparedSide") -> Iterator[str]:
     """What differs, line by line; says so where nothing does."""
-    yield click.style(f"{one_line(before.told)} -> {one_line(after.told)}", fg="yellow")
+    yield click.style(f"{one_line(before.title)} -> {one_line(after.title)}", fg="yellow")
     if comparison.is_empty:
         yield "nothing differs"
     for placed in comparison.added:
@@ -94,8 +94,8 @@ def _head(revision: "LoggedRevision") -> Iterator[str]:
     yield f"{number}  {local(revision.time)}  {revision.source}{session}"
     if revision.message:
         yield f"    {one_line(revision.message)}"
-    if revision.taken_back_in is not None:
-        yield click.style(f"    taken back in revision {revision.taken_back_in}", fg="magenta")
+    if revision.undone_in is not None:
+        yield click.style(f"    taken back in revision {revision.undone_in}", fg="magenta")
 
 
 def _kind(change: "LoggedChange") -> str:
@@ -155,7 +155,7 @@ def _others(revision: "LoggedRevision", *, of_point: bool) -> list[str]:
     return parts
 
 
-def _reflection(reflection: "KeptReflection") -> Iterator[str]:
+def _reflection(reflection: "RevisionReflection") -> Iterator[str]:
     sent = reflection.input_tokens + reflection.cached_tokens
     cost = "" if reflection.cost_usd is None else f", ${reflection.cost_usd:.4f}"
     took = "" if reflection.duration_ms is None else f", {reflection.duration_ms / 1000:.1f} s"

@@ -52,7 +52,7 @@ def bootstrap(yes: bool) -> None:
 
     with opened() as project:
         paths = worker.list_transcripts(project.key)
-        unread = {path: os.path.getsize(path) - queue.learnt_to(project, path) for path in paths}
+        unread = {path: os.path.getsize(path) - queue.learned_to(project, path) for path in paths}
         new = [path for path in paths if unread[path] > 0]
         if not new:
             click.echo(f"nothing new in {len(paths)} transcripts")
@@ -109,7 +109,7 @@ def why(name: str, as_json: bool) -> None:
     for event in life.events:
         session = f" (session {event.session_id})" if event.session_id else ""
         into = f" into {event.successor}" if event.successor else ""
-        click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.told or '')}{session}")
+        click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.text or '')}{session}")
 
 
 def _estimate(count: int, size_bytes: int) -> str:

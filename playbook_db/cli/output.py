@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.records import Retirement
-    from playbook_db.services.revise import Revised
+    from playbook_db.store.repository import RevisionResult
 
 
 def print_json(document: Any) -> None:
@@ -36,7 +36,7 @@ def print_retired(retired: Iterable[tuple["PromptPoint", "Retirement"]]) -> None
         click.echo(f"{point.name}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
 
 
-def print_revised(revised: "Revised", *, dry_run: bool = False) -> None:
+def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
     """Print what a revision did, a line for each change and for each operation that was skipped."""
     for change in revised.changes:
         click.echo(_change_line(change))

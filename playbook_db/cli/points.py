@@ -22,10 +22,10 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.domain.playbook_file import Layout
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.history import FullRevision
+    from playbook_db.services.history import RevisionDetails
     from playbook_db.services.records import Retirement
-    from playbook_db.services.revise import Revised
-    from playbook_db.store.log_queries import Span
+    from playbook_db.store.log_queries import PointLifespan
+    from playbook_db.store.repository import RevisionResult
 
 _TAGS = ("helpful", "harmful", "neutral")
 
@@ -40,7 +40,8 @@ _TAGS = ("helpful", "harmful", "neutral")
 @project_options
 def list_points(section: str | None, retired: bool, as_json: bool) -> None:
     """List the key points, with how often each was found helpful (+) and harmful (-)."""
-    from playbook_db.services import edit, revise
+    from playbook_db.services import edit
+    from playbook_db.services.projects import read_playbook
 
     only = edit.section_named(section) if section is not None else None
     with opened() as project:
@@ -51,7 +52,7 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
             else:
                 print_retired((each.point, each) for each in left)
             return
-        points = [point for point in revise.read(project).points if only in (None, point.section)]
+        points = [point for point in read_playbook(project).points if only in (None, point.section)]
         if as_json:
             print_json([records.point_record(point) for point in points])
         elif points:
@@ -69,11 +70,11 @@ def show(name: str, as_json: bool) -> None:
     from playbook_db.services import history
 
     with opened() as project:
-        match = history.look_up(project, name)
-        if isinstance(match, history.FullRevision):
+        match = history.details_of(project, name)
+        if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
         else:
-            _show_point(match.point, match.retired, history.span(project, name), as_json=as_json)
+            _show_point(match.point, match.retired, history.lifespan(project, name), as_json=as_json)
 
 
 @click.command()
@@ -127,7 +128,7 @@ def vote(name: str, tag: str) -> None:
         print_revised(edit.vote(project, name, tag))
 
 
-def _show_point(point: "PromptPoint", retired: "Retirement | None", span: "Span", *, as_json: bool) -> None:
+def _show_point(point: "PromptPoint", retired: "Retirement | None", span: "PointLifespan", *, as_json: bool) -> None:
     from playbook_db.domain.times import local
 
     if as_json:
@@ -142,7 +143,7 @@ def _show_point(point: "PromptPoint", retired: "Retirement | None", span: "Span"
     click.echo(readable(point.text))
 
 
-def _show_revision(full: "FullRevision", *, as_json: bool) -> None:
+def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
     from playbook_db.cli import history_view
 
     if as_json:
@@ -200,12 +201,12 @@ def render(is_whole: bool) -> None:
     from playbook_db.services import import_export
 
     with opened() as project:
-        text = import_export.tell_all(project) if is_whole else import_export.tell(project)
+        text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
 
 
-def _print(revised: "Revised", *, as_json: bool, dry_run: bool) -> None:
+def _print(revised: "RevisionResult", *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         print_json(records.batch_record(revised, dry_run=dry_run))
     else:
@@ -242,6 +243,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
     """
     from playbook_db.domain import playbook_file
     from playbook_db.services import diagnostics, import_export
+    from playbook_db.services.projects import read_playbook
 
     source = "standard input" if file == "-" else file
     reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
@@ -249,11 +251,11 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
         revised = import_export.import_playbook(project, reading, source=source, replace=replace)
         diagnostics.migration(project.folder, reading.migrated)
         tell(one_line(note) for note in revised.notes)
-        total = len(revised.playbook.points)
+        total = len(read_playbook(project).points)
         if revised.revision is None:
             click.echo(f"nothing new in {source}; the playbook has {total} points")
         else:
-            summary = import_export.told(revised)
+            summary = import_export.summary(revised)
             click.echo(f"imported {source}: {summary}; the playbook has {total} points (revision {revised.revision})")
 
 

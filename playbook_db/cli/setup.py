@@ -113,7 +113,8 @@ def init(yes: bool) -> None:
 
     An existing .claude/playbook.json is shown first, since its text goes into prompts; it is asked about on a terminal.
     """
-    from playbook_db.services import mirror, revise
+    from playbook_db.services import mirror
+    from playbook_db.services.projects import read_playbook
 
     with opened(sync=False) as project:
         if mirror.is_waiting(project):
@@ -124,7 +125,7 @@ def init(yes: bool) -> None:
             tell(mirror.accept(project).notes)
         else:
             tell(mirror.enrol(project).notes)
-        points = len(revise.read(project).points)
+        points = len(read_playbook(project).points)
         click.echo(f"{project.key}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})")
 
 
@@ -144,15 +145,17 @@ def switch_mirror(state: str) -> None:
 def _show_waiting(project: "Project") -> None:
     """Show what would come in from the file that waits, on stderr."""
     from playbook_db.domain import playbook_file
+    from playbook_db.projects import folder_of_mirror
     from playbook_db.services import import_export, mirror
 
-    data = mirror.read(project.mirror_path, project.folder)
+    path = project.mirror_path or ""
+    data = mirror.read(path, folder_of_mirror(path))
     if data is None:
-        raise MirrorError(f"{project.mirror_path} is a link to nothing. Remove it, and run playbook init again.")
-    reading = playbook_file.decode(data, source=project.mirror_path)
-    revised = import_export.preview_import(project, reading, source=project.mirror_path)
-    shown = f"{os.path.relpath(project.mirror_path)} holds {len(reading.playbook.points)} key points"
-    tell([f"{shown} ({import_export.told(revised)}):"])
+        raise MirrorError(f"{path} is a link to nothing. Remove it, and run playbook init again.")
+    reading = playbook_file.decode(data, source=path)
+    revised = import_export.import_playbook(project, reading, source=path, dry_run=True)
+    shown = f"{os.path.relpath(path)} holds {len(reading.playbook.points)} key points"
+    tell([f"{shown} ({import_export.summary(revised)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
         tell([f"  [{change.point.name}] {one_line(change.point.text)}"])
     if len(revised.changes) > _SHOWN_POINTS:

@@ -7,6 +7,7 @@ make one revision.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Protocol
 
 from playbook_db.domain.playbook import (
     LEGACY_PREFIX,
@@ -23,55 +24,76 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.sections import SECTION_SLUGS
 
 
+class PlaybookSource(Protocol):
+    """Where a draft reads a playbook from, no more of it than it needs."""
+
+    def playbook(self) -> Playbook:
+        """All of it."""
+
+    def live_point(self, name: str) -> KeyPoint | None:
+        """The live point *name*, None where there is none."""
+
+    def last_position(self) -> int:
+        """The highest position that any point has, live or retired."""
+
+
 class Draft:
     """The live points of a playbook, to be changed; `changes` lists what was done, in order.
 
-    With `flat`, new names are `kpt_NNN` whatever the section, as flat files have them.
+    From a source the points are read one by one, as their names are asked for; all of them once something concerns
+    them all, such as a new name or an equal text. With `flat`, new names are `kpt_NNN` whatever the section, as flat
+    files have them.
     """
 
-    def __init__(self, playbook: Playbook, *, flat: bool = False) -> None:
-        self._original = playbook
-        self._live = dict(playbook.by_name)
-        self._spent = set(playbook.spent)
+    def __init__(self, source: Playbook | PlaybookSource, *, flat: bool = False) -> None:
+        self._source = source
+        self._original: Playbook | None = None  # once all of it is read
+        self._points: dict[str, KeyPoint | None] = {}  # as they are now; None where there is no live point
+        self._last_position: int | None = None
+        self._spent: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
         self._flat = flat
         self._highest: dict[str, int] = {}
         self._texts: Counter[str] | None = None
-        self._last_position = max((playbook.last_position, *(point.position for point in playbook.points)))
         self.changes: list[Change] = []
 
     def __contains__(self, name: object) -> bool:
-        return name in self._live
+        return isinstance(name, str) and self._find(name) is not None
 
     def __getitem__(self, name: str) -> KeyPoint:
-        return self._live[name]
+        point = self._find(name)
+        if point is None:
+            raise KeyError(name)
+        return point
 
     def points(self) -> list[KeyPoint]:
         """The live points as they are now, in canonical order."""
-        return sorted(self._live.values(), key=canonical_order)
+        self._read_all()
+        return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def playbook(self) -> Playbook:
         """The playbook as it is now; its header is still the original's."""
+        original = self._read_all()
         if not self.changes:
-            return self._original
-        header, last_position = self._original.header, self._last_position
-        return Playbook(tuple(self.points()), frozenset(self._spent), header, last_position)
+            return original
+        return Playbook(tuple(self.points()), frozenset(self._spent), original.header, self._highest_position())
 
     def is_used(self, name: str) -> bool:
         """Whether *name* belongs to a point, live or gone, and so can't be given again."""
-        return name in self._live or name in self._spent
+        self._read_all()
+        return name in self or name in self._spent
 
     def has_text(self, text: str) -> bool:
         """Whether a live point says *text* already, up to case, white space and trailing punctuation."""
         if self._texts is None:
-            self._texts = Counter(normalised(point.text) for point in self._live.values())
+            self._texts = Counter(normalised(point.text) for point in self.points())
         return self._texts[normalised(text)] > 0
 
     def new_name(self, section: str) -> str:
         """A name for a new point of *section*, never used before in this playbook."""
         prefix = LEGACY_PREFIX if self._flat else SECTION_SLUGS[section]
         if prefix not in self._highest:
-            used = (self._live, self._spent, self._reserved)
+            used = ([point.name for point in self.points()], self._spent, self._reserved)
             self._highest[prefix] = max(highest_number(names, prefix) for names in used)
         self._highest[prefix] += 1
         return format_name(prefix, self._highest[prefix])
@@ -84,43 +106,73 @@ class Draft:
 
     def add(self, point: KeyPoint, *, kind: str = "add", reason: str | None = None) -> KeyPoint:
         """Put *point* at the end of its section, under its own name."""
-        self._last_position += 1
-        placed = KeyPoint(point.name, point.text, point.section, point.helpful, point.harmful, self._last_position)
+        placed = replace(point, position=self._next_position())
         self._spent.discard(placed.name)
         self._note(kind, placed, reason)
         return placed
 
     def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> KeyPoint:
         """Let *point* take the place of the live one of its name; a new section puts it at that section's end."""
-        if point.section != self._live[point.name].section:
-            self._last_position += 1
-            point = replace(point, position=self._last_position)
+        if point.section != self[point.name].section:
+            point = replace(point, position=self._next_position())
         self._note(kind, point, reason)
         return point
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
         """Let *point*, live or coming back, stand exactly as it is given, position included."""
-        self._last_position = max(self._last_position, point.position)
+        self._last_position = max(self._highest_position(), point.position)
         self._spent.discard(point.name)
         self._note(kind, point, reason)
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
         """Take the point out of the playbook; its name stays used."""
-        point = self._live[name]
+        point = self[name]
         self._count_text(point.text, -1)
-        del self._live[name]
+        self._points[name] = None
         self._spent.add(name)
         self.changes.append(Change("retire", point, reason, successor))
 
     def free_position(self) -> int:
         """A position behind all others."""
-        return self._last_position + 1
+        return self._highest_position() + 1
+
+    def _find(self, name: str) -> KeyPoint | None:
+        """The live point *name* as it is now; read from the source where that wasn't done yet."""
+        if name not in self._points and self._original is None:
+            if isinstance(self._source, Playbook):
+                self._read_all()
+            else:
+                self._points[name] = self._source.live_point(name)
+        return self._points.get(name)
+
+    def _read_all(self) -> Playbook:
+        """The original, all of it read, with what was changed until now on top."""
+        if self._original is None:
+            self._original = self._source if isinstance(self._source, Playbook) else self._source.playbook()
+            changed = self._points
+            self._points = {**self._original.by_name, **changed}
+            self._spent |= self._original.spent
+            self._spent -= {name for name, point in changed.items() if point is not None}
+        return self._original
+
+    def _highest_position(self) -> int:
+        if self._last_position is None:
+            if self._original is None and not isinstance(self._source, Playbook):
+                self._last_position = self._source.last_position()
+            else:
+                original = self._read_all()
+                self._last_position = max((original.last_position, *(point.position for point in original.points)))
+        return self._last_position
+
+    def _next_position(self) -> int:
+        self._last_position = self._highest_position() + 1
+        return self._last_position
 
     def _note(self, kind: str, point: KeyPoint, reason: str | None) -> None:
         if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
             helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
             point = replace(point, helpful=helpful, harmful=harmful)
-        before = self._live.get(point.name)
+        before = self._find(point.name)
         change = Change(kind, point, reason, reworded=before is None or before.text != point.text)
         if before is not None:
             self._count_text(before.text, -1)
@@ -128,7 +180,7 @@ class Draft:
             for prefix, highest in self._highest.items():
                 self._highest[prefix] = max(highest, number_of(point.name, prefix))
         self._count_text(point.text, +1)
-        self._live[point.name] = point
+        self._points[point.name] = point
         self.changes.append(change)
 
     def _count_text(self, text: str, by: int) -> None:

@@ -50,7 +50,7 @@ def save(folder: str, content: str, name: str) -> str:
     return path
 
 
-def migration(folder: str, migrated: Iterable[Migrated]) -> None:
+def migration(folder: str | None, migrated: Iterable[Migrated]) -> None:
     """Report the entries of an older shape that were read."""
     entries = [{"name": entry.name, "from": entry.shape, "original_score": entry.original_score} for entry in migrated]
     if entries:
@@ -58,7 +58,7 @@ def migration(folder: str, migrated: Iterable[Migrated]) -> None:
         _report(folder, lines, f"Migrated {len(entries)} playbook entries:", "playbook_migration")
 
 
-def pruning(folder: str, pruned: Iterable[KeyPoint]) -> None:
+def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
     """Report the points that were pruned, and why."""
     lines = [
         f'  - {point.name}: "{point.text[:_SHOWN_TEXT_LENGTH]}" (helpful={point.helpful}, harmful={point.harmful}) '
@@ -69,7 +69,7 @@ def pruning(folder: str, pruned: Iterable[KeyPoint]) -> None:
 
 
 def operations(
-    folder: str, count: int, skipped: Iterable[Skipped], unknown_sections: Iterable[tuple[int, str]] = ()
+    folder: str | None, count: int, skipped: Iterable[Skipped], unknown_sections: Iterable[tuple[int, str]] = ()
 ) -> None:
     """Report a batch of *count* operations: which were skipped and why, and which name an unknown section."""
     lines = [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
@@ -79,14 +79,14 @@ def operations(
         _report(folder, [*lines, ""], title, "curator_operations")
 
 
-def exchanges(folder: str, who: str, exchanged: Iterable["Exchange"], redact: Callable[[str], str]) -> None:
+def exchanges(folder: str | None, who: str, exchanged: Iterable["Exchange"], redact: Callable[[str], str]) -> None:
     """Report each question to the model and its answer; *redact* takes the secrets out."""
     for exchange in exchanged:
         _report(folder, [redact(exchange.question), "", "--- answer ---", redact(exchange.answer)], f"{who}:", who)
 
 
-def _report(folder: str, lines: list[str], title: str, name: str) -> None:
-    if lines and is_on(folder):
+def _report(folder: str | None, lines: list[str], title: str, name: str) -> None:
+    if lines and folder is not None and is_on(folder):
         with contextlib.suppress(DiagnosticsError):  # a report that fails must not fail the work
             save(folder, "\n".join([title, *lines]), name)
 

@@ -1,4 +1,5 @@
-"""Playbooks as plain dicts, in both layouts, for programs that were written against the JSON file."""
+"""Playbooks as plain dicts, in both layouts, for programs that were written against the JSON file: loaded, saved,
+merged with what other writers did meanwhile."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -6,14 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain import merge, playbook_file
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services import mirror
 from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal, read_with_revision, revise
-from playbook_db.store.past import Past
 
 
 class PlaybookDict(dict[str, Any]):
@@ -99,51 +97,46 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
     return {"name": point.name, "text": point.text, "helpful": point.helpful, "harmful": point.harmful}
 
 
-# What programs do to a playbook as a whole: load it, change a copy, save it. Other writers' changes survive.
-
-
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
-    """The project's playbook as a dict, after taking in its file where that changed; and what is worth a word."""
+    """The project's playbook as a dict, after taking in its file where that changed; and notes for the user."""
     synced = mirror.accept(project)
-    playbook, revision = read_with_revision(project)
-    return to_plain(playbook, origin=_origin(project), revision=revision), synced.notes
+    with project.store.read(project.key) as book:
+        return to_plain(book.playbook(), origin=_origin(project), revision=book.revision), synced.notes
 
 
 def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
-    """Store *given* and write the mirror; what is worth a word.
+    """Store *given* and write the mirror; notes for the user.
 
     Where it is known which revision *given* was loaded from, what others changed since is merged; else the playbook
     becomes equal to it. Afterwards *given* holds what is stored. Raises PlaybookFileError for a bad entry.
     """
     reading = from_plain(given)
     before = mirror.accept(project)  # what stands in the file is in the history before it is written over
-
-    def plan(draft: Draft, past: Past) -> Proposal:
-        ours = draft.playbook()
-        theirs, left_out = merge.incoming(reading, ours, past.forgotten())
-        retired = {name: gone.point for name, gone in past.retired().items()}
-        loaded = None
+    with project.store.write(project.key) as book:
+        theirs, left_out = merge.incoming(reading, book.draft.playbook(), book.forgotten())
+        retired = {name: each.point for name, each in book.retired().items()}
+        base_revision = None
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
-            loaded = given.revision
-        base_revision = past.revision_of(theirs.header) if loaded is None else loaded
+            base_revision = given.revision
         if base_revision is None:
-            notes = merge.become(draft, theirs, retired)
-            header = merge.header_as_forgotten(ours.header, theirs.header)
+            base_revision = book.revision_of(theirs.header)
+        if base_revision is None:
+            notes = merge.become(book.draft, theirs, retired)
+            header = merge.header_as_forgotten(book.header, theirs.header)
         else:
-            base, was_erased = past.at(base_revision), base_revision < past.last_erased_in()
-            notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
-            header = merge.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
-        return Proposal(
+            base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
+            notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
+            header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
+        saved = book.commit(
             "sync",
             "saved by a program",
             notes=(*reading.warnings, *left_out, *notes),
             header=header,
-            is_kept_anyway=True,
+            even_if_unchanged=True,
         )
-
-    saved = revise(project, plan)
-    write_back(given, saved.playbook, flat=reading.is_flat)
-    given["last_updated"] = saved.playbook.header.last_updated
+        after = replace(book.draft.playbook(), header=saved.header)
+    write_back(given, after, flat=reading.is_flat)
+    given["last_updated"] = saved.header.last_updated
     if isinstance(given, PlaybookDict):
         given.origin, given.revision = _origin(project), saved.revision
     return (*before.notes, *saved.notes, *mirror.write(project).notes)

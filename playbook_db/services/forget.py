@@ -13,18 +13,16 @@ from datetime import UTC, datetime
 
 from playbook_db import files, projects, settings
 from playbook_db.domain import duplicates
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import SHORTEST_TEXT, Eraser
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import DatabaseBusyError, DatabaseError, PointRuleError
 from playbook_db.services import edit, mirror
 from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal, revise
-from playbook_db.store import connect, erasure, playbooks
+from playbook_db.store import connect, erasure
 from playbook_db.store.engine import Store
 from playbook_db.store.erasure import Field, PointText
-from playbook_db.store.past import Past
+from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite import backups, erased_bytes
 from playbook_db.store.sqlite.files import BESIDE
 
@@ -183,23 +181,23 @@ def finish_waiting(store: Store) -> bool:
 def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
     """What goes from each playbook that *request* is about; also those from which nothing does."""
     with project.store.snapshot() as connection:
-        keys = playbooks.all_keys(connection) if request.in_all_projects else [project.key]
-        opened = [(key, Past.open(connection, key)) for key in keys]
-        return {key: _plan(past, request) for key, past in opened if past.playbook_id is not None}
+        keys = all_keys(connection) if request.in_all_projects else [project.key]
+        books = [PlaybookRepository.open(connection, key) for key in keys]
+        return {book.key: _plan(book, request) for book in books if book.playbook_id}
 
 
-def _plan(past: Past, request: Request, before: Erasure | None = None) -> Erasure:
+def _plan(book: PlaybookRepository, request: Request, before: Erasure | None = None) -> Erasure:
     """What goes from one playbook, as the transaction sees it; nothing is written.
 
     Where the same was planned *before*, only the history since is read, so that the write lock isn't held for long.
     """
-    connection, playbook_id = past.connection, past.playbook_id or 0
+    connection, playbook_id = book.connection, book.playbook_id
     by_pattern = Eraser(pattern=request.pattern)
     points = erasure.read_points(connection, playbook_id)
     chosen = {point.id for point in points if point.name == request.name or by_pattern.finds(point.text)}
     eraser = Eraser(erasure.wordings(connection, playbook_id, chosen), request.pattern)
     forgotten = tuple(point for point in points if point.id in chosen or eraser.leaves_nothing(point.text))
-    known, after = _known_fields(past, before, eraser, forgotten) if before is not None else ([], 0)
+    known, after = _known_fields(book, before, eraser, forgotten) if before is not None else ([], 0)
     fields = (*known, *erasure.find(connection, playbook_id, eraser, forgotten, after=after))
     lost = {field.key for field in fields if field.name == "key_points.text"} - {
         (playbook_id, point.id) for point in forgotten
@@ -211,18 +209,18 @@ def _plan(past: Past, request: Request, before: Erasure | None = None) -> Erasur
         fields,
         eraser.texts,
         _matches(by_pattern, fields),
-        (past.revision, past.last_time),
+        (book.revision, book.last_time),
     )
 
 
 def _known_fields(
-    past: Past, before: Erasure, eraser: Eraser, forgotten: tuple[PointText, ...]
+    book: PlaybookRepository, before: Erasure, eraser: Eraser, forgotten: tuple[PointText, ...]
 ) -> tuple[list[Field], int]:
     """The fields of the history that were found *before*, and the revision to which that was read; none where something
     else is to be erased now, something was erased since, or a backup has replaced the database."""
     revision, time = before.read_to
     is_same = (before.texts, before.names) == (eraser.texts, tuple(point.name for point in forgotten))
-    if not is_same or past.last_erased_in() > revision or past.time_of(revision) != time:
+    if not is_same or book.last_erased_in() > revision or book.time_of(revision) != time:
         return [], 0
     return [field for field in before.fields if field.is_history], revision
 
@@ -234,46 +232,35 @@ def _matches(by_pattern: Eraser, fields: Iterable[Field]) -> frozenset[str]:
     return frozenset(longest[:_MOST_MATCHES])
 
 
-class _NothingError(Exception):
-    """There is nothing to erase; the transaction is rolled back."""
-
-
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
     """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
-    done: list[Erasure] = []
-
-    def plan(draft: Draft, past: Past) -> Proposal:
-        now = _plan(past, request, planned)
+    with project.store.write(project.key) as book:
+        now = _plan(book, request, planned)
         if now.is_nothing:
-            raise _NothingError
+            return planned
         for name in now.names:
-            if name in draft:
-                draft.retire(name, reason=erasure.REASON)
-        done.append(now)
-        return Proposal("edit", request.message, is_kept_anyway=True, then=carry_out)
-
-    def carry_out(past: Past, revision: int | None) -> None:
-        now = done.pop()
+            if name in book.draft:
+                book.draft.retire(name, reason=erasure.REASON)
+        result = book.commit("edit", request.message, even_if_unchanged=True)
         fields = [field for field in now.fields if field.table != "playbooks"]
         eraser = Eraser(now.texts, request.pattern)
-        fields += erasure.find(past.connection, now.playbook_id, eraser, tables=["playbooks"])  # written anew since
+        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["playbooks"])  # written anew since
         erasure.erase(
-            past.connection,
+            book.connection,
             now.playbook_id,
             fields,
             now.forgotten,
-            revision=revision or 0,
+            revision=result.revision or 0,
             by="name" if request.pattern is None else "match",
-            now=timestamp(datetime.now(UTC)),
+            now=book.now,
         )
-        done.append(replace(now, fields=tuple(fields), revision=revision))
-
-    try:
-        revise(project, plan)
-    except _NothingError:
-        return planned
-    now = done.pop()
-    return replace(now, texts=now.texts | planned.texts, matches=now.matches | planned.matches)
+    return replace(
+        now,
+        fields=tuple(fields),
+        revision=result.revision,
+        texts=now.texts | planned.texts,
+        matches=now.matches | planned.matches,
+    )
 
 
 def _require_point(project: Project, name: str | None) -> None:
@@ -286,18 +273,19 @@ def _require_point(project: Project, name: str | None) -> None:
 
 def _is_forgotten(project: Project, name: str | None) -> bool:
     with project.store.snapshot() as connection:
-        return name in Past.open(connection, project.key).forgotten()
+        return name in PlaybookRepository.open(connection, project.key).forgotten()
 
 
 def _of_key(project: Project, key: str) -> Project:
-    return project if key == project.key else Project(project.store, key)
+    return project if key == project.key else Project.in_folder(project.store, key)
 
 
 def _notes_on_points(project: Project, request: Request, erasures: Mapping[str, Erasure]) -> list[str]:
     """Which points may still say it: of this playbook in other words, of other playbooks in the same ones."""
     eraser, notes = _eraser(request, erasures), []
     with project.store.snapshot() as connection:
-        similar = _similar_points(Past.open(connection, project.key), erasures[project.key]) if request.name else []
+        book = PlaybookRepository.open(connection, project.key)
+        similar = _similar_points(book, erasures[project.key]) if request.name else []
         if similar:
             notes.append(f"much the same may stand in {', '.join(similar)}; look at it, and forget it too if need be")
         for playbook_id, key in erasure.all_playbooks(connection).items():
@@ -308,11 +296,11 @@ def _notes_on_points(project: Project, request: Request, erasures: Mapping[str, 
     return notes
 
 
-def _similar_points(past: Past, planned: Erasure) -> list[str]:
+def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
     """The live points that may say in other words what a forgotten point says."""
     forgotten = {point.name: KeyPoint(point.name, point.text) for point in planned.forgotten}
     left_out = {*forgotten, *(point.name for point in planned.shortened)}
-    points = [*(point for point in past.playbook().points if point.name not in left_out), *forgotten.values()]
+    points = [*(point for point in book.playbook().points if point.name not in left_out), *forgotten.values()]
     pairs = duplicates.near_pairs(points, limit=_MOST_PAIRS)
     return sorted({pair.one.name for pair in pairs if pair.other.name in forgotten and pair.one.name not in forgotten})
 
@@ -369,9 +357,10 @@ def _mirrors(project: Project, erasures: Mapping[str, Erasure]) -> list[str]:
     """Where mirrors of the playbooks stand or may stand, in whatever worktree."""
     paths = [project.mirror_path]
     with project.store.snapshot() as connection:
-        for key, each in erasures.items():
-            paths += [_of_key(project, key).mirror_path, *playbooks.mirror_paths(connection, each.playbook_id)]
-    return list(dict.fromkeys(paths))
+        for key in erasures:
+            book = PlaybookRepository.open(connection, key)
+            paths += [_of_key(project, key).mirror_path, *book.mirror_paths()]
+    return list(dict.fromkeys(filter(None, paths)))
 
 
 def _mirrors_holding(project: Project, request: Request, erasures: Mapping[str, Erasure]) -> list[str]:

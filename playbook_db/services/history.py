@@ -1,12 +1,12 @@
-"""Looking into the past: which revision is meant, what revisions did, and the playbook as it was."""
+"""Reading the history: which revision is meant, what revisions did, the playbook as it was, the life of one point."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
-from playbook_db.domain import diff, merge, playbook_file, prompt_text, times, undo
+from playbook_db.domain import diff, merge, playbook_file, prompt_text, times
+from playbook_db.domain import undo as undo_rules
 from playbook_db.domain.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
@@ -14,30 +14,29 @@ from playbook_db.domain.times import LOCAL, local, timestamp
 from playbook_db.domain.undo import Undo
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, templates
-from playbook_db.services.edit import Found
+from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project
-from playbook_db.store import learning, log_queries, playbooks
-from playbook_db.store.learning import SessionTold
+from playbook_db.store.learning import SessionSummary
 from playbook_db.store.log_queries import (
     EVERY_CHANGE,
-    KeptOperation,
-    KeptReflection,
     Life,
+    LogFilter,
     LoggedRevision,
-    Span,
-    Wanted,
+    PointLifespan,
+    RevisionReflection,
+    SkippedOperation,
 )
-from playbook_db.store.past import Past
-from playbook_db.store.snapshots import undos_after
+from playbook_db.store.repository import PlaybookRepository
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
+_NO_HISTORY = "this playbook has no history yet"
 _NUMBER = re.compile(r"r?(\d{1,100})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a log is to tell: only of the point `name`, of a session (its id or the beginning of it), of a source, of
-    the revisions from `since` to `until` (a number or a time each), of the newest `limit`. None leaves it open."""
+class LogQuery:
+    """What a log is to show: only the point `name`, a session (its id or the beginning of it), a source, the revisions
+    from `since` to `until` (a number or a time each), the newest `limit`. None leaves it open."""
 
     name: str | None = None
     session: str | None = None
@@ -48,7 +47,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PlaybookAt:
     """The playbook as it was after `revision`, made at `time` (None for 0); a `note` where that may surprise."""
 
     playbook: Playbook
@@ -58,175 +57,13 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class FullRevision:
+class RevisionDetails:
     """All that is kept of a revision."""
 
     revision: LoggedRevision
     votes: tuple[Vote, ...]
-    skipped: tuple[KeptOperation, ...]
-    reflections: tuple[KeptReflection, ...]
-
-
-def find_revision(past: Past, text: str, *, now: datetime, end_of_day: bool = True) -> int:
-    """The revision that *text* means: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
-
-    *now* is what the clock says, with its zone. A date means the evening of that day, or with *end_of_day* off its
-    beginning. Raises RevisionNotFoundError for a number that is no revision's, MomentError for what is neither.
-    """
-    number = _number_in(text)
-    if number is None:
-        if _is_now(text):
-            return past.revision  # whatever the clock says
-        return past.revision_at(timestamp(_moment(text, now=now, end=end_of_day)))
-    if number > past.revision:
-        raise RevisionNotFoundError(text.strip(), past.revision)
-    return number
-
-
-def is_when(text: str) -> bool:
-    """Whether *text* can name a revision, by number or by time."""
-    return _number_in(text) is not None or times.parse_time(text, now=datetime.now(UTC), zone=LOCAL) is not None
-
-
-def at(project: Project, when: str) -> Seen:
-    """The playbook as it was at *when*, as `find_revision` reads it."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        revision = find_revision(past, when, now=datetime.now(UTC))
-        note = None
-        if revision == 0 and _number_in(when) is None:
-            first = past.time_of(1)
-            told = f"this playbook began {local(first)}" if first else "this playbook has no history yet"
-            note = f"{told}; {when} it was empty" if first else told
-        return Seen(past.at(revision), revision, past.time_of(revision), note)
-
-
-def told_at(project: Project, when: str) -> str:
-    """What a session that began at *when* would have been told, with the template of today; `""` where nothing."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        candidates = past.candidates_at(find_revision(past, when, now=datetime.now(UTC)))
-    return prompt_text.compose(templates.playbook_template(), *candidates)[0]
-
-
-def log(project: Project, asked: Asked, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
-    """The revisions that are *asked* for, newest first, each with at most *most_changes* changes told.
-
-    They are read as they are taken, some at a time: who pauses keeps no transaction open. Raises PointNotFoundError,
-    SessionNotFoundError, RevisionNotFoundError and MomentError, before anything is read.
-    """
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        wanted = _wanted(past, asked)
-    if wanted is None:
-        if asked.name is not None:
-            edit.find(project, asked.name)  # says what is there instead
-        return iter(())
-    return _read(project, past.playbook_id or 0, wanted, asked.limit, most_changes)
-
-
-def look_up(project: Project, text: str) -> Found | FullRevision:
-    """What *text* names: a point, live or retired, else a revision by its number."""
-    number = _number_in(text)
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        if number is not None and not (past.playbook_id and _point_id(past, text)):
-            return _in_full(past, text.strip(), number)
-    return edit.find(project, text)
-
-
-def _number_in(text: str) -> int | None:
-    told = _NUMBER.fullmatch(text.strip().casefold())
-    return int(told[1]) if told else None
-
-
-def _is_now(text: str) -> bool:
-    return text.strip().casefold() == "now"
-
-
-def _moment(text: str, *, now: datetime, end: bool) -> datetime:
-    found = times.parse_time(text, now=now, zone=LOCAL, end=end)
-    if found is None:
-        raise MomentError(text, times.EXAMPLES)
-    return found
-
-
-def _wanted(past: Past, asked: Asked) -> Wanted | None:
-    """What to look for in the history; None where there can't be anything."""
-    now = datetime.now(UTC)
-    last = past.revision if asked.until is None else find_revision(past, asked.until, now=now)
-    first = 1 if asked.since is None else _first_since(past, asked.since, now)
-    if past.playbook_id is None:
-        return None
-    point_id = None if asked.name is None else _point_id(past, asked.name)
-    if asked.name is not None and point_id is None:
-        return None
-    session_id = None if asked.session is None else _session(past, asked.session)
-    return Wanted(first, last, session_id, asked.source, point_id)
-
-
-def _first_since(past: Past, text: str, now: datetime) -> int:
-    if _number_in(text) is not None:
-        return find_revision(past, text, now=now)
-    before = _moment(text, now=now, end=False) - timedelta(microseconds=1)
-    return past.revision_at(timestamp(before)) + 1
-
-
-def _session(past: Past, beginning: str) -> str:
-    found = log_queries.sessions_beginning(past.connection, past.playbook_id or 0, beginning)
-    if len(found) != 1 and beginning not in found:
-        raise SessionNotFoundError(beginning, tuple(found))
-    return found[0]  # a whole id comes before those that begin with it
-
-
-def _point_id(past: Past, name: str) -> int | None:
-    return playbooks.point_id(past.connection, past.playbook_id or 0, name)
-
-
-def _read(
-    project: Project, playbook_id: int, wanted: Wanted, limit: int | None, most_changes: int
-) -> Iterator[LoggedRevision]:
-    left = MAX_COUNTER if limit is None else limit
-    last = wanted.last
-    few, many = _BATCHES
-    batch = few if wanted.point_id is None else many
-    undos: list[Undo] = []
-    unseen = MAX_COUNTER
-    while left > 0:
-        count = min(left, batch)
-        asked = replace(wanted, last=last)
-        with project.store.snapshot() as connection:
-            found = log_queries.read_log(connection, playbook_id, asked, limit=count, most_changes=most_changes)
-            if found:
-                undos += undos_after(connection, playbook_id, found[-1].number, up_to=unseen)
-                unseen = found[-1].number
-        in_force = undo.in_force(undos)
-        yield from (_marked(made, in_force) for made in found)
-        if len(found) < count:
-            return
-        left, last, batch = left - count, found[-1].number - 1, many
-
-
-def _marked(revision: LoggedRevision, in_force: list[Undo]) -> LoggedRevision:
-    by = undo.taken_back_in(revision.number, in_force)
-    return revision if by is None else replace(revision, taken_back_in=by)
-
-
-def _in_full(past: Past, asked: str, number: int) -> FullRevision:
-    if not 1 <= number <= past.revision or past.playbook_id is None:
-        raise RevisionNotFoundError(asked, past.revision)
-    of = (past.connection, past.playbook_id)
-    (revision,) = log_queries.read_log(*of, Wanted(number, number), limit=1, most_changes=EVERY_CHANGE)
-    in_force = undo.in_force(past.undos_after(number))
-    return FullRevision(
-        _marked(revision, in_force),
-        log_queries.read_votes(*of, number),
-        log_queries.read_skipped(*of, number),
-        log_queries.read_reflections(*of, number),
-    )
-
-
-# The two sides of a diff: the playbook as it was once, or as a file has it.
+    skipped: tuple[SkippedOperation, ...]
+    reflections: tuple[RevisionReflection, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +77,103 @@ class ComparedSide:
     note: str | None = None
 
     @property
-    def told(self) -> str:
+    def title(self) -> str:
         """Which playbook it is, in words."""
         if self.file is not None:
             return self.file
         return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
 
+def find_revision(book: PlaybookRepository, text: str, *, now: datetime, end_of_day: bool = True) -> int:
+    """The revision that *text* means: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
+
+    *now* is what the clock says, with its zone. A date means the evening of that day, or with *end_of_day* off its
+    beginning. Raises RevisionNotFoundError for a number that is no revision's, MomentError for what is neither.
+    """
+    number = _number_in(text)
+    if number is None:
+        if _is_now(text):
+            return book.revision  # whatever the clock says
+        return book.revision_at(timestamp(_moment(text, now=now, end=end_of_day)))
+    if number > book.revision:
+        raise RevisionNotFoundError(text.strip(), book.revision)
+    return number
+
+
+def is_when(text: str) -> bool:
+    """Whether *text* can name a revision, by number or by time."""
+    return _number_in(text) is not None or times.parse_time(text, now=datetime.now(UTC), zone=LOCAL) is not None
+
+
+def at(project: Project, when: str) -> PlaybookAt:
+    """The playbook as it was at *when*, as `find_revision` reads it."""
+    with project.store.read(project.key) as book:
+        revision = find_revision(book, when, now=datetime.now(UTC))
+        note = None
+        if revision == 0 and _number_in(when) is None:
+            first = book.time_of(1)
+            note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
+        return PlaybookAt(book.at(revision), revision, book.time_of(revision), note)
+
+
+def prompt_at(project: Project, when: str) -> str:
+    """The text that a session which began at *when* would have got, with the template of today; `""` where none."""
+    with project.store.read(project.key) as book:
+        candidates = book.candidates_at(find_revision(book, when, now=datetime.now(UTC)))
+    return prompt_text.compose(templates.playbook_template(), *candidates)[0]
+
+
+def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
+    """The revisions that *query* asks for, newest first, each with at most *most_changes* changes.
+
+    They are read as they are taken, some at a time: who pauses keeps no transaction open. Raises PointNotFoundError,
+    SessionNotFoundError, RevisionNotFoundError and MomentError, before anything is read.
+    """
+    with project.store.read(project.key) as book:
+        log_filter = _filter(book, query)
+    if log_filter is None:
+        if query.name is not None:
+            edit.find(project, query.name)  # raises, with what is there instead
+        return iter(())
+    return _read(project, log_filter, query.limit, most_changes)
+
+
+def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
+    """What *text* names: a point, live or retired, else a revision by its number."""
+    number = _number_in(text)
+    with project.store.read(project.key) as book:
+        if number is not None and book.point_id(text) is None:
+            return _details(book, text.strip(), number)
+    return edit.find(project, text)
+
+
+def life(project: Project, name: str) -> Life:
+    """All that happened to the point *name*, live or retired. Raises PointNotFoundError."""
+    edit.find(project, name)
+    with project.store.read(project.key) as book:
+        return book.life(name) or Life((), ())
+
+
+def lifespan(project: Project, name: str) -> PointLifespan:
+    """When the point *name* came, and when it last changed. Raises PointNotFoundError."""
+    with project.store.read(project.key) as book:
+        lifespan = book.lifespan(name)
+    if lifespan is None:
+        edit.find(project, name)  # raises, with what is there instead
+        raise AssertionError(f"{name} is there, but not its first revision")
+    return lifespan
+
+
+def sessions(project: Project) -> list[SessionSummary]:
+    """Each session that was learned from, the newest first."""
+    with project.store.read(project.key) as book:
+        return book.sessions()
+
+
 def side_at(project: Project, when: str) -> ComparedSide:
-    """The playbook as it was at *when*, as `looking_back.find_revision` reads it."""
-    seen = at(project, when)
-    return ComparedSide(Reading(seen.playbook), seen.revision, seen.time, note=seen.note)
+    """The playbook as it was at *when*, as `find_revision` reads it."""
+    then = at(project, when)
+    return ComparedSide(Reading(then.playbook), then.revision, then.time, note=then.note)
 
 
 def side_of_file(data: bytes, name: str) -> ComparedSide:
@@ -265,35 +188,81 @@ def difference(before: ComparedSide, after: ComparedSide) -> Comparison:
     return diff.compare(old, new)
 
 
-# Where the playbook comes from: the life of one point, and what each session taught.
+def _number_in(text: str) -> int | None:
+    match = _NUMBER.fullmatch(text.strip().casefold())
+    return int(match[1]) if match else None
 
 
-T = TypeVar("T")
+def _is_now(text: str) -> bool:
+    return text.strip().casefold() == "now"
 
 
-def life(project: Project, name: str) -> Life:
-    """All that happened to the point *name*, live or retired. Raises PointNotFoundError."""
-    return _of_point(project, name, lambda past, number: log_queries.life(past.connection, number, name))
+def _moment(text: str, *, now: datetime, end: bool) -> datetime:
+    moment = times.parse_time(text, now=now, zone=LOCAL, end=end)
+    if moment is None:
+        raise MomentError(text, times.EXAMPLES)
+    return moment
 
 
-def span(project: Project, name: str) -> Span:
-    """When the point *name* came, and when it last changed. Raises PointNotFoundError."""
-    return _of_point(project, name, lambda past, number: log_queries.read_span(past.connection, number, name))
+def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter | None:
+    """*query* as numbers; None where there can't be anything."""
+    now = datetime.now(UTC)
+    last = book.revision if query.until is None else find_revision(book, query.until, now=now)
+    first = 1 if query.since is None else _first_since(book, query.since, now)
+    if not book.playbook_id:
+        return None
+    point_id = None if query.name is None else book.point_id(query.name)
+    if query.name is not None and point_id is None:
+        return None
+    session_id = None if query.session is None else _session(book, query.session)
+    return LogFilter(first, last, session_id, query.source, point_id)
 
 
-def sessions(project: Project) -> list[SessionTold]:
-    """Each session that was learnt from, the newest first."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        return learning.sessions(connection, past.playbook_id) if past.playbook_id else []
+def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
+    if _number_in(text) is not None:
+        return find_revision(book, text, now=now)
+    before = _moment(text, now=now, end=False) - timedelta(microseconds=1)
+    return book.revision_at(timestamp(before)) + 1
 
 
-def _of_point(project: Project, name: str, read: Callable[[Past, int], T | None]) -> T:
-    """What *read* finds about the point *name* in the playbook, whose number it is given."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        found = read(past, past.playbook_id) if past.playbook_id else None
-    if found is None:
-        edit.find(project, name)  # says what is there instead
-        raise AssertionError(f"{name} was found, but not what is told of it")
-    return found
+def _session(book: PlaybookRepository, beginning: str) -> str:
+    matches = book.sessions_beginning(beginning)
+    if len(matches) != 1 and beginning not in matches:
+        raise SessionNotFoundError(beginning, tuple(matches))
+    return matches[0]  # a whole id comes before those that begin with it
+
+
+def _read(project: Project, log_filter: LogFilter, limit: int | None, most_changes: int) -> Iterator[LoggedRevision]:
+    remaining = MAX_COUNTER if limit is None else limit
+    last = log_filter.last
+    few, many = _BATCHES
+    batch = few if log_filter.point_id is None else many
+    undos: list[Undo] = []
+    undos_read_to = MAX_COUNTER
+    while remaining > 0:
+        count = min(remaining, batch)
+        with project.store.read(project.key) as book:
+            revisions = book.read_log(replace(log_filter, last=last), limit=count, most_changes=most_changes)
+            if revisions:
+                undos += book.undos_after(revisions[-1].number, up_to=undos_read_to)
+                undos_read_to = revisions[-1].number
+        in_force = undo_rules.in_force(undos)
+        yield from (_marked(revision, in_force) for revision in revisions)
+        if len(revisions) < count:
+            return
+        remaining, last, batch = remaining - count, revisions[-1].number - 1, many
+
+
+def _marked(revision: LoggedRevision, in_force: list[Undo]) -> LoggedRevision:
+    by = undo_rules.taken_back_in(revision.number, in_force)
+    return revision if by is None else replace(revision, undone_in=by)
+
+
+def _details(book: PlaybookRepository, text: str, number: int) -> RevisionDetails:
+    if not 1 <= number <= book.revision:
+        raise RevisionNotFoundError(text, book.revision)
+    (revision,) = book.read_log(LogFilter(number, number), limit=1, most_changes=EVERY_CHANGE)
+    in_force = undo_rules.in_force(book.undos_after(number))
+    return RevisionDetails(
+        _marked(revision, in_force), book.read_votes(number), book.read_skipped(number), book.read_reflections(number)
+    )

@@ -2,7 +2,7 @@
 
 The database is the truth. After each commit the file is written from it; where the file changed meanwhile (git
 pull, a hand edit), it is merged in first. A file that came with a clone is somebody else's text: it is taken in only
-once the user, or the program that asks, has said so.
+once the user, or the program that asks, has said so. A project without a folder on this machine has no mirror.
 """
 
 import contextlib
@@ -10,57 +10,55 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import files, projects, settings
 from playbook_db.domain import merge, playbook_file
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.domain.times import timestamp
 from playbook_db.errors import MirrorError, PlaybookFileError
 from playbook_db.services import diagnostics, import_export
 from playbook_db.services.projects import Notify, Project
-from playbook_db.services.revise import Proposal, Revised, revise
-from playbook_db.store import playbooks
+from playbook_db.store import repository
 from playbook_db.store.engine import Store
-from playbook_db.store.past import Past
-from playbook_db.store.playbooks import Mirror
+from playbook_db.store.repository import Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
 
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a look at the mirror did: the revision it made, if any, and what the user should hear of."""
+    """What bringing the mirror in step did: the revision it made, if any, and notes for the user."""
 
-    revised: Revised | None = None
+    result: RevisionResult | None = None
     notes: tuple[str, ...] = ()
 
 
 def state(project: Project) -> str:
     """Whether the project's playbook is mirrored: `undecided`, `on`, `found` or `off`."""
-    with project.store.snapshot() as connection:
-        return Past.open(connection, project.key).mirror_state()
+    with project.store.read(project.key) as book:
+        return book.mirror_state()
 
 
 def is_waiting(project: Project) -> bool:
     """Whether a file stands there that nobody has been asked about yet."""
-    return state(project) == "undecided" and os.path.lexists(project.mirror_path)
+    path = project.mirror_path
+    return path is not None and os.path.lexists(path) and state(project) == "undecided"
 
 
 def sync(project: Project) -> Synced:
     """Take in what changed in a mirror that is kept, and write it where it is behind the database.
 
-    Raises nothing about the file: one that can't be taken in is left alone or set aside, and told in the notes.
+    Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
     """
-    kept = state(project)
-    return _sync(project, make=kept == "on") if kept in ("on", "found") else Synced()
+    if project.mirror_path is None:
+        return Synced()
+    mirrored = state(project)
+    return _sync(project, project.mirror_path, make=mirrored == "on") if mirrored in ("on", "found") else Synced()
 
 
-@contextmanager
+@contextlib.contextmanager
 def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
     """The mirror, where it is kept, in step before and after what is done; *notify* is given what came of it."""
     before = _lines(project, sync(project))
@@ -78,30 +76,30 @@ def sync_changed(store: Store) -> Iterator[Synced]:
     """Sync each mirror that is kept and that is behind its playbook, or isn't, at a glance, what it was when last in
     step."""
     with store.snapshot() as connection:
-        kept = playbooks.kept_mirrors(connection)
+        kept = repository.kept_mirrors(connection)
     for path, last, known in kept:
-        is_untouched = status(path) == (known.size_bytes, known.mtime_ns)
+        is_untouched = size_and_mtime(path) == (known.size_bytes, known.mtime_ns)
         if not is_untouched or (known.revision or 0) != last:
             folder = projects.folder_of_mirror(path)
             if os.path.isdir(folder):
-                yield sync(Project(store, folder))
+                yield sync(Project.in_folder(store, folder))
 
 
 def in_step(store: Store) -> dict[str, str]:
-    """The mirrors that are kept and hold what they held when last seen: path and SHA-256."""
+    """The mirrors that are kept and hold what they held when last read: path and SHA-256."""
     with store.snapshot() as connection:
-        kept = playbooks.kept_mirrors(connection)
+        kept = repository.kept_mirrors(connection)
     return {path: known.sha256 for path, _, known in kept if _digest_at(path) == known.sha256}
 
 
-def follow(store: Store, held: Mapping[str, str]) -> Iterator[Synced]:
+def follow(store: Store, digests: Mapping[str, str]) -> Iterator[Synced]:
     """Write the mirrors that hold nothing of their own (`in_step`) from a database that was put in the place of
     theirs."""
-    for path, sha256 in held.items():
-        project = Project(store, projects.folder_of_mirror(path))
+    for path, sha256 in digests.items():
+        project = Project.in_folder(store, projects.folder_of_mirror(path))
         if state(project) in ("on", "found"):
-            with _writing(project) as past:
-                past.note_mirror(path, Mirror(None, sha256))
+            with store.write(project.key) as book:
+                book.note_mirror(path, Mirror(None, sha256))
             yield sync(project)
 
 
@@ -115,7 +113,7 @@ def accept(project: Project) -> Synced:
 
 def enrol(project: Project) -> Synced:
     """Take the project in where it isn't known yet, and bring its mirror, if one is kept, in step."""
-    with _writing(project):
+    with project.store.write(project.key):
         pass
     return sync(project)
 
@@ -129,164 +127,159 @@ def switch(project: Project, *, on: bool) -> Synced:
 def write(project: Project) -> Synced:
     """Write the mirror whether or not it is kept, after taking in what changed in it; what can't be taken in is
     moved aside."""
+    if project.mirror_path is None:
+        return Synced()
     if state(project) == "undecided":
         _set_state(project, "found")
-    return _sync(project, make=True, insist=True)
+    return _sync(project, project.mirror_path, make=True, insist=True)
 
 
 def _lines(project: Project, synced: Synced) -> list[str]:
     """What came of it, for a person."""
     lines = list(synced.notes)
-    if synced.revised is not None:
-        summary = import_export.told(synced.revised)
-        lines.append(f"took in {project.mirror_path}: {summary} (revision {synced.revised.revision})")
+    if synced.result is not None:
+        summary = import_export.summary(synced.result)
+        lines.append(f"took in {project.mirror_path}: {summary} (revision {synced.result.revision})")
     return lines
 
 
-def _sync(project: Project, *, make: bool, insist: bool = False) -> Synced:
+def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> Synced:
     notes: list[str] = []
-    revised: Revised | None = None
+    result: RevisionResult | None = None
     try:
-        with lock(project.mirror_path):
-            remove_leftover(project.mirror_path)
+        with lock(path):
+            remove_leftover(path)
             for _ in range(_TRIES):
-                found = read(project.mirror_path, project.folder)
-                if found is None and not make:
+                data = read(path, projects.folder_of_mirror(path))
+                if data is None and not make:
                     break
-                if found is not None and not _is_known(project, found):
-                    taken = _take_in(project, found, insist=insist)
-                    revised = taken.revised or revised
-                    notes += taken.notes
-                if _bring_up_to_date(project, found, make=make):
+                if data is not None and not _is_known(project, path, data):
+                    taken_in = _take_in(project, path, data, insist=insist)
+                    result = taken_in.result or result
+                    notes += taken_in.notes
+                if _bring_up_to_date(project, path, data, make=make):
                     break
     except (MirrorError, PlaybookFileError) as error:
         notes.append(str(error))
-    return Synced(revised, tuple(notes))
+    return Synced(result, tuple(notes))
 
 
 def _digest_at(path: str) -> str | None:
     try:
-        found = read(path, projects.folder_of_mirror(path))
+        data = read(path, projects.folder_of_mirror(path))
     except MirrorError:
         return None
-    return None if found is None else digest(found)
+    return None if data is None else digest(data)
 
 
-def _is_known(project: Project, found: bytes) -> bool:
-    known = _known(project)
-    return known is not None and known.sha256 == digest(found)
+def _is_known(project: Project, path: str, data: bytes) -> bool:
+    known = _known(project, path)
+    return known is not None and known.sha256 == digest(data)
 
 
-def _take_in(project: Project, found: bytes, *, insist: bool) -> Synced:
+def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
     """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
     try:
-        reading = playbook_file.decode(found, source=project.mirror_path)
+        reading = playbook_file.decode(data, source=path)
     except PlaybookFileError as error:
         if not insist and not may_be_set_aside(error):
             raise
-        aside = set_aside(project.mirror_path)
-        return Synced(notes=(f"{error} It was moved to {aside}.",))
-
-    def plan(draft: Draft, past: Past) -> Proposal:
-        proposal = _merge(draft, past, reading, project)
+        return Synced(notes=(f"{error} It was moved to {set_aside(path)}.",))
+    with project.store.write(project.key) as book:
+        result = _merge(book, reading, path)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
-        past.note_mirror(project.mirror_path, Mirror(None, digest(found)))
-        return proposal
-
-    revised = revise(project, plan)
-    diagnostics.migration(project.folder, reading.migrated)
-    return Synced(revised if revised.revision else None, tuple(revised.notes))
+        book.note_mirror(path, Mirror(None, digest(data)))
+    diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
+    return Synced(result if result.revision else None, tuple(result.notes))
 
 
-def _merge(draft: Draft, past: Past, reading: Reading, project: Project) -> Proposal:
+def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionResult:
     """Bring a changed mirror in: three ways where a common ancestor is known, else as any file."""
-    ours = draft.playbook()
-    theirs, left_out = merge.incoming(reading, ours, past.forgotten())
-    retired = {name: gone.point for name, gone in past.retired().items()}
-    ancestor = _common_ancestor(past, theirs, project)
+    draft = book.draft
+    theirs, left_out = merge.incoming(reading, draft.playbook(), book.forgotten())
+    retired = {name: each.point for name, each in book.retired().items()}
+    ancestor = _common_ancestor(book, theirs, path)
     if ancestor is None:
         notes = merge.take_in(draft, theirs, retired)
-        header = theirs.header if past.revision == 0 else ours.header
+        header = theirs.header if book.revision == 0 else book.header
     else:
         revision, base = ancestor
         # A file that doesn't tell its age may be from before an erasure.
-        was_erased = past.revision_of(theirs.header) is None or revision < past.last_erased_in()
+        was_erased = book.revision_of(theirs.header) is None or revision < book.last_erased_in()
         notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
-        header = merge.merge_headers(base.header, ours.header, theirs.header, was_erased_since=was_erased)
+        header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
-    is_dated = holds_all and not left_out and (bool(draft.changes) or past.revision == 0)
-    if is_dated:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
+    keeps_file = holds_all and not left_out and (bool(draft.changes) or book.revision == 0)
+    if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
-    message = f"took in {os.path.relpath(project.mirror_path, project.folder)}"
-    return Proposal("sync", message, notes=(*reading.warnings, *left_out, *notes), header=header, is_dated=is_dated)
+    return book.commit(
+        "sync",
+        f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}",
+        notes=(*reading.warnings, *left_out, *notes),
+        header=header,
+        keeps_last_updated=keeps_file,
+    )
 
 
-def _common_ancestor(past: Past, theirs: Playbook, project: Project) -> tuple[int, Playbook] | None:
+def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:
     """The revision, and the playbook, that the file and ours both come from; None where none is known.
 
     That is the revision which the file's `last_updated` names; else what the file last held. In that case the file
     may come from a branch that never had our newest points: those newer than any that it has don't count as removed.
     """
-    named = past.revision_of(theirs.header)
+    named = book.revision_of(theirs.header)
     if named is not None:
-        return named, past.at(named)
-    known = past.mirror(project.mirror_path)
+        return named, book.at(named)
+    known = book.mirror(path)
     if known is None or known.revision is None:
         return None
-    base = past.at(known.revision)
-    created = past.created_in()
+    base = book.at(known.revision)
+    created = book.created_in()
     newest = max((created[name] for name in theirs.by_name if name in base.by_name), default=0)
-    seen = tuple(point for point in base.points if created[point.name] <= newest)
-    return known.revision, replace(base, points=seen)
+    in_their_branch = tuple(point for point in base.points if created[point.name] <= newest)
+    return known.revision, replace(base, points=in_their_branch)
 
 
-def _bring_up_to_date(project: Project, found: bytes | None, *, make: bool) -> bool:
-    """Write the file where it is behind the database; False, and nothing written, where it isn't *found* any more."""
-    known = _known(project)
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        revision = past.revision
-        if found is not None and known == Mirror(revision, digest(found)):
-            _note(project, known)
+def _bring_up_to_date(project: Project, path: str, data: bytes | None, *, make: bool) -> bool:
+    """Write the file where it is behind the database; False, and nothing written, where it doesn't hold *data* any
+    more."""
+    with project.store.read(project.key) as book:
+        known, revision = book.mirror(path), book.revision
+        if known is not None and data is not None and known == Mirror(revision, digest(data)):
+            playbook = None
+        elif revision == 0 and not make:
             return True
-        if revision == 0 and not make:
-            return True
-        text = playbook_file.encode(past.playbook())
-    data = text.encode("utf-8")
-    if data != found:
-        if read(project.mirror_path, project.folder) not in (found, None):
+        else:
+            playbook = book.playbook()
+    if playbook is None:
+        _note(project, path, Mirror(revision, digest(data or b"")))
+        return True
+    new_data = playbook_file.encode(playbook).encode("utf-8")
+    if new_data != data:
+        if read(path, projects.folder_of_mirror(path)) not in (data, None):
             return False
-        write_file(project.mirror_path, data)
-    _note(project, Mirror(revision or None, digest(data)))
+        write_file(path, new_data)
+    _note(project, path, Mirror(revision or None, digest(new_data)))
     return True
 
 
-def _known(project: Project) -> Mirror | None:
-    with project.store.snapshot() as connection:
-        return Past.open(connection, project.key).mirror(project.mirror_path)
+def _known(project: Project, path: str) -> Mirror | None:
+    with project.store.read(project.key) as book:
+        return book.mirror(path)
 
 
-def _note(project: Project, mirror: Mirror) -> None:
+def _note(project: Project, path: str, mirror: Mirror) -> None:
     """Keep what the file holds, and how it looks at a glance."""
-    size_bytes, mtime_ns = status(project.mirror_path)
-    known = _known(project)
+    size_bytes, mtime_ns = size_and_mtime(path)
+    known = _known(project, path)
     if mirror != known or (known.size_bytes, known.mtime_ns) != (size_bytes, mtime_ns):
-        with _writing(project) as past:
-            past.note_mirror(project.mirror_path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
+        with project.store.write(project.key) as book:
+            book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
-def _set_state(project: Project, wanted: str) -> None:
-    with _writing(project) as past:
-        past.set_mirror_state(wanted)
-
-
-@contextmanager
-def _writing(project: Project) -> Iterator[Past]:
-    with project.store.transaction() as connection:
-        yield Past.open_to_write(connection, project.key, now=timestamp(datetime.now(UTC)))
-
-
-# The file of a mirror itself: read with care, replaced whole, moved aside, one writer at a time.
+def _set_state(project: Project, new_state: str) -> None:
+    with project.store.write(project.key) as book:
+        book.set_mirror_state(new_state)
 
 
 def read(path: str, project_folder: str) -> bytes | None:
@@ -314,13 +307,13 @@ def read(path: str, project_folder: str) -> bytes | None:
         raise MirrorError(f"{path} can't be read: {error.strerror}. It is left alone.") from error
 
 
-def status(path: str) -> tuple[int | None, int | None]:
+def size_and_mtime(path: str) -> tuple[int | None, int | None]:
     """Size in bytes and time of change in nanoseconds of the file at *path*; None for both where there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None, None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -1,16 +1,17 @@
-"""The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all."""
+"""The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all;
+and the cursors, up to which byte each transcript has been learned from."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
-from playbook_db.store import jobs, learning, playbooks
+from playbook_db.store import jobs, repository
 from playbook_db.store.engine import Store
 from playbook_db.store.jobs import Job
-from playbook_db.store.past import Past
+from playbook_db.store.repository import PlaybookRepository
 
 LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
 MOST_ATTEMPTS = 6
@@ -21,12 +22,10 @@ _LONGEST_WAIT_S = 6 * 3600.0
 
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
     """Queue *job* for the project *key*, which is made where need be; False where the project is kept out."""
-    now = timestamp(datetime.now(UTC))
-    with store.transaction() as connection:
-        past = Past.open_to_write(connection, key, now=now)
-        if past.playbook_id is None or playbooks.is_ignored(connection, past.playbook_id):
+    with store.write(key) as book:
+        if book.is_ignored():
             return False
-        jobs.add(connection, past.playbook_id, job, now=job.get("queued_at") or now)
+        jobs.add(book.connection, book.playbook_id, job, now=job.get("queued_at") or book.now)
     return True
 
 
@@ -57,9 +56,10 @@ def is_any_due(store: Store) -> bool:
         return jobs.is_any_due(connection, now=timestamp(datetime.now(UTC)))
 
 
-def finish_in(past: Past, job: Job) -> None:
-    """Keep that *job* is done, inside a transaction under way."""
-    jobs.finish(past.connection, job, now=timestamp(datetime.now(UTC)))
+def finish(store: Store, job: Job) -> None:
+    """Keep that *job* is done."""
+    with store.transaction() as connection:
+        jobs.finish(connection, job, now=timestamp(datetime.now(UTC)))
 
 
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
@@ -92,22 +92,18 @@ def drop(store: Store, key: str, number: int) -> bool:
 
     False where there is no such job, or it runs.
     """
-    now = timestamp(datetime.now(UTC))
-    with store.transaction() as connection:
-        job = jobs.drop(connection, key, number)
+    with store.write(key) as book:
+        job = jobs.drop(book.connection, key, number)
         if job is None:
             return False
         path = job.transcript_path or ""
-        playbook_id = Past.open(connection, key).playbook_id or 0
         if os.path.isfile(path):
-            learning.move_cursor(
-                connection,
-                playbook_id,
+            book.move_cursor(
                 path,
-                max(os.path.getsize(path), learning.learnt_to(connection, playbook_id, path)),
+                max(os.path.getsize(path), book.learned_to(path)),
                 session_id=job.session_id or "",
                 last_uuid=None,
-                now=now,
+                now=book.now,
             )
     return True
 
@@ -117,72 +113,37 @@ def later(seconds: float) -> str:
     return timestamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
-# How far each transcript has been learnt from, and which there are: what is known of them between two lessons.
+def learned_to(project: Project, path: str) -> int:
+    """Up to which byte the transcript at *path* has been learned from."""
+    with project.store.read(project.key) as book:
+        return book.learned_to(path)
 
 
-def learnt_to(project: Project, path: str) -> int:
-    """Up to which byte the transcript at *path* has been learnt from."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        return learning.learnt_to(connection, past.playbook_id, path) if past.playbook_id else 0
-
-
-def beginning_with(project: Project, first_uuid: str) -> dict[str, int]:
-    """Up to which byte each transcript that begins with the entry *first_uuid* has been learnt from, by path."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        return learning.beginning_with(connection, past.playbook_id, first_uuid) if past.playbook_id else {}
+def transcripts_beginning_with(project: Project, first_uuid: str) -> dict[str, int]:
+    """Up to which byte each transcript that begins with the entry *first_uuid* has been learned from, by path."""
+    with project.store.read(project.key) as book:
+        return book.transcripts_beginning_with(first_uuid)
 
 
 def begin_anew_if_another(project: Project, path: str, first_uuid: str) -> None:
-    """Forget how far the transcript at *path* was learnt from, where it began with another entry: it is another one."""
-
-    def look(past: Past) -> None:
-        known = learning.first_uuid(past.connection, past.playbook_id or 0, path)
+    """Forget how far the transcript at *path* was learned from, where it began with another entry."""
+    with project.store.write(project.key) as book:
+        known = book.first_uuid(path)
         if known is not None and known != first_uuid:
-            learning.move_cursor(
-                past.connection,
-                past.playbook_id or 0,
-                path,
-                0,
-                session_id="",
-                last_uuid=None,
-                now=timestamp(datetime.now(UTC)),
-                first_uuid=first_uuid,
-            )
-
-    keep(project, look)
+            book.move_cursor(path, 0, session_id="", last_uuid=None, now=book.now, first_uuid=first_uuid)
 
 
-def skip_to(project: Project, path: str, reached: int, *, session_id: str, first_uuid: str) -> None:
-    """Count the transcript at *path* as learnt from up to the byte *reached*: a copy of what is known."""
-
-    def move(past: Past) -> None:
-        if not learning.learnt_to(past.connection, past.playbook_id or 0, path):
-            learning.move_cursor(
-                past.connection,
-                past.playbook_id or 0,
-                path,
-                reached,
-                session_id=session_id,
-                last_uuid=None,
-                now=timestamp(datetime.now(UTC)),
-                first_uuid=first_uuid,
-            )
-
-    keep(project, move)
-
-
-def keep(project: Project, what: Callable[[Past], None]) -> None:
-    """Do *what* in a transaction of its own."""
-    with project.store.transaction() as connection:
-        what(Past.open_to_write(connection, project.key, now=timestamp(datetime.now(UTC))))
+def skip_to(project: Project, path: str, offset: int, *, session_id: str, first_uuid: str) -> None:
+    """Count the transcript at *path* as learned from up to the byte *offset*: a copy of what is known."""
+    with project.store.write(project.key) as book:
+        if not book.learned_to(path):
+            book.move_cursor(path, offset, session_id=session_id, last_uuid=None, now=book.now, first_uuid=first_uuid)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTranscripts:
-    """What is known of a project's transcripts: how far each was learnt from, and for which there are jobs, failed ones
-    included."""
+    """What is known of a project's transcripts: how far each was learned from, and for which there are jobs, failed
+    ones included."""
 
     key: str
     created_at: str
@@ -191,10 +152,10 @@ class KnownTranscripts:
 
 
 def known_transcripts(store: Store) -> list[KnownTranscripts]:
-    """For each project that isn't kept out, what is known of its transcripts."""
-    found = []
+    """For each project that isn't ignored, what is known of its transcripts."""
+    known = []
     with store.snapshot() as connection:
-        for number, key, created_at in playbooks.all_learning(connection):
-            cursors = learning.cursors(connection, number)
-            found.append(KnownTranscripts(key, created_at, cursors, jobs.known_paths(connection, key)))
-    return found
+        for key, created_at in repository.learning_projects(connection):
+            cursors = PlaybookRepository.open(connection, key).cursors()
+            known.append(KnownTranscripts(key, created_at, cursors, jobs.known_paths(connection, key)))
+    return known

@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.forget import Forgotten
-    from playbook_db.services.history import ComparedSide, FullRevision
+    from playbook_db.services.history import ComparedSide, RevisionDetails
     from playbook_db.services.maintenance import Listed, Report, Taken
-    from playbook_db.services.revise import Revised
     from playbook_db.services.statistics import Statistics
-    from playbook_db.services.undo import Undone
+    from playbook_db.services.undo import UndoResult
     from playbook_db.store.jobs import Job
-    from playbook_db.store.learning import SessionTold
-    from playbook_db.store.log_queries import KeptReflection, Life, LoggedChange, LoggedRevision, Span
-    from playbook_db.store.project_rows import ListedProject
+    from playbook_db.store.learning import SessionSummary
+    from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision, PointLifespan, RevisionReflection
+    from playbook_db.store.repository import ListedProject, RevisionResult
 
     class Retirement(Protocol):
         """When and why a point was retired."""
@@ -69,7 +68,7 @@ def point_record(point: "PromptPoint", retirement: "Retirement | None" = None) -
     return record
 
 
-def full_point_record(point: "PromptPoint", retirement: "Retirement | None", span: "Span") -> Record:
+def full_point_record(point: "PromptPoint", retirement: "Retirement | None", span: "PointLifespan") -> Record:
     """A point with the revisions in which it came and last changed (`show NAME`)."""
     return point_record(point, retirement) | {
         "created_in": span.created_in,
@@ -85,7 +84,7 @@ def change_record(change: "Change") -> Record:
     return record | ({"successor": change.successor} if change.successor else {})
 
 
-def batch_record(revised: "Revised", *, dry_run: bool) -> Record:
+def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
     """What a batch of operations did, or would do (`apply`, `prune`)."""
     return {
         "revision": revised.revision,
@@ -97,14 +96,14 @@ def batch_record(revised: "Revised", *, dry_run: bool) -> Record:
     }
 
 
-def undo_record(undone: "Undone", *, dry_run: bool) -> Record:
+def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
     """What an undo took back, or would take back (`undo`)."""
-    revised = undone.revised
+    revised = undone.result
     return {
         "revision": revised.revision,
         "dry_run": dry_run,
-        "took_back": asdict(undone.span) if undone.told and undone.span else None,
-        "message": undone.told,
+        "took_back": asdict(undone.revisions) if undone.message and undone.revisions else None,
+        "message": undone.message,
         "changes": [change_record(change) for change in revised.changes],
         "notes": list(revised.notes),
     }
@@ -146,8 +145,8 @@ def log_record(revision: "LoggedRevision") -> Record:
         "source": revision.source,
         "session": revision.session_id,
         "message": revision.message,
-        "took_back": asdict(revision.took_back) if revision.took_back else None,
-        "taken_back_in": revision.taken_back_in,
+        "took_back": asdict(revision.undoes) if revision.undoes else None,
+        "taken_back_in": revision.undone_in,
         "changes": [_logged_change_record(change) for change in revision.changes],
         "skipped": revision.skipped,
         "neutral_votes": revision.neutral_votes,
@@ -157,7 +156,7 @@ def log_record(revision: "LoggedRevision") -> Record:
     }
 
 
-def full_revision_record(full: "FullRevision") -> Record:
+def full_revision_record(full: "RevisionDetails") -> Record:
     """All that is kept of a revision (`show REV`)."""
     return log_record(full.revision) | {
         "changes": [_full_change_record(change) for change in full.revision.changes],
@@ -194,7 +193,7 @@ def life_record(name: str, life: "Life") -> Record:
                 "session": event.session_id,
                 "message": event.message,
                 "kind": event.kind,
-                "told": event.told,
+                "told": event.text,
                 "successor": event.successor,
             }
             for event in life.events
@@ -228,7 +227,7 @@ def _full_change_record(change: "LoggedChange") -> Record:
     return record
 
 
-def _reflection_record(reflection: "KeptReflection") -> Record:
+def _reflection_record(reflection: "RevisionReflection") -> Record:
     record = asdict(reflection)
     return {"session": record.pop("session_id"), **record}
 
@@ -275,7 +274,7 @@ def _key_record(change: "KeyChange") -> Record:
 # Learning.
 
 
-def session_record(session: "SessionTold") -> Record:
+def session_record(session: "SessionSummary") -> Record:
     """What a session taught, and what learning from it took (`sessions`)."""
     return {
         "session": session.session_id,

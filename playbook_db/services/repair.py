@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 
 from playbook_db import projects, settings
 from playbook_db.domain import merge, playbook_file, salvaging
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.times import local
 from playbook_db.errors import (
     DatabaseBusyError,
@@ -26,12 +25,11 @@ from playbook_db.errors import (
     RepairError,
     SchemaTooNewError,
 )
-from playbook_db.services import forget, import_export, maintenance, mirror, revise
+from playbook_db.services import forget, import_export, maintenance, mirror
 from playbook_db.services.projects import Project
-from playbook_db.store import connect, erasure, migrate, project_rows, salvage
+from playbook_db.store import connect, erasure, migrate, salvage
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.past import Past
 from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.sqlite import backups, dialect, files, page_reader, restore
 from playbook_db.store.sqlite.backups import Backup, Held
@@ -224,36 +222,30 @@ def _bring_in_all(store: Store, saved: Collection[SavedPlaybook], now: datetime)
         key = max(keys, key=lambda key: (os.path.isdir(key), keys.count(key)), default=f"/lost/playbook-{each.number}")
         used.add(key)
         if is_same and before is not None and before != key:  # the project has moved since the backup
-            with store.transaction() as connection:
-                project_rows.rename(connection, each.number, key, moved=(before, key))
-        yield _bring_in(Project(store, key), each, now, is_key_lost=not keys)
+            with store.write(before) as book:
+                book.rename(key)
+        yield _bring_in(Project.in_folder(store, key), each, now, is_key_lost=not keys)
 
 
 def _bring_in(project: Project, saved: SavedPlaybook, now: datetime, *, is_key_lost: bool) -> RepairedPlaybook:
     """Bring what was *saved* of a playbook into it by one revision, and how far it had learned with it."""
-    known: list[tuple[int, str | None, list[str]]] = []
-
-    def plan(draft: Draft, past: Past) -> revise.Proposal:
-        names = salvage.point_names(past.connection, past.playbook_id or 0)
+    with project.store.write(project.key, now=now) as book:
+        names = salvage.point_names(book.connection, book.playbook_id)
         points = [each.named(names.get(each.number, "")) for each in saved.points]
-        retired = {name: gone.point for name, gone in past.retired().items()}
-        renamed = salvaging.bring_in(draft, points, retired, past.forgotten(), known_to=past.revision)
-        known.append((past.revision, past.last_time, renamed))
-        is_lost = saved.last_revision > past.revision
-        lost = f"the history after revision {past.revision} is lost" if past.revision else "its history is lost"
-        return revise.Proposal(
+        retired = {name: each.point for name, each in book.retired().items()}
+        renamed = salvaging.bring_in(book.draft, points, retired, book.forgotten(), known_to=book.revision)
+        is_lost = saved.last_revision > book.revision
+        lost = f"the history after revision {book.revision} is lost" if book.revision else "its history is lost"
+        result = book.commit(
             "import",
             f"repaired: {lost}" if is_lost else "repaired",
-            header=saved.header and merge.header_as_forgotten(draft.playbook().header, saved.header),
-            is_kept_anyway=is_lost,
-            then=lambda past, number: salvage.put_rest(past.connection, past.playbook_id or 0, saved, number, now=now),
+            header=saved.header and merge.header_as_forgotten(book.header, saved.header),
+            even_if_unchanged=is_lost,
         )
-
-    revised = revise.revise(project, plan, now=now)
-    ((kept_to, kept_time, renamed),) = known
+        salvage.put_rest(book, saved, result.revision)
     return RepairedPlaybook(
-        project.key, kept_to, kept_time, saved.last_revision, revised.revision, import_export.told(revised),
-        tuple(renamed), is_key_lost,
+        project.key, book.revision, book.last_time, saved.last_revision, result.revision,
+        import_export.summary(result), tuple(renamed), is_key_lost,
     )  # fmt: skip
 
 
@@ -270,11 +262,11 @@ def _start_from_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
             f"Nothing could be read from {path}, and there is neither a good backup nor a mirror with key points in "
             f"{folder}. It was left as it is. Move it away and run: playbook init"
         )
-    project = Project(store, folder)
+    project = Project.in_folder(store, folder)
     revised = import_export.import_playbook(project, reading, source=file)
-    with store.transaction() as connection:
-        Past.open(connection, project.key).set_mirror_state("found")
-    return (f"{file} gave {import_export.told(revised)}", *revised.notes)
+    with store.write(project.key) as book:
+        book.set_mirror_state("found")
+    return (f"{file} gave {import_export.summary(revised)}", *revised.notes)
 
 
 def _take_mirrors_in(store: Store) -> tuple[str, ...]:
@@ -283,9 +275,9 @@ def _take_mirrors_in(store: Store) -> tuple[str, ...]:
     try:
         for synced in mirror.sync_changed(store):
             notes += synced.notes
-            if synced.revised is not None:
-                summary = import_export.told(synced.revised)
-                notes.append(f"a mirror gave {summary} (revision {synced.revised.revision})")
+            if synced.result is not None:
+                summary = import_export.summary(synced.result)
+                notes.append(f"a mirror gave {summary} (revision {synced.result.revision})")
     except PlaybookError as error:  # the database stands; the next command tries again
         notes.append(str(error))
     return tuple(notes)

@@ -13,10 +13,10 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
-from playbook_db.store import migrate, playbooks
+from playbook_db.store import migrate
 from playbook_db.store.connect import make_engine
 from playbook_db.store.engine import Store
-from playbook_db.store.past import Past
+from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite import dialect, files
 
 _MISCOUNTED = sql("""
@@ -111,7 +111,7 @@ def check_ranks(connection: Connection) -> list[str]:
 def check_histories(connection: Connection) -> list[str]:
     """Each playbook equals what its history says."""
     found = []
-    for key in playbooks.all_keys(connection):
+    for key in all_keys(connection):
         found += _looked(functools.partial(_check_history, key), connection)
     return found
 
@@ -121,11 +121,11 @@ THOROUGH = ((check_file, check_structure), (check_revisions, check_counts), (che
 
 
 def _check_history(key: str, connection: Connection) -> list[str]:
-    past = Past.open(connection, key)
-    told, stands = past.at(past.revision), past.playbook()
+    book = PlaybookRepository.open(connection, key)
+    told, stands = book.at(book.revision), book.playbook()
     if told.points == stands.points and told.header == stands.header:
         return []
-    return [f"the playbook of {key} is not what its history says (revision {past.revision})"]
+    return [f"the playbook of {key} is not what its history says (revision {book.revision})"]
 
 
 def _looked(each: Look, connection: Connection) -> list[str]:

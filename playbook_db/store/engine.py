@@ -6,6 +6,7 @@ rolls back on any exception. No model call, no file and no sleep belongs inside 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -17,6 +18,7 @@ from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
 from playbook_db.store import migrate
 from playbook_db.store.connect import described, make_engine, sqlite_path
+from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite import dialect, files
 
 
@@ -54,6 +56,25 @@ class Store:
         """A transaction that only reads, and sees one state of the database throughout."""
         with self._translated(), self._readers.begin() as connection:
             yield connection
+
+    @contextmanager
+    def write(self, key: str, *, now: datetime | None = None, dry_run: bool = False) -> Iterator[PlaybookRepository]:
+        """The playbook of the project *key*, made if need be, in a transaction that writes; see `transaction`.
+
+        *now* is the time of what is written. In a dry run it is a snapshot, and `commit` keeps nothing.
+        """
+        if dry_run:
+            with self.snapshot() as connection:
+                yield PlaybookRepository.open(connection, key, now=now)
+        else:
+            with self.transaction() as connection:
+                yield PlaybookRepository.open_to_write(connection, key, now=now)
+
+    @contextmanager
+    def read(self, key: str) -> Iterator[PlaybookRepository]:
+        """The playbook of the project *key* in a transaction that only reads; the empty one where there is none."""
+        with self.snapshot() as connection:
+            yield PlaybookRepository.open(connection, key)
 
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""

@@ -1,25 +1,26 @@
-"""What revisions did to the points, each change with the point before it: for the log (`revision_log`)."""
+"""The append-only history read as a log: revisions, newest first, with what each did; all that is kept of one; the
+life of one point."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, TextClause, bindparam
+from sqlalchemy import Row, TextClause, bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.domain.diff import changed_keys
-from playbook_db.domain.playbook import Header, KeyPoint, Vote
+from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange
-from playbook_db.store import playbooks
-from playbook_db.store.playbooks import header_of
-from playbook_db.store.sqlite import dialect
+from playbook_db.store.playbook_rows import PlaybookRows
+from playbook_db.store.snapshots import header_of
 
 # The change to the same point before this one, and the text that it had, are one step down an index each.
 _BEFORE = """
 FROM changes AS b {by_text}
-WHERE b.playbook_id = :playbook_id AND b.point_id = c.point_id AND (b.revision, b.seq) < (c.revision, c.seq) {told}
+WHERE b.playbook_id = :playbook_id AND b.point_id = c.point_id AND (b.revision, b.seq) < (c.revision, c.seq)
+    {only_texts}
 ORDER BY b.revision DESC, b.seq DESC LIMIT 1
 """
 _CHANGES = """
@@ -47,9 +48,10 @@ ORDER BY c.revision, c.seq
 """
 _EARLIER = """
 SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {by_index}
-WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision < :oldest {told}
+WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision < :oldest {only_texts}
 ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 """
+_POINT_ID = sql("SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name")
 _POINT_NAME = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id = :point_id")
 
 
@@ -68,41 +70,10 @@ class LoggedChange:
         """Whether the text is another than before, if there was one."""
         return self.before is None or self.before.text != self.point.text
 
-
-def read_changes(connection: Connection, given: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
-    """The first changes of each revision of `numbers`, by its number."""
-    by_text = by_index(connection, "ix_changes_text")
-    told = _CHANGES.format(
-        before=_BEFORE.format(by_text="", told=""),
-        text_before=_BEFORE.format(by_text=by_text, told="AND b.text IS NOT NULL"),
-    )
-    changes: dict[int, list[LoggedChange]] = defaultdict(list)
-    for row in connection.execute(sql(told).bindparams(bindparam("numbers", expanding=True)), given).all():
-        changes[row[0]].append(_change(row[1:]))
-    return changes
-
-
-def read_life(connection: Connection, given: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
-    """All that was done to the point from the revision `oldest` to `newest`, by the revision's number."""
-    name = connection.execute(_POINT_NAME, given).scalar_one()
-    by_point, by_text = (by_index(connection, index) for index in ("ix_changes_point", "ix_changes_text"))
-    before: KeyPoint | None = None
-    earlier = connection.execute(sql(_EARLIER.format(by_index=by_point, told="")), given).first()
-    if earlier is not None:
-        told = connection.execute(sql(_EARLIER.format(by_index=by_text, told="AND c.text IS NOT NULL")), given).one()
-        before = _point(name, (told.text, *earlier[1:]))
-    life: dict[int, list[LoggedChange]] = defaultdict(list)
-    made = connection.execute(sql(_LIFE.format(by_point=by_point)), given).all()
-    for number, kind, reason, successor, text, *state in made:
-        point = _point(name, (text if text is not None or before is None else before.text, *state))
-        life[number].append(LoggedChange(kind, point, before, reason, successor))
-        before = point
-    return life
-
-
-def by_index(connection: Connection, name: str) -> str:
-    """What holds SQLite's planner to the index *name*, to stand behind a table's name."""
-    return dialect.by_index(name) if connection.dialect.name == "sqlite" else ""
+    @property
+    def stores_text(self) -> bool:
+        """Whether the change gave the live playbook a text that it had not before."""
+        return self.kind in ("add", "restore") or self.is_reworded
 
 
 def _change(columns: Sequence[Any]) -> LoggedChange:
@@ -114,9 +85,6 @@ def _change(columns: Sequence[Any]) -> LoggedChange:
 def _point(name: str, columns: Sequence[Any]) -> KeyPoint:
     text, slug, helpful, harmful, position = columns
     return KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)
-
-
-# Reading the append-only history as a log: revisions, newest first, with what each did. `timeline` reads states.
 
 
 EVERY_CHANGE = 2**31 - 1
@@ -167,7 +135,7 @@ WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) =
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogFilter:
     """Which revisions are asked for: those from `first` to `last`, of a session or a source, that touched a point."""
 
     first: int
@@ -183,8 +151,8 @@ class LoggedRevision:
 
     `changes` are the first of them, in order, `counts` all of them by kind. `keys` are the file's top-level keys that
     have another value since. `unmatched_votes` named no live point; None where one point is asked for. `cost_usd`
-    is None where no price is known. `took_back` are the revisions that it took back;
-    `taken_back_in` is the undo in force that took it back itself, which the caller fills in.
+    is None where no price is known. `undoes` are the revisions that it took back;
+    `undone_in` is the undo in force that took it back itself, which the caller fills in.
     """
 
     number: int
@@ -196,76 +164,23 @@ class LoggedRevision:
     unmatched_votes: int | None
     skipped: int
     cost_usd: float | None
-    took_back: RevisionRange | None
+    undoes: RevisionRange | None
     keys: tuple[str, ...]
     counts: dict[str, int]
     changes: tuple[LoggedChange, ...]
-    taken_back_in: int | None = None
-
-
-def read_log(
-    connection: Connection, playbook_id: int, wanted: Wanted, *, limit: int, most_changes: int
-) -> list[LoggedRevision]:
-    """The newest *limit* revisions that are *wanted*, newest first, each with its first *most_changes* changes.
-
-    Where a point is wanted, what was done to it is told, all of it, and nothing else.
-    """
-    given: dict[str, Any] = {"playbook_id": playbook_id, "point_id": wanted.point_id}
-    asked = {"first": wanted.first, "last": wanted.last, "session_id": wanted.session_id, "source": wanted.source}
-    rows = connection.execute(_revisions(connection, wanted), {**given, **asked, "most": limit}).all()
-    if not rows:
-        return []
-    given["numbers"] = [row.number for row in rows]
-    given["most"] = most_changes
-    if wanted.point_id is None:
-        changes = read_changes(connection, given)
-        counts = _read_counts(connection, given)
-    else:
-        changes = read_life(connection, {**given, "oldest": rows[-1].number, "newest": rows[0].number})
-        counts = {number: Counter(change.kind for change in made) for number, made in changes.items()}
-    return [_logged(row, counts.get(row.number, {}), changes.get(row.number, ())) for row in rows]
-
-
-def sessions_beginning(connection: Connection, playbook_id: int, beginning: str) -> list[str]:
-    """The sessions that revisions came from and whose id begins so."""
-    return list(connection.scalars(_SESSIONS, {"playbook_id": playbook_id, "beginning": beginning}))
-
-
-def _revisions(connection: Connection, wanted: Wanted) -> TextClause:
-    filters = "" if wanted.session_id is None else "AND r.session_id = :session_id"
-    filters += "" if wanted.source is None else " AND r.source = :source"
-    if wanted.point_id is None:
-        which = f"r.number BETWEEN :first AND :last {filters}"
-        told = {"of_voted": "AND v.point_id IS NOT NULL", "by_neutral": "", "unmatched": _UNMATCHED}
-    else:
-        among_change, among_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
-        by_neutral = by_index(connection, "ix_votes_neutral")
-        touching = _TOUCHING.format(of_change=among_change, of_vote=among_vote, by_neutral=by_neutral)
-        which = f"r.number IN {touching}"
-        told = {"of_voted": "AND v.point_id = :point_id", "by_neutral": by_neutral, "unmatched": "NULL"}
-    return sql(_REVISIONS.format(which=which, **told))
+    undone_in: int | None = None
 
 
 def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedChange]) -> LoggedRevision:
-    told: dict[str, Any] = dict(row._mapping)
-    header, header_before = told.pop("header"), told.pop("header_before")
-    first, last = told.pop("took_back_from"), told.pop("took_back_to")
-    took_back = None if first is None else RevisionRange(first, last)
+    fields: dict[str, Any] = dict(row._mapping)
+    header, header_before = fields.pop("header"), fields.pop("header_before")
+    first, last = fields.pop("took_back_from"), fields.pop("took_back_to")
+    undoes = None if first is None else RevisionRange(first, last)
     keys: tuple[str, ...] = ()
     if header is not None:
         before = Header() if header_before is None else header_of(header_before, True)
         keys = tuple(change.key for change in changed_keys(before, header_of(header, True)))
-    return LoggedRevision(**told, took_back=took_back, keys=keys, counts=counts, changes=tuple(changes))
-
-
-def _read_counts(connection: Connection, given: Mapping[str, Any]) -> dict[int, dict[str, int]]:
-    counts: dict[int, dict[str, int]] = defaultdict(dict)
-    for number, kind, made in connection.execute(_COUNTS, given):
-        counts[number][kind] = made
-    return counts
-
-
-# What else is kept of one revision: its votes, what was skipped, what stood behind it; and when a point came.
+    return LoggedRevision(**fields, undoes=undoes, keys=keys, counts=counts, changes=tuple(changes))
 
 
 _VOTES = sql("""
@@ -281,7 +196,7 @@ _REFLECTIONS = sql("""
 SELECT session_id, analysis, curator_reasoning, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms
 FROM reflections WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY id
 """)
-_SPAN = sql("""
+_LIFESPAN = sql("""
 SELECT f.number, f.time, l.number, l.time
 FROM key_points AS k
 JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
@@ -292,7 +207,7 @@ WHERE k.playbook_id = :playbook_id AND k.name = :name
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOperation:
+class SkippedOperation:
     """An operation that was not carried out: its place in the batch (from 1), its JSON as it was kept, and why."""
 
     place: int
@@ -301,7 +216,7 @@ class KeptOperation:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReflection:
+class RevisionReflection:
     """What stood behind a revision: what the reflector and the curator said, and what asking them took."""
 
     session_id: str
@@ -316,7 +231,7 @@ class KeptReflection:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PointLifespan:
     """When a point came, and when it last changed: the revisions and their times."""
 
     created_in: int
@@ -325,57 +240,17 @@ class Span:
     changed_at: str
 
 
-def read_votes(connection: Connection, playbook_id: int, revision: int) -> tuple[Vote, ...]:
-    """The votes of *revision*, in order."""
-    rows = connection.execute(_VOTES, {"playbook_id": playbook_id, "revision": revision})
-    return tuple(Vote(row.name, row.tag, row.rationale, bool(row.matched)) for row in rows)
-
-
-def read_skipped(connection: Connection, playbook_id: int, revision: int) -> tuple[KeptOperation, ...]:
-    """The operations that *revision* was asked for and didn't carry out, in order."""
-    rows = connection.execute(_SKIPPED, {"playbook_id": playbook_id, "revision": revision})
-    return tuple(KeptOperation(*row) for row in rows)
-
-
-def read_reflections(connection: Connection, playbook_id: int, revision: int) -> tuple[KeptReflection, ...]:
-    """What stood behind *revision*, where a model did."""
-    rows = connection.execute(_REFLECTIONS, {"playbook_id": playbook_id, "revision": revision})
-    return tuple(KeptReflection(*row) for row in rows)
-
-
-def read_span(connection: Connection, playbook_id: int, name: str) -> Span | None:
-    """When the point *name* came and last changed; None where there never was one."""
-    row = connection.execute(_SPAN, {"playbook_id": playbook_id, "name": name}).first()
-    return Span(*row) if row else None
-
-
-# The life of one point: what happened to it, in which session, and why.
-
-
-_LIFE_CHANGES = sql("""
-SELECT r.number, r.time, r.source, r.session_id, r.message, c.kind, coalesce(c.text, c.reason) AS told, t.name
-FROM changes AS c
-JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
-LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id
-WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.kind <> 'vote'
-ORDER BY c.revision, c.seq
-""")
 # A vote that counts is found by the change that it made; only neutral ones have an index of their own.
-_LIFE_VOTES = sql("""
-SELECT r.number, r.time, r.source, r.session_id, r.message, v.tag, v.rationale
-FROM (
-    SELECT n.playbook_id, n.revision, n.seq FROM votes AS n
-    WHERE n.playbook_id = :playbook_id AND n.point_id = :point_id AND n.tag = 'neutral'
-    UNION ALL
-    SELECT w.playbook_id, w.revision, w.seq
-    FROM (SELECT DISTINCT c.revision FROM changes AS c
-          WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id) AS made
-    CROSS JOIN votes AS w ON w.playbook_id = :playbook_id AND w.revision = made.revision
-    WHERE w.point_id = :point_id AND w.tag <> 'neutral'
-) AS cast_votes
-JOIN votes AS v USING (playbook_id, revision, seq)
-JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
-ORDER BY v.revision, v.seq
+_POINT_VOTES = sql("""
+SELECT n.revision, n.seq, n.tag, n.rationale FROM votes AS n
+WHERE n.playbook_id = :playbook_id AND n.point_id = :point_id AND n.tag = 'neutral'
+UNION ALL
+SELECT v.revision, v.seq, v.tag, v.rationale
+FROM (SELECT DISTINCT c.revision FROM changes AS c
+      WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id) AS changed
+CROSS JOIN votes AS v
+WHERE v.playbook_id = :playbook_id AND v.revision = changed.revision AND v.point_id = :point_id AND v.tag <> 'neutral'
+ORDER BY 1, 2
 """)
 _MERGED = sql("""
 SELECT DISTINCT k.name FROM changes AS c
@@ -388,7 +263,7 @@ ORDER BY k.name
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
     """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore) or a vote's tag
-    (helpful, harmful, neutral). `told` is the text it got, the reason, or the vote's rationale; `successor` the point
+    (helpful, harmful, neutral). `text` is the text it got, the reason, or the vote's rationale; `successor` the point
     that it went into."""
 
     revision: int
@@ -397,7 +272,7 @@ class LifeEvent:
     session_id: str | None
     message: str | None
     kind: str
-    told: str | None
+    text: str | None
     successor: str | None = None
 
 
@@ -409,13 +284,129 @@ class Life:
     merged: tuple[str, ...]
 
 
-def life(connection: Connection, playbook_id: int, name: str) -> Life | None:
-    """The life of the point *name*, live or retired; None where there never was one."""
-    point_id = playbooks.point_id(connection, playbook_id, name)
-    if point_id is None:
-        return None
-    of_point = {"playbook_id": playbook_id, "point_id": point_id}
-    events = [LifeEvent(*row) for row in connection.execute(_LIFE_CHANGES, of_point)]
-    events += [LifeEvent(*row) for row in connection.execute(_LIFE_VOTES, of_point)]
-    events.sort(key=lambda event: event.revision)
-    return Life(tuple(events), tuple(name for (name,) in connection.execute(_MERGED, of_point)))
+class LogQueries(PlaybookRows):
+    """What the history of one playbook tells."""
+
+    def _changes(self, values: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
+        """The first changes of each revision of `numbers`, by its number."""
+        by_text = self.index_hint("ix_changes_text")
+        statement = _CHANGES.format(
+            before=_BEFORE.format(by_text="", only_texts=""),
+            text_before=_BEFORE.format(by_text=by_text, only_texts="AND b.text IS NOT NULL"),
+        )
+        changes: dict[int, list[LoggedChange]] = defaultdict(list)
+        for row in self.connection.execute(
+            sql(statement).bindparams(bindparam("numbers", expanding=True)), values
+        ).all():
+            changes[row[0]].append(_change(row[1:]))
+        return changes
+
+    def _changes_of_point(self, values: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
+        """All that was done to the point from the revision `oldest` to `newest`, by the revision's number."""
+        name = self.connection.execute(_POINT_NAME, values).scalar_one()
+        by_point, by_text = (self.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
+        before: KeyPoint | None = None
+        earlier = self.connection.execute(sql(_EARLIER.format(by_index=by_point, only_texts="")), values).first()
+        if earlier is not None:
+            last_text = self.connection.execute(
+                sql(_EARLIER.format(by_index=by_text, only_texts="AND c.text IS NOT NULL")), values
+            ).one()
+            before = _point(name, (last_text.text, *earlier[1:]))
+        life: dict[int, list[LoggedChange]] = defaultdict(list)
+        made = self.connection.execute(sql(_LIFE.format(by_point=by_point)), values).all()
+        for number, kind, reason, successor, text, *state in made:
+            point = _point(name, (text if text is not None or before is None else before.text, *state))
+            life[number].append(LoggedChange(kind, point, before, reason, successor))
+            before = point
+        return life
+
+    def read_log(self, log_filter: LogFilter, *, limit: int, most_changes: int) -> list[LoggedRevision]:
+        """The newest *limit* revisions that pass *log_filter*, newest first, with its first *most_changes* changes.
+
+        Of a filter that names a point, the changes are all those of that point and nothing else.
+        """
+        values: dict[str, Any] = {"playbook_id": self.playbook_id, "point_id": log_filter.point_id}
+        limits = {name: getattr(log_filter, name) for name in ("first", "last", "session_id", "source")}
+        rows = self.connection.execute(self._revisions(log_filter), {**values, **limits, "most": limit}).all()
+        if not rows:
+            return []
+        values["numbers"] = [row.number for row in rows]
+        values["most"] = most_changes
+        if log_filter.point_id is None:
+            changes = self._changes(values)
+            counts = self._read_counts(values)
+        else:
+            changes = self._changes_of_point({**values, "oldest": rows[-1].number, "newest": rows[0].number})
+            counts = {number: Counter(change.kind for change in made) for number, made in changes.items()}
+        return [_logged(row, counts.get(row.number, {}), changes.get(row.number, ())) for row in rows]
+
+    def sessions_beginning(self, beginning: str) -> list[str]:
+        """The sessions that revisions came from and whose id begins so."""
+        return list(self.connection.scalars(_SESSIONS, {"playbook_id": self.playbook_id, "beginning": beginning}))
+
+    def _revisions(self, log_filter: LogFilter) -> TextClause:
+        filters = "" if log_filter.session_id is None else "AND r.session_id = :session_id"
+        filters += "" if log_filter.source is None else " AND r.source = :source"
+        if log_filter.point_id is None:
+            which = f"r.number BETWEEN :first AND :last {filters}"
+            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_neutral": "", "unmatched": _UNMATCHED}
+        else:
+            among_change, among_vote = (
+                _AMONG.format(table=table, filters=filters) if filters else "" for table in "cv"
+            )
+            by_neutral = self.index_hint("ix_votes_neutral")
+            touching = _TOUCHING.format(of_change=among_change, of_vote=among_vote, by_neutral=by_neutral)
+            which = f"r.number IN {touching}"
+            parts = {"of_voted": "AND v.point_id = :point_id", "by_neutral": by_neutral, "unmatched": "NULL"}
+        return sql(_REVISIONS.format(which=which, **parts))
+
+    def _read_counts(self, values: Mapping[str, Any]) -> dict[int, dict[str, int]]:
+        counts: dict[int, dict[str, int]] = defaultdict(dict)
+        for number, kind, made in self.connection.execute(_COUNTS, values):
+            counts[number][kind] = made
+        return counts
+
+    def read_votes(self, revision: int) -> tuple[Vote, ...]:
+        """The votes of *revision*, in order."""
+        rows = self.connection.execute(_VOTES, {"playbook_id": self.playbook_id, "revision": revision})
+        return tuple(Vote(row.name, row.tag, row.rationale, bool(row.matched)) for row in rows)
+
+    def read_skipped(self, revision: int) -> tuple[SkippedOperation, ...]:
+        """The operations that *revision* was asked for and didn't carry out, in order."""
+        rows = self.connection.execute(_SKIPPED, {"playbook_id": self.playbook_id, "revision": revision})
+        return tuple(SkippedOperation(*row) for row in rows)
+
+    def read_reflections(self, revision: int) -> tuple[RevisionReflection, ...]:
+        """What stood behind *revision*, where a model did."""
+        rows = self.connection.execute(_REFLECTIONS, {"playbook_id": self.playbook_id, "revision": revision})
+        return tuple(RevisionReflection(*row) for row in rows)
+
+    def lifespan(self, name: str) -> PointLifespan | None:
+        """When the point *name* came and last changed; None where there never was one."""
+        row = self.connection.execute(_LIFESPAN, {"playbook_id": self.playbook_id, "name": name}).first()
+        return PointLifespan(*row) if row else None
+
+    def life(self, name: str) -> Life | None:
+        """The life of the point *name*, live or retired; None where there never was one."""
+        point_id = self.point_id(name)
+        if point_id is None:
+            return None
+        of_point = {"playbook_id": self.playbook_id, "point_id": point_id}
+        votes: dict[int, list[tuple[str, str | None]]] = defaultdict(list)
+        for number, _, tag, rationale in self.connection.execute(_POINT_VOTES, of_point):
+            votes[number].append((tag, rationale))
+        all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
+        events: list[LifeEvent] = []
+        for made in reversed(self.read_log(all_revisions, limit=MAX_COUNTER, most_changes=EVERY_CHANGE)):
+            origin = (made.number, made.time, made.source, made.session_id, made.message)
+            for change in made.changes:
+                if change.kind != "vote":
+                    text = change.point.text if change.stores_text else change.reason
+                    events.append(LifeEvent(*origin, change.kind, text, change.successor))
+            events += [LifeEvent(*origin, tag, rationale) for tag, rationale in votes[made.number]]
+        return Life(tuple(events), tuple(name for (name,) in self.connection.execute(_MERGED, of_point)))
+
+    def point_id(self, name: str) -> int | None:
+        """The number of the point *name*, live or retired; None where there never was one."""
+        number: int | None = self.connection.scalar(_POINT_ID, {"playbook_id": self.playbook_id, "name": name})
+        return number

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Insert, Table, Text, Update, insert, select, update
@@ -23,10 +22,9 @@ from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.domain.times import timestamp
 from playbook_db.store import erasure
-from playbook_db.store import playbooks as playbook_rows
-from playbook_db.store.playbooks import Mirror, header_of
+from playbook_db.store.repository import Mirror, PlaybookRepository
+from playbook_db.store.snapshots import header_of
 from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages, Record
 from playbook_db.store.tables import (
     changes,
@@ -150,22 +148,21 @@ def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
     )
 
 
-def put_rest(
-    connection: Connection, playbook_id: int, saved: SavedPlaybook, revision: int | None, *, now: datetime
-) -> None:
+def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | None) -> None:
     """Put the settings, cursors, jobs and calls that were *saved* in the place of those that the playbook has, whose
     points have come in by *revision*; what had been forgotten is forgotten again.
 
     Its mirrors count as never seen: what they hold is none of the revisions that are left.
     """
+    connection, playbook_id = book.connection, book.playbook_id
     names = {each.point.name for each in saved.points if each.is_forgotten}
     points = [point for point in erasure.read_points(connection, playbook_id) if point.name in names]
     if points and revision is not None:
         eraser = Eraser(erasure.wordings(connection, playbook_id, {point.id for point in points}))
         fields = list(erasure.find(connection, playbook_id, eraser, points))
-        erasure.erase(connection, playbook_id, fields, points, revision=revision, by="name", now=timestamp(now))
-    for path in {*playbook_rows.mirror_paths(connection, playbook_id), *saved.mirror_paths}:
-        playbook_rows.note_mirror(connection, playbook_id, path, Mirror(None, ""))
+        erasure.erase(connection, playbook_id, fields, points, revision=revision, by="name", now=book.now)
+    for path in {*book.mirror_paths(), *saved.mirror_paths}:
+        book.note_mirror(path, Mirror(None, ""))
     statements: list[Insert | Update] = [update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings)]
     for table in _LEARNING:
         replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")

@@ -205,7 +205,7 @@ class Client:
         """Add a point for each of *texts* to the project's playbook."""
         with open_store(f"sqlite:///{self.database}") as store:
             for text in texts:
-                edit.add(Project(store, str(self.folder)), text)
+                edit.add(Project.in_folder(store, str(self.folder)), text)
 
     def rows(self, query: str) -> list[Any]:
         """What *query* finds in the database."""

@@ -557,7 +557,7 @@ def test_a_mirror_that_changed_starts_the_worker(client: Client) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         from playbook_db.services import mirror
 
-        mirror.switch(Project(store, str(client.folder)), on=True)
+        mirror.switch(Project.in_folder(store, str(client.folder)), on=True)
     client.inject()
     assert not running.appears(client.home / "worker-began", 0.2)
     (client.folder / ".claude" / "playbook.json").write_text('{"key_points": ["by hand"]}')
@@ -602,8 +602,8 @@ def test_where_nothing_waits_no_worker_starts(client: Client) -> None:
 def test_a_retired_point_is_not_told(client: Client) -> None:
     """Nor one of another project."""
     with open_store(f"sqlite:///{client.database}") as store:
-        edit.retire(Project(store, str(client.folder)), "oth-001")
-        edit.add(Project(store, str(client.home)), "of another project")
+        edit.retire(Project.in_folder(store, str(client.folder)), "oth-001")
+        edit.add(Project.in_folder(store, str(client.home)), "of another project")
 
     told = client.inject().context
 

@@ -12,8 +12,8 @@ from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.worker import WorkResult
 from playbook_db.errors import DatabaseBusyError
-from playbook_db.services import edit, mirror, queue, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, mirror, queue
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite.backups import list_backups
 from tests.claude_code import running
@@ -85,13 +85,13 @@ def test_what_comes_in_during_the_work_is_taken_in_too(client: Client, monkeypat
 def test_a_mirror_that_changed_is_taken_in(client: Client) -> None:
     """So that the next session is told what git brought."""
     with open_store(settings.database_url()) as store:
-        project = Project(store, str(client.folder))
+        project = Project.in_folder(store, str(client.folder))
         mirror.switch(project, on=True)
         Path(project.mirror_path).write_text('{"key_points": ["from git"]}')
 
         assert worker.run(settings.database_url()) == WorkResult(mirrors=1)
 
-        assert [point.text for point in revise.read(project).points] == ["from git"]
+        assert [point.text for point in read_playbook(project).points] == ["from git"]
     assert worker.run(settings.database_url()) == WorkResult()
 
 
@@ -186,7 +186,7 @@ def test_queueing_what_is_queued_changes_nothing(client: Client) -> None:
     with open_store(settings.database_url()) as store:
         for _ in range(2):
             assert queue.take_in(store, str(client.folder), _job(client.folder))
-        edit.add(Project(store, str(client.folder)), "a point")
+        edit.add(Project.in_folder(store, str(client.folder)), "a point")
         assert len(queue.list_jobs(store, str(client.folder))) == 1
         assert queue.list_jobs(store, "/another") == []
 

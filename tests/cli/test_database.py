@@ -25,7 +25,7 @@ def database(folder: Path, home: Path) -> Path:
     """The user's database with some history, at rest."""
     path = home / ".claude" / "playbook" / "playbook.db"
     with open_store(f"sqlite:///{path}") as store:
-        project = Project(store, str(folder))
+        project = Project.in_folder(store, str(folder))
         for number in range(12):
             edit.add(project, f"lesson {number} {'x' * 300}")
         edit.vote(project, "oth-001", "helpful")

@@ -7,8 +7,8 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code.events import session_folder_name
-from playbook_db.services import edit, queue, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, queue
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -29,7 +29,7 @@ def _no_network() -> None:
 def _point(folder: Path, home: Path) -> None:
     """The point that the model votes on, pat-001."""
     with open_store(settings.database_url()) as store:
-        edit.add(Project(store, str(folder)), "run the tests first", section="PATTERNS & APPROACHES")
+        edit.add(Project.in_folder(store, str(folder)), "run the tests first", section="PATTERNS & APPROACHES")
 
 
 @pytest.fixture
@@ -54,12 +54,12 @@ def _session(path: Path, *said: str, minutes_old: int = 0) -> str:
 
 def _queue(folder: Path, path: str) -> None:
     with open_store(settings.database_url()) as store:
-        queue.take_in(store, Project(store, str(folder)).key, {"transcript_path": path, "session_id": "s-1"})
+        queue.take_in(store, Project.in_folder(store, str(folder)).key, {"transcript_path": path, "session_id": "s-1"})
 
 
 def _helpful(folder: Path) -> int:
     with open_store(settings.database_url()) as store:
-        return revise.read(Project(store, str(folder))).by_name["pat-001"].helpful
+        return read_playbook(Project.in_folder(store, str(folder))).by_name["pat-001"].helpful
 
 
 def _asked_about(api: MessagesApi, *said: str) -> list[str]:
@@ -257,7 +257,7 @@ def test_why_tells_a_points_whole_life(
     update = {"type": "UPDATE", "target_id": "pat-001", "text": "run the fast tests first"}
     merge = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "run the fast tests, then all"}
     with open_store(settings.database_url()) as store:
-        edit.add(Project(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
+        edit.add(Project.in_folder(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
     voted = reflection(("pat-001", "helpful"), ("pat-002", "harmful"))
     with MessagesApi(*answers(voted, curation(update)), *answers(reflection(), curation(merge))) as api:
         model_at(api, monkeypatch)

@@ -14,7 +14,7 @@ from playbook_db.cli import charts
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.past import Past
+from playbook_db.store.repository import PlaybookRepository
 from tests.cli.conftest import Playbook
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -30,9 +30,9 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
     playbook("retire", "pat-002")
     now = datetime.now(UTC)
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
-        project = Project(store, str(folder))
+        project = Project.in_folder(store, str(folder))
         with store.transaction() as connection:
-            number = Past.open(connection, project.key).playbook_id
+            number = PlaybookRepository.open(connection, project.key).playbook_id
             run = connection.exec_driver_sql
             shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?)"
             for session in range(1, 1235):

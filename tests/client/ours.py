@@ -12,13 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from playbook_db.claude_code import registration
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal, revise
+from playbook_db.projects import project_key
 from playbook_db.store.engine import open_store
-from playbook_db.store.past import Past
 from tests.client.harness import World
 from tests.messages_api import Request
 
@@ -73,15 +70,12 @@ def register(world: World, hooks: Mapping[str, Any] | None = None) -> None:
 
 def fill(world: World, *texts: str) -> None:
     """Add a point for each of *texts* to the playbook of the world's project."""
-
-    def plan(draft: Draft, _: Past) -> Proposal:
-        for text in texts:
-            draft.add(KeyPoint(draft.new_name(OTHERS), text, OTHERS))
-        return Proposal("edit", "filled for a test")
-
     data_folder(world).mkdir(parents=True, exist_ok=True)
-    with open_store(f"sqlite:///{data_folder(world) / 'playbook.db'}") as store:
-        revise(Project(store, str(world.project)), plan)
+    key = project_key(str(world.project))
+    with open_store(f"sqlite:///{data_folder(world) / 'playbook.db'}") as store, store.write(key) as book:
+        for text in texts:
+            book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
+        book.commit("edit", "filled for a test")
     (data_folder(world) / "worker.lock").touch()  # a worker has looked just now: none is due at the session's start
 
 

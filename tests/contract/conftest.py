@@ -96,7 +96,7 @@ def carried(request: pytest.FixtureRequest) -> Carried:
 def kept(folder: Path) -> Iterator[Project]:
     """The project in the database that load_playbook() and save_playbook() use."""
     with open_store(settings.database_url()) as store:
-        yield Project(store, str(folder))
+        yield Project.in_folder(store, str(folder))
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from playbook_db.contract import load_playbook, save_playbook, update_playbook_d
 from playbook_db.domain import playbook_file
 from playbook_db.services.edit import apply_batch
 from playbook_db.services.import_export import import_playbook
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import read
+from playbook_db.services.projects import Project, read_playbook
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 
 Layout = Literal["flat", "sections"]
@@ -88,7 +87,7 @@ def after_a_batch(project: Project, playbook: dict[str, Any], operations: list[A
     """What *playbook* is after it was imported into the database and a curator's batch was applied there."""
     import_playbook(project, playbook_file.decode(json.dumps(playbook), source="a test"), source="a test")
     apply_batch(project, operations, origin="a test")
-    return [(p.section, p.name, p.text, p.helpful, p.harmful) for p in read(project).points]
+    return [(p.section, p.name, p.text, p.helpful, p.harmful) for p in read_playbook(project).points]
 
 
 def helpful(*names: str) -> dict[str, Any]:

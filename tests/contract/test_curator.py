@@ -13,10 +13,9 @@ from playbook_db import contract
 from playbook_db.contract import update_playbook_data
 from playbook_db.domain import operations as operation_rules
 from playbook_db.services.edit import apply_batch, list_retired, restore
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import read, read_with_revision
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
-from tests.builders import a_flat_dict, a_sections_dict, an_entry, section_names
+from tests.builders import a_flat_dict, a_sections_dict, an_entry, last_revision, section_names
 from tests.contract.playbooks import (
     CONTEXT,
     MISTAKES,
@@ -231,19 +230,19 @@ def test_a_batch_that_breaks_leaves_the_database_as_it_was(
 ) -> None:
     """One batch is one transaction: where anything unexpected is raised, no point and no revision of it is kept."""
     after_a_batch(project, a_stocked_playbook(), [])
-    before = read_with_revision(project)
+    before = read_playbook(project), last_revision(project)
     request.getfixturevalue("broken_operations")
 
     with pytest.raises(BrokenError):
         apply_batch(project, DELETE_ONE, origin="a test")
 
-    assert read_with_revision(project) == before
+    assert (read_playbook(project), last_revision(project)) == before
 
 
 def test_a_batch_is_one_revision_and_keeps_what_it_skipped(project: Project) -> None:
     """However many operations, one revision; each skipped one is kept with its place and its reason."""
     after_a_batch(project, a_stocked_playbook(), [])
-    before = read_with_revision(project)[1]
+    before = last_revision(project)
     operations = [
         {"type": "ADD", "text": "new"},
         {"type": "DELETE", "target_id": "pat-999"},
@@ -253,7 +252,7 @@ def test_a_batch_is_one_revision_and_keeps_what_it_skipped(project: Project) -> 
 
     revised = apply_batch(project, operations, origin="a test")
 
-    assert (revised.revision, read_with_revision(project)[1]) == (before + 1, before + 1)
+    assert (revised.revision, last_revision(project)) == (before + 1, before + 1)
     assert [(item.index, item.item) for item in revised.skipped] == [(1, operations[1]), (3, "nonsense")]
     assert all(item.reason for item in revised.skipped)
 
@@ -274,19 +273,19 @@ def test_points_that_a_batch_takes_out_are_retired_and_can_come_back(project: Pr
 
     assert set(gone) == {"kpt_001", "pat-001", "mis-002"}
     assert "contradicts the rules" in str(gone["kpt_001"].reason)
-    back = read(project).by_name["kpt_001"]
+    back = read_playbook(project).by_name["kpt_001"]
     assert (back.section, back.text, back.helpful, back.harmful) == (OTHERS, "older advice", 8, 4)
 
 
 def test_a_rehearsed_batch_writes_nothing(project: Project) -> None:
     """With dry_run the outcome is told and the playbook stays as it is."""
     after_a_batch(project, a_stocked_playbook(), [])
-    before = read_with_revision(project)
+    before = read_playbook(project), last_revision(project)
 
     rehearsed = apply_batch(project, DELETE_ONE, origin="a test", dry_run=True)
 
-    assert "pat-001" not in rehearsed.playbook.by_name
-    assert read_with_revision(project) == before
+    assert [(change.kind, change.point.name) for change in rehearsed.changes] == [("retire", "pat-001")]
+    assert (read_playbook(project), last_revision(project)) == before
 
 
 # --- a dict and the database agree ---
@@ -336,7 +335,7 @@ def test_a_batch_does_to_a_dict_what_it_does_in_the_database(
     store: Store, tmp_path: Path, playbook: dict[str, Any], operations: list[Any]
 ) -> None:
     """The rules are written once: same points, names, texts, counters, sections and order on both ways."""
-    project = Project(store, str(tmp_path / uuid4().hex))  # of its own for each example
+    project = Project.in_folder(store, str(tmp_path / uuid4().hex))  # of its own for each example
 
     in_database = after_a_batch(project, playbook, operations)
 

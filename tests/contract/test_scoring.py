@@ -179,7 +179,7 @@ def test_a_pruned_point_stays_in_the_history(folder: Path) -> None:
     after_a_session(folder, a_flat_dict(an_entry("kpt_001", "bad advice", 1, 4)), {"evaluations": []})
 
     with open_store(settings.database_url()) as store:
-        gone = list_retired(Project(store, str(folder)))
+        gone = list_retired(Project.in_folder(store, str(folder)))
 
     assert (gone["kpt_001"].point.text, gone["kpt_001"].point.helpful, gone["kpt_001"].point.harmful) == (
         "bad advice",

@@ -10,16 +10,13 @@ from unittest.mock import patch
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, forget, import_export, undo
-from playbook_db.services import revise as revise_service
 from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal, Revised, revise
-from playbook_db.store import hook_queries, learning
-from playbook_db.store.learning import Call, StretchKey
-from playbook_db.store.past import Past
+from playbook_db.store import hook_queries, repository
+from playbook_db.store.learning import Call, ChunkKey
+from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 START = datetime(2026, 10, 28, 9, 30, tzinfo=UTC)  # a Wednesday
@@ -130,7 +127,7 @@ class _Clock(datetime):
         return cls.moment
 
 
-def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revised]:
+def live_two_weeks(project: Project, start: datetime = START) -> Iterator[RevisionResult]:
     """What happens to a playbook: an import, sessions that teach or don't, votes, a batch, pruning, a change of mind
     and one taken back, something that should never have been written down. Each revision as it is made."""
     realistic = playbook_file.decode((EXAMPLES / "realistic.json").read_bytes(), source="realistic.json")
@@ -139,7 +136,7 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revise
     def on(day: int) -> None:
         _Clock.moment = start + timedelta(days=day)
 
-    with patch.object(revise_service, "datetime", _Clock):
+    with patch.object(repository, "datetime", _Clock):
         on(0)
         yield import_export.import_playbook(project, realistic, source="realistic.json")
         yield learn(project, FIRST, start)
@@ -155,59 +152,43 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revise
         on(8)
         yield edit.edit(project, "ctx-007", text=TIDES_BY_HAND)
         on(9)
-        yield undo.undo(project).revised
+        yield undo.undo(project).result
         learn(project, SIXTH, start)
         on(12)
         yield edit.add(project, "The harbour master's door code is 4711.", section="ctx")
         forget.forget(project, forget.Request(name="ctx-016"))
 
 
-def learn(project: Project, session: Session, start: datetime) -> Revised:
+def learn(project: Project, session: Session, start: datetime) -> RevisionResult:
     """What *session* was shown, and what it taught, as one revision: votes first, then the curator's batch."""
     now = start + timedelta(days=session.day)
     show(project, session, now - timedelta(hours=1))
 
-    def plan(draft: Draft, _: Past) -> Proposal:
-        taken = operations.cast_votes(draft, session.votes)
-        skipped = operations.apply_operations(draft, session.batch)
-        told = "learnt from a session"
-        return Proposal("learn", told, votes=taken, skipped=skipped, session_id=session.id, then=keep)
-
-    def keep(past: Past, revision: int | None) -> None:
-        _keep_reflection(past, session, revision, timestamp(now))
-
-    return revise(project, plan, now=now)
+    with project.store.write(project.key, now=now) as book:
+        cast = operations.cast_votes(book.draft, session.votes)
+        skipped = operations.apply_operations(book.draft, session.batch)
+        result = book.commit("learn", "learnt from a session", votes=cast, skipped=skipped, session_id=session.id)
+        _keep_reflection(book, session, result.revision)
+    return result
 
 
-def _keep_reflection(past: Past, session: Session, revision: int | None, now: str) -> None:
+def _keep_reflection(book: PlaybookRepository, session: Session, revision: int | None) -> None:
     """What the reflector and the curator said of *session*, what that took, and what the session had cited."""
-    connection, playbook_id = past.connection, past.playbook_id or 0
     calls = [_call(kind, session.tokens // part) for kind, part in (("reflect", 1), ("curate", 2))]
     for call in calls:
-        learning.add_call(connection, playbook_id, call, session_id=session.id, now=now)
-    stretch = StretchKey(f"/home/you/.claude/projects/-home-you-hafen/{session.id}.jsonl", 0, session.tokens * 4)
-    number = learning.add_reflection(
-        connection,
-        playbook_id,
-        stretch,
+        book.add_call(call, session_id=session.id, now=book.now)
+    number = book.add_reflection(
+        ChunkKey(f"/home/you/.claude/projects/-home-you-hafen/{session.id}.jsonl", 0, session.tokens * 4),
         session_id=session.id,
         analysis=session.analysis,
         bullet_tags=[{"name": vote.name, "tag": vote.tag} for vote in session.votes],
         calls=calls[:1],
-        now=now,
+        now=book.now,
     )
-    learning.finish_reflection(
-        connection,
-        playbook_id,
-        number,
-        revision=revision,
-        curator_reasoning=session.reasoning,
-        calls=calls[1:],
-        now=now,
+    book.finish_reflection(
+        number, revision=revision, curator_reasoning=session.reasoning, calls=calls[1:], now=book.now
     )
-    learning.add_citations(
-        connection, playbook_id, session.cited, session_id=session.id, revision=past.revision, now=now
-    )
+    book.add_citations(session.cited, session_id=session.id, revision=book.revision, now=book.now)
 
 
 def _call(kind: str, tokens: int) -> Call:
@@ -217,7 +198,7 @@ def _call(kind: str, tokens: int) -> Call:
 def show(project: Project, session: Session, now: datetime) -> None:
     """Keep that *session* was shown every live point, each time it was."""
     with project.store.transaction() as connection:
-        past = Past.open(connection, project.key)
+        past = PlaybookRepository.open(connection, project.key)
         points = list(
             connection.scalars(
                 sql("SELECT id FROM key_points WHERE playbook_id = :id AND retired_in IS NULL"),

@@ -19,8 +19,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.services import import_export
 from playbook_db.services import sql as sql_service
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import read
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
 from tests.docs.hafen import TODAY, live_two_weeks
 
@@ -56,8 +55,8 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, d
     with pytest.MonkeyPatch.context() as environment, open_store(f"sqlite:///{home / 'playbook.db'}") as store:
         environment.setenv("HOME", str(home))
         environment.delenv("CLAUDE_CONFIG_DIR", raising=False)
-        project = Project(store, str(folder))
-        yield project, {revised.revision or 0: revised.playbook for revised in live_two_weeks(project)}
+        project = Project.in_folder(store, str(folder))
+        yield project, {revised.revision or 0: read_playbook(project) for revised in live_two_weeks(project)}
 
 
 @pytest.fixture
@@ -197,17 +196,17 @@ def test_query_for_the_growth_ends_at_the_points_of_today(connection: sqlite3.Co
     """Points added and restored minus points retired are the points that are live."""
     rows = ask(connection, "How did the playbook grow, day by day?", hafen).fetchall()
 
-    assert rows[-1][-1] == len(read(hafen).points)
+    assert rows[-1][-1] == len(read_playbook(hafen).points)
 
 
 def test_realistic_example_comes_back_byte_for_byte(store: Store, folder: Path) -> None:
     """export(import(F)) is F, for a canonical file of 60 points with text beyond ASCII and a key of its own."""
     data = (EXAMPLES / "realistic.json").read_bytes()
-    project = Project(store, str(folder))
+    project = Project.in_folder(store, str(folder))
 
     revised = import_export.import_playbook(project, playbook_file.decode(data, source="F"), source="F")
 
-    assert len(revised.playbook.points) == 60
+    assert (revised.revision, len(read_playbook(project).points)) == (1, 60)
     assert import_export.export_playbook(project).encode() == data
     assert not data.isascii()
 

@@ -60,7 +60,7 @@ def database(home: Path) -> Iterator[Store]:
 @pytest.fixture
 def learner_project(database: Store, folder: Path) -> Project:
     """The project in `folder`, with one point, pat-001."""
-    project = Project(database, str(folder))
+    project = Project.in_folder(database, str(folder))
     edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
     return project
 

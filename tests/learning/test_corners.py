@@ -16,8 +16,8 @@ from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.services import edit, import_export, maintenance, mirror, projects, queue, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, import_export, maintenance, mirror, projects, queue
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.claude_code.running import Client
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -46,7 +46,7 @@ def sessions_folder(learner_project: Project) -> Path:
 
 
 def _points(project: Project) -> dict[str, KeyPoint]:
-    return revise.read(project).by_name
+    return read_playbook(project).by_name
 
 
 def _session(path: Path, *said: str) -> str:

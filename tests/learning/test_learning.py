@@ -7,9 +7,9 @@ import pytest
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import queue, revise
-from playbook_db.services.projects import Project
-from playbook_db.store.past import Past
+from playbook_db.services import queue
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
@@ -18,7 +18,7 @@ GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
 
 
 def _points(project: Project) -> dict[str, tuple[str, int, int]]:
-    return {point.name: (point.text, point.helpful, point.harmful) for point in revise.read(project).points}
+    return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
 
 
 def test_votes_and_operations_become_one_revision(
@@ -187,7 +187,7 @@ def test_the_job_ends_in_the_commit_of_its_last_chunk(
     assert (done.learned, done.failed, done.put_off) == (1, 0, 0)
     (kept,) = queue.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts, kept.error) == ("done", 1, None)
-    assert queue.learnt_to(learner_project, transcript) == Path(transcript).stat().st_size
+    assert queue.learned_to(learner_project, transcript) == Path(transcript).stat().st_size
 
 
 def test_without_a_model_the_work_waits(
@@ -254,7 +254,7 @@ def test_what_asking_took_is_kept_with_each_call(
         rows = connection.exec_driver_sql(
             "SELECT finished_at IS NOT NULL, revision, curator_reasoning, input_tokens > 0 FROM reflections"
         ).all()
-        assert Past.open(connection, learner_project.key).revision == 2
+        assert PlaybookRepository.open(connection, learner_project.key).revision == 2
     assert [tuple(row) for row in rows] == [(1, 2, "It was missing.", 1)]
 
 

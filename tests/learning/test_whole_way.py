@@ -34,7 +34,7 @@ def client(folder: Path, home: Path) -> Client:
     made = running.a_client(folder, home)
     made.transcript.parent.mkdir(parents=True)
     with open_store(f"sqlite:///{made.database}") as store:
-        project = Project(store, str(folder))
+        project = Project.in_folder(store, str(folder))
         edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
         mirror.switch(project, on=True)
     return made

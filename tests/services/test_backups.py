@@ -18,8 +18,8 @@ from benchmarks import samples
 from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
-from playbook_db.services import edit, import_export, maintenance, mirror, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, import_export, maintenance, mirror
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite.backups import Backup, list_backups
@@ -35,7 +35,7 @@ def url(project: Project) -> str:
 
 
 def _texts(project: Project) -> list[str]:
-    return [point.text for point in revise.read(project).points]
+    return [point.text for point in read_playbook(project).points]
 
 
 def _restore(url: str, file: str) -> maintenance.Restored:
@@ -170,7 +170,7 @@ def test_nothing_that_is_written_meanwhile_is_lost_unseen(url: str, project: Pro
         with open_store(url) as store:
             while not stop.is_set():
                 text = f"lesson {len(committed)}"
-                edit.add(Project(store, project.folder), text)
+                edit.add(Project.in_folder(store, project.folder), text)
                 committed.append(text)
 
     writer = threading.Thread(target=write)
@@ -327,7 +327,7 @@ def test_where_no_database_is_the_backup_becomes_it(url: str, project: Project, 
     restored = _restore(f"sqlite:///{lost / 'playbook.db'}", taken.path)
 
     with open_store(f"sqlite:///{lost / 'playbook.db'}") as store:
-        assert _texts(Project(store, project.folder)) == ["use type hints"]
+        assert _texts(Project.in_folder(store, project.folder)) == ["use type hints"]
     (aside,) = restored.replaced.aside
     assert aside.endswith("-wal")
     assert Path(aside).read_bytes() == Path(f"{project.store.where}-wal").read_bytes()
@@ -357,7 +357,7 @@ def test_a_damaged_database_is_moved_aside_with_its_log(
         assert Path(main).read_bytes() == before
         assert {Path(each).name for each in restored.replaced.aside} >= {Path(main).name, f"{Path(main).name}-wal"}
         with open_store(f"sqlite:///{path}") as store:
-            assert _texts(Project(store, project.folder)) == ["use type hints"]
+            assert _texts(Project.in_folder(store, project.folder)) == ["use type hints"]
         path.write_bytes(before)
         Path(f"{path}-wal").write_bytes(b"")
     assert len(list(path.parent.glob("playbook.db.damaged-*[Z0-9]"))) >= 2
@@ -440,7 +440,7 @@ def test_a_mirror_that_was_changed_since_is_merged_in(url: str, project: Project
     assert _texts(project) == ["use type hints"]
     mirror.sync(project)
 
-    now = revise.read(project)
+    now = read_playbook(project)
     assert [(point.name, point.text, point.helpful) for point in now.points] == [
         ("oth-001", "use type hints", 2),
         ("oth-002", "prefer pathlib", 0),
@@ -505,7 +505,7 @@ def test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole(
         if not is_old:
             with open_store(f"sqlite:///{path}") as store:
                 assert maintenance.check(store) == []
-                points = len(_texts(Project(store, project.folder)))
+                points = len(_texts(Project.in_folder(store, project.folder)))
             assert points in ((1, 401) if state == "sound" else (1,))
             is_old = points == 401
         if not is_old:

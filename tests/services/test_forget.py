@@ -21,17 +21,14 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
-from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, revise
+from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue
 from playbook_db.services.forget import Request
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import erasure as erasure_rows
-from playbook_db.store import learning
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.learning import StretchKey
-from playbook_db.store.past import Past
+from playbook_db.store.learning import ChunkKey
 from playbook_db.store.sqlite import backups
-from tests.builders import few_texts
+from tests.builders import few_texts, last_revision
 from tests.databases import a_new_project
 
 _TEXT = 'the "token" of Zanzibär is 4711, keep it'
@@ -48,8 +45,8 @@ def _holding(folder: Path) -> list[str]:
 
 
 def _at(project: Project, revision: int) -> Playbook:
-    with project.store.snapshot() as connection:
-        return Past.open(connection, project.key).at(revision)
+    with project.store.read(project.key) as book:
+        return book.at(revision)
 
 
 def _rows(project: Project, query: str) -> list[Any]:
@@ -61,14 +58,13 @@ def _learn(project: Project) -> None:
     """Votes with rationales, a reflection and a job's error that all quote the text."""
     said = f"because {_TEXT} helped"
     votes = (Vote("pat-001", "helpful", said), Vote("pat-002", "neutral", said), Vote(_TEXT, "helpful", None, False))
-    revise.revise(project, lambda draft, past: Proposal("learn", f"learnt {_TEXT}", votes=votes))
+    with project.store.write(project.key) as book:
+        book.commit("learn", f"learnt {_TEXT}", votes=votes)
     tags = [{"name": "pat-001", "tag": "helpful", "rationale": f"{_SIGN} in other words"}, {"name": "x", "told": _TEXT}]
-    with project.store.transaction() as connection:
-        stretch, now = StretchKey("/t.jsonl", 0, 9), "2026-11-21T00:00:00.000000+00:00"
-        number = learning.add_reflection(
-            connection, 1, stretch, session_id="s", analysis=said, bullet_tags=tags, calls=(), now=now
-        )
-        learning.finish_reflection(connection, 1, number, revision=1, curator_reasoning=said, calls=(), now=now)
+    with project.store.write(project.key) as book:
+        chunk = ChunkKey("/t.jsonl", 0, 9)
+        number = book.add_reflection(chunk, session_id="s", analysis=said, bullet_tags=tags, calls=(), now=book.now)
+        book.finish_reflection(number, revision=1, curator_reasoning=said, calls=(), now=book.now)
     queue.take_in(project.store, project.key, {"transcript_path": "/t.jsonl", "session_id": "s"})
     job = queue.claim(project.store)
     assert job is not None
@@ -118,7 +114,7 @@ def test_a_forgotten_text_is_in_the_bytes_of_none_of_our_files(spread: Project, 
     assert done.is_rewritten
     assert done.notes == ()
     assert maintenance.check(spread.store) == []
-    assert {point.text for point in revise.read(spread).points} == stays - {"pat-001"}
+    assert {point.text for point in read_playbook(spread).points} == stays - {"pat-001"}
     assert os.path.basename(done.backups[0]) == os.path.basename(_BACKUP)
 
 
@@ -153,7 +149,7 @@ def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, 
 
     assert _holding(tmp_path) == []
     assert done.erasures[spread.key].names == ("ctx-001",)
-    assert {point.text for point in revise.read(spread).points} == {
+    assert {point.text for point in read_playbook(spread).points} == {
         "the token is in the vault", "use ruff", "never print tokens"
     }  # fmt: skip
     assert _at(spread, 2).by_name["pat-001"].text == f"{MARK}, keep it"
@@ -174,7 +170,7 @@ def test_one_new_backup_replaces_those_that_hold_the_text(spread: Project, tmp_p
     assert [str(path) for path in (tmp_path / "backups").iterdir()] == [done.new_backup]
     assert [backup.path for backup in backups.list_backups(spread.store.where)] == [done.new_backup]
     with open_store(f"sqlite:///{done.new_backup}") as store:
-        there = Project(store, spread.folder)
+        there = Project.in_folder(store, spread.folder)
         assert maintenance.check(store) == []
         assert _rows(there, "SELECT name FROM key_points WHERE forgotten = 1") == [("pat-001",)]
         assert _rows(there, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [("forgot pat-001",)]
@@ -430,7 +426,7 @@ def test_a_twin_with_the_very_text_goes_with_it(project: Project) -> None:
 
     forget.forget(project, Request(name="oth-001"))
 
-    assert [(point.name, point.text) for point in revise.read(project).points] == [("oth-003", f"always {MARK}")]
+    assert [(point.name, point.text) for point in read_playbook(project).points] == [("oth-003", f"always {MARK}")]
 
 
 def test_a_point_that_says_much_the_same_is_named(project: Project) -> None:
@@ -450,7 +446,7 @@ def test_a_retired_point_can_be_forgotten(project: Project) -> None:
 
     forget.forget(project, Request(name="oth-001"))
 
-    assert revise.read_with_revision(project)[1] == 3
+    assert last_revision(project) == 3
     assert edit.list_retired(project)["oth-001"].reason == "forgotten"
     assert maintenance.check(project.store) == []
 
@@ -461,7 +457,7 @@ def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
     with pytest.raises(PointNotFoundError):
         forget.forget(project, Request(name="oth-002"))
     assert forget.forget(project, Request(pattern=re.compile("nowhere"))).is_nothing
-    assert revise.read_with_revision(project)[1] == 1
+    assert last_revision(project) == 1
 
     forget.forget(project, Request(name="oth-001"))
     with pytest.raises(PointRuleError, match="forgotten for good already"):
@@ -471,7 +467,7 @@ def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
 def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Project, tmp_path: Path) -> None:
     """Else through this one alone."""
     (tmp_path / "other").mkdir()
-    other = Project(project.store, str(tmp_path / "other"))
+    other = Project.in_folder(project.store, str(tmp_path / "other"))
     for each in (project, other):
         edit.add(each, f"use {_TEXT}")
         edit.add(each, "use ruff always")
@@ -483,7 +479,7 @@ def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Projec
     done = forget.forget(project, Request(pattern=_PATTERN, in_all_projects=True))
 
     assert set(done.erasures) == {project.key, other.key}
-    assert [list(revise.read(each).by_name) for each in (project, other)] == [["oth-002"]] * 2
+    assert [list(read_playbook(each).by_name) for each in (project, other)] == [["oth-002"]] * 2
 
 
 def _by_import(project: Project, text: str) -> tuple[str, ...]:
@@ -518,7 +514,7 @@ def test_a_forgotten_point_does_not_come_back_with_an_older_copy(
     assert [note for note in notes if "pat-001" in note] == [
         "pat-001 was forgotten here; the text that came in for it was left out"
     ]
-    points = revise.read(spread).by_name
+    points = read_playbook(spread).by_name
     assert "pat-001" not in points
     assert "use ruff and mypy" in {point.text for point in points.values()}
     assert _rows(spread, "SELECT text FROM key_points WHERE name = 'pat-001'") == [(MARK,)]
@@ -541,7 +537,7 @@ def test_a_blanked_passage_does_not_come_back_with_an_older_copy(
 
     come_in(project, old)
 
-    texts = {point.text for point in revise.read(project).points}
+    texts = {point.text for point in read_playbook(project).points}
     assert texts == {"the token is in the vault", "use ruff always"}
     assert _holding(tmp_path) == []
 
@@ -594,7 +590,7 @@ def test_a_mark_can_be_written_over_by_hand(project: Project) -> None:
     path.write_text(path.read_text().replace(MARK, "the vault"))
     mirror.sync(project)
 
-    assert [point.text for point in revise.read(project).points] == ["never print what the vault says"]
+    assert [point.text for point in read_playbook(project).points] == ["never print what the vault says"]
 
 
 def test_a_dict_that_was_loaded_before_brings_nothing_back(spread: Project, tmp_path: Path) -> None:
@@ -626,7 +622,7 @@ def _do(project: Project, step: str, what: Any, how: Any) -> None:
         with_text = [{"type": "ADD", "text": what, "section": "OTHERS" if how == "oth" else "PATTERNS & APPROACHES"}]
         edit.apply_batch(project, with_text, origin="a test")
         return
-    live, gone = list(revise.read(project).by_name), list(edit.list_retired(project))
+    live, gone = list(read_playbook(project).by_name), list(edit.list_retired(project))
     names = gone if step == "restore" else live
     if not names:
         return
@@ -649,8 +645,8 @@ def test_forgetting_changes_nothing_but_the_text(store: Store, steps: list[Any],
     project = a_new_project(store)
     for step in steps:
         _do(project, *step)
-    last = revise.read_with_revision(project)[1]
-    names = [*revise.read(project).by_name, *edit.list_retired(project)]
+    last = last_revision(project)
+    names = [*read_playbook(project).by_name, *edit.list_retired(project)]
     if not names:
         return
     then = {revision: _at(project, revision) for revision in range(last + 1)}

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Header, Playbook
-from playbook_db.services import edit, import_export, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, import_export
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
+from playbook_db.store.repository import RevisionResult
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbook_values, texts
 from tests.databases import a_new_project
 
@@ -22,7 +23,7 @@ _json_values = st.recursive(
 _extra_keys = st.dictionaries(texts.filter(lambda key: key not in ("sections", "key_points")), _json_values, max_size=3)
 
 
-def _read_in(project: Project, text: str, *, replace: bool = False) -> revise.Revised:
+def _read_in(project: Project, text: str, *, replace: bool = False) -> RevisionResult:
     return import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F", replace=replace)
 
 
@@ -89,7 +90,7 @@ def test_an_older_copy_does_not_count_votes_twice(project: Project) -> None:
 
     _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=3, harmful=2)]})))
 
-    point = revise.read(project).by_name["oth-001"]
+    point = read_playbook(project).by_name["oth-001"]
     assert (point.helpful, point.harmful) == (4, 2)
 
 
@@ -99,7 +100,7 @@ def test_a_name_that_means_something_else_here_is_given_anew(project: Project) -
 
     revised = _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", "prefer pathlib")]})))
 
-    assert {p.name: p.text for p in revised.playbook.points} == {
+    assert {p.name: p.text for p in read_playbook(project).points} == {
         "oth-001": "use type hints",
         "oth-002": "prefer pathlib",
     }
@@ -114,7 +115,7 @@ def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) ->
 
     _read_in(project, content)
 
-    assert revise.read(project).by_name["oth-001"].helpful == 2
+    assert read_playbook(project).by_name["oth-001"].helpful == 2
 
 
 def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> None:

@@ -12,22 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playbook_db.domain import operations, playbook_file, times
-from playbook_db.domain.draft import Draft
+from playbook_db.domain import operations, playbook_file
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services import edit, history, import_export, revise
-from playbook_db.services.history import Asked, find_revision
+from playbook_db.services import edit, history, import_export
+from playbook_db.services.history import LogQuery, find_revision
 from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal, Revised
 from playbook_db.services.undo import undo
-from playbook_db.store import learning
 from playbook_db.store.engine import Store
-from playbook_db.store.learning import Call, StretchKey
+from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.log_queries import LoggedChange, LoggedRevision
-from playbook_db.store.past import Past
-from tests.builders import playbook_values
+from playbook_db.store.repository import RevisionResult
+from tests.builders import last_revision, playbook_values
 from tests.databases import a_new_project
 from tests.domain.test_diff import carry_out, content
 from tests.store.test_history import _operations
@@ -50,15 +47,13 @@ def learn(
     *,
     session: str = "a-session",
     now: datetime | None = None,
-) -> Revised:
+) -> RevisionResult:
     """A revision as a session makes one: votes, then a curator's batch."""
 
-    def plan(draft: Draft, _: Past) -> Proposal:
-        taken = operations.cast_votes(draft, votes)
-        skipped = operations.apply_operations(draft, list(batch))
-        return Proposal("learn", f"learnt from {session}", votes=taken, skipped=skipped, session_id=session)
-
-    return revise.revise(project, plan, now=now)
+    with project.store.write(project.key, now=now) as book:
+        cast = operations.cast_votes(book.draft, votes)
+        skipped = operations.apply_operations(book.draft, list(batch))
+        return book.commit("learn", f"learnt from {session}", votes=cast, skipped=skipped, session_id=session)
 
 
 def take_in(project: Project, texts: list[str]) -> None:
@@ -67,7 +62,7 @@ def take_in(project: Project, texts: list[str]) -> None:
     import_export.import_playbook(project, reading, source="a test")
 
 
-def do(project: Project, step: str, what: Any) -> Revised | None:
+def do(project: Project, step: str, what: Any) -> RevisionResult | None:
     """Carry out a step of a random history."""
     if step == "learn":
         return learn(project, *what)
@@ -79,15 +74,19 @@ def do(project: Project, step: str, what: Any) -> Revised | None:
     return import_export.import_playbook(project, reading, source="a test", replace=step == "replace")
 
 
-def live_through(project: Project, steps: list[tuple[str, Any]]) -> dict[int, Revised]:
-    """Carry out *steps*; what each revision did, by its number."""
+def live_through(project: Project, steps: list[tuple[str, Any]]) -> dict[int, tuple[RevisionResult, str]]:
+    """Carry out *steps*; what each revision did and what was exported then, by its number."""
     done = (do(project, *step) for step in steps)
-    return {revised.revision: revised for revised in done if revised and revised.revision}
+    return {
+        result.revision: (result, import_export.export_playbook(project))
+        for result in done
+        if result and result.revision
+    }
 
 
 def log(project: Project, **asked: Any) -> list[LoggedRevision]:
     """The whole log that is asked for."""
-    return list(history.log(project, Asked(**asked)))
+    return list(history.log(project, LogQuery(**asked)))
 
 
 def told_of(made: "Iterable[Change | LoggedChange]") -> list[tuple[str, KeyPoint, str | None, str | None]]:
@@ -97,9 +96,8 @@ def told_of(made: "Iterable[Change | LoggedChange]") -> list[tuple[str, KeyPoint
 
 def found(project: Project, text: str, **options: Any) -> int:
     """The revision that *text* means, some time after START."""
-    with project.store.snapshot() as connection:
-        past = Past.open(connection, project.key)
-        return find_revision(past, text, **{"now": START + timedelta(days=30), **options})
+    with project.store.read(project.key) as book:
+        return find_revision(book, text, **{"now": START + timedelta(days=30), **options})
 
 
 @pytest.fixture(autouse=True)
@@ -132,8 +130,8 @@ def test_log_diff_and_at_agree(store: Store, steps: list[tuple[str, Any]], data:
     states = {number: history.at(project, str(number)).playbook for number in range(len(done) + 1)}
 
     assert list(logged) == list(done)
-    for number, revised in done.items():
-        assert playbook_file.encode(states[number]) == playbook_file.encode(revised.playbook)
+    for number, (revised, exported) in done.items():
+        assert playbook_file.encode(states[number]) == exported
         assert told_of(logged[number].changes) == told_of(revised.changes)
         assert logged[number].counts == Counter(change.kind for change in revised.changes)
         assert logged[number].skipped == len(revised.skipped)
@@ -149,7 +147,7 @@ def test_log_diff_and_at_agree(store: Store, steps: list[tuple[str, Any]], data:
 
     between = [logged[number] for number in range(one + 1, other + 1)]
     touched = {change.point.name for revision in between for change in revision.changes}
-    assert touched == {change.point.name for number in range(one + 1, other + 1) for change in done[number].changes}
+    assert touched == {change.point.name for number in range(one + 1, other + 1) for change in done[number][0].changes}
     assert touched >= _differing(before, after)
     for name in _differing(before, after) | touched:
         _check_deltas(name, between, before, after)
@@ -191,9 +189,9 @@ def test_a_session_of_then_is_told_what_it_was_told_then(store: Store, steps: li
     then = {0: ""}
     for step in steps:
         do(project, *step)
-        then[revise.read_with_revision(project)[1]] = import_export.tell(project)
+        then[last_revision(project)] = import_export.prompt(project)
 
-    assert {number: history.told_at(project, str(number)) for number in then} == then
+    assert {number: history.prompt_at(project, str(number)) for number in then} == then
 
 
 def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project) -> None:
@@ -201,15 +199,15 @@ def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project)
     take_in(project, [f"{number} " + "x" * 300 for number in range(120)])
     for first in (1, 41):  # those of the later revision rank higher, for the same votes
         learn(project, [Vote(f"oth-{number:03d}", "helpful") for number in range(first, first + 40)])
-    then = import_export.tell(project)
+    then = import_export.prompt(project)
     learn(project, [Vote("oth-002", "helpful")] * 5, [{"type": "DELETE", "target_id": "oth-080"}])
     take_in(project, [f"another {number}" for number in range(60)])
 
-    assert import_export.tell(project) != then
+    assert import_export.prompt(project) != then
     assert "don't fit here" in then
     assert all(name in then for name in ("[oth-041]", "[oth-120]"))
     assert "[oth-001]" not in then
-    assert history.told_at(project, "3") == then
+    assert history.prompt_at(project, "3") == then
 
 
 @pytest.mark.parametrize(
@@ -342,12 +340,12 @@ def test_the_log_tells_what_was_taken_back_later(days: Project) -> None:
 
     expected = {4: None, 5: 7, 6: 7, 7: None, 8: 59}
     for asked in ({}, {"name": "oth-001"}, {"until": "9"}):
-        marked = {revision.number: revision.taken_back_in for revision in log(days, **asked)}
+        marked = {revision.number: revision.undone_in for revision in log(days, **asked)}
         assert {number: marked[number] for number in expected} == expected
     for number, by in expected.items():
-        full = history.look_up(days, str(number))
-        assert isinstance(full, history.FullRevision)
-        assert full.revision.taken_back_in == by
+        full = history.details_of(days, str(number))
+        assert isinstance(full, history.RevisionDetails)
+        assert full.revision.undone_in == by
 
 
 def test_the_log_names_the_top_level_keys_that_a_revision_changed(project: Project) -> None:
@@ -359,11 +357,8 @@ def test_the_log_names_the_top_level_keys_that_a_revision_changed(project: Proje
         Header(tuple({**told, "team": True, "tool": "x"}.items())),
     )
     for header in steps:
-
-        def plan(_: Draft, __: Past, header: Header = header) -> Proposal:
-            return Proposal("edit", "keys", header=header)
-
-        revise.revise(project, plan)
+        with project.store.write(project.key) as book:
+            book.commit("edit", "keys", header=header)
 
     assert [revision.keys for revision in log(project)] == [("team", "tool"), (), ("team",)]
 
@@ -372,10 +367,10 @@ def test_the_log_of_a_point_is_whole_wherever_it_stands_in_a_revision(project: P
     """How many changes a glance tells has no say in it: the point may be the last of many."""
     take_in(project, [f"number {number}" for number in range(30)])
 
-    (revision,) = history.log(project, Asked(name="oth-030"), most_changes=10)
+    (revision,) = history.log(project, LogQuery(name="oth-030"), most_changes=10)
 
     assert [change.point.name for change in revision.changes] == ["oth-030"]
-    (whole,) = history.log(project, Asked(), most_changes=10)
+    (whole,) = history.log(project, LogQuery(), most_changes=10)
     assert (len(whole.changes), whole.counts) == (10, {"add": 30})
 
 
@@ -405,7 +400,7 @@ def test_of_several_changes_to_a_point_each_begins_where_the_one_before_ended(da
 def test_a_long_log_is_read_bit_by_bit_and_holds_no_transaction(days: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who pauses in a pager keeps nobody from working the log into the file; nothing is told twice or left out."""
     monkeypatch.setattr(history, "_BATCHES", (1, 1))
-    told = history.log(days, Asked())
+    told = history.log(days, LogQuery())
 
     assert next(told).number == 3
     learn(days, [Vote("oth-001", "helpful")])
@@ -416,7 +411,7 @@ def test_a_long_log_is_read_bit_by_bit_and_holds_no_transaction(days: Project, m
 def test_an_unknown_point_is_told_before_anything_is_read(days: Project) -> None:
     """With the names that look alike."""
     with pytest.raises(PointNotFoundError, match="Did you mean oth-003, oth-002, oth-001"):
-        history.log(days, Asked(name="oth-009"))
+        history.log(days, LogQuery(name="oth-009"))
 
 
 def test_a_playbook_without_history_has_an_empty_log(project: Project) -> None:
@@ -424,7 +419,7 @@ def test_a_playbook_without_history_has_an_empty_log(project: Project) -> None:
     assert log(project) == []
     assert history.at(project, "yesterday").playbook == Playbook()
     with pytest.raises(RevisionNotFoundError, match="There is none yet"):
-        history.look_up(project, "1")
+        history.details_of(project, "1")
 
 
 def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
@@ -432,32 +427,31 @@ def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
     content = '{"key_points": [{"name": "2", "text": "hello", "helpful": 0, "harmful": 0}]}'
     import_export.import_playbook(days, playbook_file.decode(content, source="F"), source="F")
 
-    named = history.look_up(days, "2")
-    revision = history.look_up(days, "r2")
+    named = history.details_of(days, "2")
+    revision = history.details_of(days, "r2")
 
-    assert isinstance(named, edit.Found)
+    assert isinstance(named, edit.PointDetails)
     assert named.point.text == "hello"
-    assert isinstance(revision, history.FullRevision)
+    assert isinstance(revision, history.RevisionDetails)
     assert revision.revision.number == 2
 
 
 def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     """Votes with their rationales, what was skipped and why, what the models said and took."""
-    with days.store.transaction() as connection:
-        past = Past.open_to_write(connection, days.key, now=times.timestamp(START))
-        assert past.playbook_id
-        call = Call("reflect", "a-model", 100, 20, 3, 0.5, 1500)
-        told = {"session_id": "s", "analysis": "because", "bullet_tags": [], "calls": [call], "now": "2026"}
-        number = learning.add_reflection(connection, past.playbook_id, StretchKey("t", 0, 9), **told)  # type: ignore[arg-type]
+    call = Call("reflect", "a-model", 100, 20, 3, 0.5, 1500)
+    with days.store.write(days.key) as book:
+        number = book.add_reflection(
+            ChunkKey("t", 0, 9), session_id="s", analysis="because", bullet_tags=[], calls=[call], now=book.now
+        )
     revised = learn(days, [Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful")], ["nonsense"])
-    with days.store.transaction() as connection:
-        past = Past.open_to_write(connection, days.key, now=times.timestamp(START))
-        kept = {"revision": revised.revision, "curator_reasoning": "so it seems", "calls": [], "now": "2026"}
-        learning.finish_reflection(connection, past.playbook_id or 0, number, **kept)  # type: ignore[arg-type]
+    with days.store.write(days.key) as book:
+        book.finish_reflection(
+            number, revision=revised.revision, curator_reasoning="so it seems", calls=[], now=book.now
+        )
 
-    full = history.look_up(days, "4")
+    full = history.details_of(days, "4")
 
-    assert isinstance(full, history.FullRevision)
+    assert isinstance(full, history.RevisionDetails)
     assert full.votes == (Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful", None, matched=False))
     assert [(kept.place, kept.operation, kept.reason) for kept in full.skipped] == [(1, '"nonsense"', "not an object")]
     (reflection,) = full.reflections
@@ -471,13 +465,13 @@ def test_a_point_has_a_span(days: Project) -> None:
     """When it came, and when it last changed."""
     learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
 
-    span = history.span(days, "oth-001")
+    span = history.lifespan(days, "oth-001")
 
     assert (span.created_in, span.created_at[:10], span.changed_in, span.changed_at[:10]) == (
         1, "2026-03-01", 4, "2026-03-10",
     )  # fmt: skip
     with pytest.raises(PointNotFoundError):
-        history.span(days, "nobody")
+        history.lifespan(days, "nobody")
 
 
 def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project) -> None:
@@ -488,4 +482,4 @@ def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project
 
     assert history.difference(now, file).is_empty
     assert history.difference(file, now).is_empty
-    assert (file.told, now.told[:11]) == ("F", "revision 4 ")
+    assert (file.title, now.title[:11]) == ("F", "revision 4 ")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, mirror, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, import_export, mirror
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 
@@ -27,7 +27,7 @@ def _content(file: Path) -> dict[str, Any]:
 
 
 def _texts(project: Project) -> dict[str, str]:
-    return {point.name: point.text for point in revise.read(project).points}
+    return {point.name: point.text for point in read_playbook(project).points}
 
 
 def _mirrored(project: Project, *entries: dict[str, Any]) -> None:
@@ -114,7 +114,7 @@ def test_a_hand_edit_is_merged_in(project: Project, file: Path) -> None:
     edit.vote(project, "oth-002", "helpful")
     mirror.sync(project)
 
-    points = revise.read(project).points
+    points = read_playbook(project).points
     assert [(p.name, p.text, p.helpful) for p in points] == [
         ("oth-009", "nine", 0),
         ("oth-001", "one, reworded", 3),
@@ -136,7 +136,7 @@ def test_what_a_colleague_pulled_in_adds_up_with_ours(project: Project, file: Pa
     edit.add(project, "ours")
     notes = mirror.sync(project).notes
 
-    assert revise.read(project).by_name["oth-001"].helpful == 6
+    assert read_playbook(project).by_name["oth-001"].helpful == 6
     assert _texts(project) == {"oth-001": "one", "oth-002": "ours", "oth-003": "theirs"}
     assert any("oth-003" in note for note in notes)
 
@@ -206,8 +206,8 @@ def test_a_kill_between_writing_and_noting_counts_nothing_twice(
             mirror.sync(project)
     edit.vote(project, "oth-001", "helpful")
 
-    assert mirror.sync(project).revised is None
-    assert revise.read(project).by_name["oth-001"].helpful == 3
+    assert mirror.sync(project).result is None
+    assert read_playbook(project).by_name["oth-001"].helpful == 3
 
 
 def test_a_file_edited_while_we_write_is_not_written_over(
@@ -334,7 +334,7 @@ def test_two_worktrees_keep_their_own_mirror_of_one_playbook(store: Store, tmp_p
     (main / ".git" / "worktrees" / "linked" / "commondir").write_text("../..\n")
     linked.mkdir()
     (linked / ".git").write_text(f"gitdir: {main}/.git/worktrees/linked\n")
-    one, two = Project(store, str(main)), Project(store, str(linked))
+    one, two = Project.in_folder(store, str(main)), Project.in_folder(store, str(linked))
     mirror.switch(one, on=True)
     mirror.sync(two)
 
@@ -343,6 +343,6 @@ def test_two_worktrees_keep_their_own_mirror_of_one_playbook(store: Store, tmp_p
     edit.add(two, "prefer pathlib")
     synced = mirror.sync(two), mirror.sync(one)
 
-    assert [s.revised for s in synced] == [None, None]
+    assert [s.result for s in synced] == [None, None]
     assert (main / ".claude/playbook.json").read_bytes() == (linked / ".claude/playbook.json").read_bytes()
-    assert len(revise.read(one).points) == 2
+    assert len(read_playbook(one).points) == 2

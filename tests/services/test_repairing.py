@@ -17,11 +17,11 @@ from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
-from playbook_db.services import edit, forget, import_export, maintenance, mirror, projects, repair, revise
-from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries, jobs, learning, salvage
+from playbook_db.services import edit, forget, import_export, maintenance, mirror, projects, repair
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import hook_queries, jobs, salvage
 from playbook_db.store.engine import open_store
-from playbook_db.store.past import Past
+from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
 from tests.sample_database import write_sample_database
@@ -48,7 +48,7 @@ def _closed(project: Project) -> Path:
 
 
 def _points(project: Project) -> dict[str, KeyPoint]:
-    return dict(revise.read(project).by_name)
+    return dict(read_playbook(project).by_name)
 
 
 def _pages(path: Path, name: str) -> list[int]:
@@ -238,13 +238,10 @@ def test_how_far_it_had_learned_is_saved_so_that_nothing_is_learned_twice(path: 
     """Cursors and jobs since the backup; the mirror's setting and the project's too."""
 
     def learn(reached: int) -> None:
-        with project.store.transaction() as connection:
-            past = Past.open(connection, project.key)
+        with project.store.write(project.key) as book:
             job = {"session_id": f"s{reached}", "transcript_path": f"/t/{reached}.jsonl"}
-            jobs.add(connection, past.playbook_id or 0, job, now=f"2026-01-{reached}")
-            learning.move_cursor(
-                connection, past.playbook_id or 0, "/t/s.jsonl", reached, session_id="s", last_uuid=None, now="2026"
-            )
+            jobs.add(book.connection, book.playbook_id, job, now=f"2026-01-{reached}")
+            book.move_cursor("/t/s.jsonl", reached, session_id="s", last_uuid=None, now="2026")
 
     learn(10)
     _closed(project)
@@ -279,7 +276,7 @@ def test_what_was_forgotten_stays_forgotten(path: Path, project: Project, with_b
     _repair(path)
 
     with project.store.snapshot() as connection:
-        assert Past.open(connection, project.key).forgotten() == {"pat-007"}
+        assert PlaybookRepository.open(connection, project.key).forgotten() == {"pat-007"}
     _closed(project)
     assert text.encode() not in path.read_bytes()
 
@@ -574,7 +571,7 @@ def test_the_database_of_another_program_or_of_a_later_version_is_refused(tmp_pa
         connection.execute("CREATE TABLE bookmarks (url)")
     newer = tmp_path / "newer.db"
     with open_store(f"sqlite:///{newer}") as store:
-        edit.add(Project(store, str(folder)), "from the future")
+        edit.add(Project.in_folder(store, str(folder)), "from the future")
         store.tidy()
     with closing(sqlite3.connect(newer)) as connection:
         connection.executescript("PRAGMA user_version = 99; UPDATE alembic_version SET version_num = '0099'")
@@ -607,7 +604,7 @@ def test_an_imported_header_survives(project: Project, folder: Path) -> None:
 
     _repair(path)
 
-    assert revise.read(project).header.get("team") == "core"
+    assert read_playbook(project).header.get("team") == "core"
 
 
 def test_a_key_that_is_lost_everywhere_comes_from_a_backup_of_the_same_playbook_alone(

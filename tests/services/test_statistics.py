@@ -13,20 +13,15 @@ from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, statistics
-from playbook_db.services import revise as revise_service
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal, revise
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.statistics import Statistics
 from playbook_db.store import hook_queries
-from playbook_db.store import learning as learning_rows
 from playbook_db.store import statistics as counts
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.learning import Call, StretchKey
-from playbook_db.store.past import Past
+from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.sqlite import dialect
 from tests.builders import a_key_point
 from tests.databases import a_new_project
@@ -43,44 +38,36 @@ def _gather(project: Project) -> Statistics:
 
 
 def _add(project: Project, *points: KeyPoint, at: datetime = _days_ago(200)) -> None:  # noqa: B008 - a constant
-    def plan(draft: Draft, _: Past) -> Proposal:
+    with project.store.write(project.key, now=at) as book:
         for point in points:
-            draft.add(point)
-        return Proposal("edit", "added")
-
-    revise(project, plan, now=at)
+            book.draft.add(point)
+        book.commit("edit", "added")
 
 
 def _vote(project: Project, *votes: tuple[str, str], at: datetime, session: str | None = None) -> None:
-    def plan(draft: Draft, _: Past) -> Proposal:
-        taken = operations.cast_votes(draft, [Vote(name, tag) for name, tag in votes])
-        return Proposal("learn", "learnt", votes=taken, session_id=session)
-
-    revise(project, plan, now=at)
+    with project.store.write(project.key, now=at) as book:
+        cast = operations.cast_votes(book.draft, [Vote(name, tag) for name, tag in votes])
+        book.commit("learn", "learnt", votes=cast, session_id=session)
 
 
 def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -> None:
     """What the hook records."""
-    with project.store.transaction() as connection:
+    with project.store.write(project.key) as book:
         shown = {
-            "playbook_id": Past.open(connection, project.key).playbook_id, "session_id": session, "source": "startup",
+            "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
             "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at),
         }  # fmt: skip
-        connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
 
 
 def _cite(project: Project, session: str, *names: str, at: datetime) -> None:
-    with project.store.transaction() as connection:
-        past = Past.open(connection, project.key)
-        told = {"session_id": session, "revision": past.revision, "now": timestamp(at)}
-        learning_rows.add_citations(connection, past.playbook_id or 0, names, **told)  # type: ignore[arg-type]
+    with project.store.write(project.key, now=at) as book:
+        book.add_citations(names, session_id=session, revision=book.revision, now=book.now)
 
 
 def _call(project: Project, *, at: datetime, cost_usd: float | None, tokens: int = 100) -> None:
-    with project.store.transaction() as connection:
-        call = Call("reflect", "a-model", tokens, 10, 1, cost_usd, 5)
-        past = Past.open(connection, project.key)
-        learning_rows.add_call(connection, past.playbook_id or 0, call, session_id="s", now=timestamp(at))
+    with project.store.write(project.key, now=at) as book:
+        book.add_call(Call("reflect", "a-model", tokens, 10, 1, cost_usd, 5), session_id="s", now=book.now)
 
 
 def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Project) -> None:
@@ -92,8 +79,8 @@ def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Projec
     assert numbers.use.share_of_shown(numbers.use.cited) is None
     assert numbers.learning.cost_usd_a_helpful_point is None
     assert (numbers.use.most, numbers.use.least) == ((), ())
-    with project.store.snapshot() as connection:
-        assert Past.open(connection, project.key).playbook_id is None
+    with project.store.read(project.key) as book:
+        assert book.playbook_id == 0
 
 
 def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
@@ -220,14 +207,12 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
     _add(project, a_key_point("pat-001", helpful=2), a_key_point("pat-002", "two", helpful=1, harmful=1))
     for cost in (1.0, 0.5, None):
         _call(project, at=_days_ago(3), cost_usd=cost)
-    with project.store.transaction() as connection:
+    with project.store.write(project.key, now=NOW) as book:
         for number, session in enumerate(("s-1", "s-1", "s-2", "s-3")):
-            stretch = StretchKey("/t", number, number + 1)
-            told = {"session_id": session, "analysis": "", "bullet_tags": [], "calls": [], "now": timestamp(NOW)}
-            made = learning_rows.add_reflection(connection, 1, stretch, **told)  # type: ignore[arg-type]
+            chunk = ChunkKey("/t", number, number + 1)
+            made = book.add_reflection(chunk, session_id=session, analysis="", bullet_tags=[], calls=[], now=book.now)
             if session != "s-3":
-                done = {"revision": None, "curator_reasoning": None, "calls": [], "now": timestamp(NOW)}
-                learning_rows.finish_reflection(connection, 1, made, **done)  # type: ignore[arg-type]
+                book.finish_reflection(made, revision=None, curator_reasoning=None, calls=[], now=book.now)
 
     learning = _gather(project).learning
 
@@ -239,7 +224,7 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
 
 def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path) -> None:
     """Everything else is of this project."""
-    other = Project(project.store, str(tmp_path / "other"))
+    other = Project.in_folder(project.store, str(tmp_path / "other"))
     _add(other, a_key_point("pat-001"))
     _vote(other, ("pat-001", "helpful"), at=_days_ago(2), session="s")
     _show(other, "s", [1], at=NOW)
@@ -295,7 +280,7 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
 
     def meanwhile(*given: object) -> object:
         with open_store(str(project.store.url)) as store:
-            another = Project(store, project.folder)
+            another = Project.in_folder(store, project.folder)
             _vote(another, ("pat-001", "helpful"), at=NOW)
             edit.add(another, "a second point")
         return live_point(*given)  # type: ignore[arg-type]
@@ -305,4 +290,4 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
     numbers = _gather(project)
 
     assert (numbers.live, numbers.weeks, sum(numbers.revisions.values())) == (1, (), 1)
-    assert len(revise_service.read(project).points) == 2
+    assert len(read_playbook(project).points) == 2

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint, playbook_of
-from playbook_db.services import edit, import_export, revise
-from playbook_db.services.projects import Project
+from playbook_db.services import edit, import_export
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from tests.builders import a_sections_dict, an_entry, key_point_lists
 from tests.claude_code import running
@@ -27,10 +27,10 @@ def client(folder: Path, home: Path) -> Client:
 
 def _fill(client: Client, count: int, length: int) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
-        project = Project(store, str(client.folder))
+        project = Project.in_folder(store, str(client.folder))
         for number in range(count):
             edit.add(project, f"{number} " + "💡 é\u2028" * (length // 4), section=_SECTIONS[number % 3])
-        for point in revise.read(project).points[3:]:
+        for point in read_playbook(project).points[3:]:
             edit.vote(project, point.name, "helpful")
 
 
@@ -74,7 +74,7 @@ def test_where_all_fits_the_whole_is_told(project: Project, points: list[KeyPoin
     data = json.dumps(a_sections_dict(sections)).encode()
     import_export.import_playbook(project, playbook_file.decode(data, source="test"), source="test")
 
-    told = import_export.tell(project)
+    told = import_export.prompt(project)
 
-    if len(import_export.tell_all(project)) < 4000:
-        assert told == import_export.tell_all(project)
+    if len(import_export.prompt_with_all(project)) < 4000:
+        assert told == import_export.prompt_with_all(project)

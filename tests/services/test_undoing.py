@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -25,15 +24,14 @@ from playbook_db.errors import (
     UndoCollisionError,
     UndoError,
 )
-from playbook_db.services import edit, import_export, maintenance, revise
+from playbook_db.services import edit, import_export, maintenance
 from playbook_db.services import undo as undo_service
 from playbook_db.services.forget import Request, forget
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.undo import go_back, restore_as_of, undo
 from playbook_db.store.engine import Store
-from playbook_db.store.past import Past
-from tests.builders import few_texts, headers, playbooks_of_few_texts
+from playbook_db.store.repository import PlaybookRepository
+from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts
 
 Step = tuple[str, Any]
 _names = st.sampled_from([f"{slug}-{number:03d}" for slug in ("oth", "pat") for number in (1, 2, 3)])
@@ -71,16 +69,14 @@ _count = itertools.count()
 
 def another(project: Project) -> Project:
     """A project of its own, in the same database."""
-    return Project(project.store, f"{project.folder}/{next(_count)}")
+    return Project.in_folder(project.store, f"{project.folder}/{next(_count)}")
 
 
 def vote(project: Project, votes: Sequence[Vote]) -> None:
     """One revision of votes."""
 
-    def plan(draft: Draft, _: Past) -> Proposal:
-        return Proposal("learn", "learnt from a session", votes=operations.cast_votes(draft, votes))
-
-    revise.revise(project, plan)
+    with project.store.write(project.key) as book:
+        book.commit("learn", "learnt from a session", votes=operations.cast_votes(book.draft, votes))
 
 
 def do(project: Project, step: str, what: Any) -> None:
@@ -110,18 +106,18 @@ def live_through(project: Project, history: Sequence[Step]) -> int:
 
 
 def last(project: Project) -> int:
-    return revise.read_with_revision(project)[1]
+    return last_revision(project)
 
 
 def at(project: Project, revision: int) -> Playbook:
     """The playbook as it was, in all but when."""
-    with project.store.snapshot() as connection:
-        return timeless(Past.open(connection, project.key).at(revision))
+    with project.store.read(project.key) as book:
+        return timeless(book.at(revision))
 
 
 def now(project: Project) -> Playbook:
     """The playbook as it is, in all but when."""
-    return timeless(revise.read(project))
+    return timeless(read_playbook(project))
 
 
 def timeless(playbook: Playbook) -> Playbook:
@@ -130,8 +126,8 @@ def timeless(playbook: Playbook) -> Playbook:
 
 def touched(project: Project, revision: int) -> set[str]:
     """The names of the points that *revision* changed."""
-    with project.store.snapshot() as connection:
-        return set(Past.open(connection, project.key).states_at(revision, first=revision, last=revision))
+    with project.store.read(project.key) as book:
+        return set(book.states_at(revision, changed_in=RevisionRange(revision, revision)))
 
 
 def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> None:
@@ -141,12 +137,12 @@ def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> N
 
     undone = undo(project)
 
-    assert (undone.told, undone.is_last) == ("took back revision 2 (edit: retired oth-001)", True)
-    assert (undone.revised.revision, list(now(project).by_name)) == (3, ["oth-001"])
+    assert (undone.message, undone.is_last) == ("took back revision 2 (edit: retired oth-001)", True)
+    assert (undone.result.revision, list(now(project).by_name)) == (3, ["oth-001"])
     undo(project)
     assert now(project) == at(project, 2)
     with project.store.snapshot() as connection:
-        source, message = Past.open(connection, project.key).said_by(4)
+        source, message = PlaybookRepository.open(connection, project.key).source_and_message(4)
     assert source == "undo"
     assert message == "took back revision 3 (undo: took back revision 2 (edit: retired oth-001))"
 
@@ -194,8 +190,8 @@ def test_an_undo_changes_no_votes_twice(project: Project) -> None:
     undo(project, RevisionRange(2, 2))
     again = undo(project, RevisionRange(2, 2))
 
-    assert (again.revised.revision, again.told) == (None, None)
-    assert again.revised.notes == ["revision 2 was taken back already; to bring that back: playbook undo 5"]
+    assert (again.result.revision, again.message) == (None, None)
+    assert again.result.notes == ["revision 2 was taken back already; to bring that back: playbook undo 5"]
     with pytest.raises(UndoError, match="Of revisions 2 to 3, revision 2 was taken back already, in revision 5"):
         undo(project, RevisionRange(2, 3))
     undo(project, RevisionRange(3, 4))
@@ -216,8 +212,8 @@ def test_a_revision_of_neutral_votes_has_nothing_to_take_back(project: Project) 
 
     undone = undo(project)
 
-    assert undone.revised.notes == ["nothing of revision 2 is left to take back"]
-    assert (undone.told, last(project)) == (None, 2)
+    assert undone.result.notes == ["nothing of revision 2 is left to take back"]
+    assert (undone.message, last(project)) == (None, 2)
 
 
 def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
@@ -234,12 +230,13 @@ def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
 def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
     """A revision that changed nothing else is one to take back."""
     header = Header((("version", "1.0"), ("last_updated", None), ("sections", None), ("team", "a")))
-    revise.revise(project, lambda draft, past: Proposal("edit", "a key", header=header))
+    with project.store.write(project.key) as book:
+        book.commit("edit", "a key", header=header)
 
     undone = undo(project)
 
-    assert undone.told == "took back revision 1 (edit: a key)"
-    assert undone.revised.notes == ["top-level keys of the file are taken back too: 'team'"]
+    assert undone.message == "took back revision 1 (edit: a key)"
+    assert undone.result.notes == ["top-level keys of the file are taken back too: 'team'"]
     assert now(project).header == Header()
     undo(project)
     assert now(project).header == header
@@ -248,9 +245,10 @@ def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
 def test_an_order_of_keys_or_a_newline_that_goes_back_is_not_worth_a_word(project: Project) -> None:
     """It goes back all the same."""
     header = Header(tuple(reversed(Header().fields)), final_newline=False)
-    revise.revise(project, lambda draft, past: Proposal("edit", "laid out anew", header=header))
+    with project.store.write(project.key) as book:
+        book.commit("edit", "laid out anew", header=header)
 
-    assert list(undo(project).revised.notes) == []
+    assert list(undo(project).result.notes) == []
     assert now(project).header == Header()
 
 
@@ -261,8 +259,8 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
     forget(project, Request(name="oth-001"))
     told = "oth-001 was forgotten for good; it doesn't come back"
 
-    assert undo(project).revised.notes == [told, "nothing of revision 3 is left to take back"]
-    assert go_back(project, "1").revised.notes == [told]
+    assert undo(project).result.notes == [told, "nothing of revision 3 is left to take back"]
+    assert go_back(project, "1").result.notes == [told]
     assert now(project).points == ()
     for attempt in (lambda: edit.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):
         with pytest.raises(PointRuleError, match="oth-001 was forgotten for good; nothing of its text is left"):
@@ -273,20 +271,17 @@ def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
     """What came after it is taken back, in one revision."""
     start = datetime(2026, 3, 1, 12, tzinfo=UTC)
     for hour, text in enumerate(("one", "two", "three")):
-
-        def plan(draft: Draft, _: Past, text: str = text) -> Proposal:
-            draft.add(KeyPoint(draft.new_name("OTHERS"), text))
-            return Proposal("edit", text)
-
-        revise.revise(project, plan, now=start + timedelta(hours=hour))
+        with project.store.write(project.key, now=start + timedelta(hours=hour)) as book:
+            book.draft.add(KeyPoint(book.draft.new_name("OTHERS"), text))
+            book.commit("edit", text)
 
     undone = go_back(project, "2026-03-01T13:30:00+00:00")
-    assert undone.told == "took back revision 3 (all after revision 2)"
+    assert undone.message == "took back revision 3 (all after revision 2)"
     assert now(project) == at(project, 2)
-    assert go_back(project, "r1", dry_run=True).told == "took back revisions 2 to 4 (all after revision 1)"
-    assert go_back(project, "0").revised.revision == 5
+    assert go_back(project, "r1", dry_run=True).message == "took back revisions 2 to 4 (all after revision 1)"
+    assert go_back(project, "0").result.revision == 5
     assert now(project) == at(project, 0)
-    assert go_back(project, "5").revised.notes == ["nothing came after revision 5; nothing is to be taken back"]
+    assert go_back(project, "5").result.notes == ["nothing came after revision 5; nothing is to be taken back"]
     with pytest.raises(PlaybookError, match="no revision 9"):
         go_back(project, "9")
 
@@ -385,7 +380,7 @@ def test_going_back_gives_any_earlier_playbook_exactly(project: Project, history
 
     assert now(project) == at(project, revision)
     assert playbook_file.encode(now(project)) == playbook_file.encode(at(project, revision))
-    if undone.revised.revision is not None:
+    if undone.result.revision is not None:
         undo(project)
         assert now(project) == before
     assert maintenance.check(project.store) == []
@@ -431,7 +426,7 @@ def test_an_undo_is_all_or_nothing(project: Project, store: Store, monkeypatch: 
     def fail(*_: object, **__: object) -> int:
         raise OSError("disk full")
 
-    monkeypatch.setattr(Past, "append", fail)
+    monkeypatch.setattr(PlaybookRepository, "append_revision", fail)
     with pytest.raises(OSError, match="disk full"):
         undo_service.undo(project)
     assert (len(now(project).points), last(project), maintenance.check(store)) == (1, 1, [])

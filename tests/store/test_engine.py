@@ -10,31 +10,30 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.domain.draft import Draft
 from playbook_db.errors import DatabaseBusyError, DatabaseError, SettingError
-from playbook_db.services import edit, revise
-from playbook_db.services.projects import Project
-from playbook_db.services.revise import Proposal
+from playbook_db.services import edit
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.connect import make_engine
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.past import Past
 from playbook_db.store.sqlite import dialect
 
 
 def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) -> None:
     """One batch is one transaction: after an exception in its middle the playbook is as it was."""
     edit.add(project, "use type hints")
-    before = revise.read(project)
+    before = read_playbook(project)
 
-    def plan(draft: Draft, past: Past) -> Proposal:
-        draft.retire("oth-001")
-        past.connection.exec_driver_sql("UPDATE key_points SET text = 'half done'")
-        raise RuntimeError("anything")
+    def fail_half_way() -> None:
+        with project.store.write(project.key) as book:
+            book.draft.retire("oth-001")
+            book.commit("edit", "half done")
+            book.connection.exec_driver_sql("UPDATE key_points SET text = 'half done'")
+            raise RuntimeError("anything")
 
     with pytest.raises(RuntimeError, match="anything"):
-        revise.revise(project, plan)
+        fail_half_way()
 
-    assert revise.read(project) == before
+    assert read_playbook(project) == before
 
 
 def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
@@ -49,7 +48,7 @@ def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
     for thread in threads:
         thread.join()
 
-    assert revise.read(project).by_name["oth-001"].helpful == 60
+    assert read_playbook(project).by_name["oth-001"].helpful == 60
 
 
 def test_processes_that_write_batches_at_once_lose_none(project: Project) -> None:
@@ -59,7 +58,7 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
         "import sys; from playbook_db.services import edit; from playbook_db.services.projects import Project\n"
         "from playbook_db.store.engine import open_store\n"
         f"with open_store('sqlite:///{project.store.where}') as store:\n"
-        f"    project = Project(store, {project.folder!r})\n"
+        f"    project = Project.in_folder(store, {project.folder!r})\n"
         "    for number in range(20):\n"
         "        edit.vote(project, 'oth-001', 'helpful')\n"
         "        operations = [{'type': 'ADD', 'text': f'{sys.argv[1]} learnt {number}'}]\n"
@@ -72,7 +71,7 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
     ]
 
     assert [(child.communicate()[1], child.returncode) for child in running] == [(b"", 0)] * 4
-    playbook = revise.read(project)
+    playbook = read_playbook(project)
     assert playbook.by_name["oth-001"].helpful == 80
     assert len({point.text for point in playbook.points}) == len(playbook.points) == 81
 
@@ -84,27 +83,27 @@ def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monk
     other.execute("BEGIN IMMEDIATE")
 
     with (
-        Project(open_store(f"sqlite:///{project.store.where}"), project.folder).store as impatient,
+        Project.in_folder(open_store(f"sqlite:///{project.store.where}"), project.folder).store as impatient,
         pytest.raises(
             DatabaseBusyError, match=r"locked by another process.*Nothing was changed; run the command again"
         ),
     ):
-        edit.add(Project(impatient, project.folder), "use type hints")
+        edit.add(Project.in_folder(impatient, project.folder), "use type hints")
 
     other.close()
 
 
 def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) -> None:
     """A snapshot doesn't change under its reader."""
-    project = Project(store, str(folder))
+    project = Project.in_folder(store, str(folder))
     edit.add(project, "use type hints")
 
-    with store.snapshot() as connection:
-        before = Past.open(connection, project.key).playbook()
+    with store.read(project.key) as book:
+        before = book.playbook()
         edit.add(project, "prefer pathlib")
 
-        assert Past.open(connection, project.key).playbook() == before
-    assert len(revise.read(project).points) == 2
+        assert book.playbook() == before
+    assert len(read_playbook(project).points) == 2
 
 
 def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_every_written_column_is_searched(project: Project) -> None:
 
 def test_only_the_playbook_that_is_meant_is_touched(project: Project, tmp_path: Path) -> None:
     """The same words in another project's playbook stay."""
-    other = Project(project.store, str(tmp_path / "other"))
+    other = Project.in_folder(project.store, str(tmp_path / "other"))
     for each in (project, other):
         edit.add(each, f"use {_TEXT}")
 

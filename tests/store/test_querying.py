@@ -117,7 +117,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a point and a vote."""
     place = tmp_path_factory.mktemp("made")
     with open_store(f"sqlite:///{place / 'playbook.db'}") as store:
-        project = Project(store, str(place))
+        project = Project.in_folder(store, str(place))
         edit.add(project, "use type hints", section="pat")
         edit.vote(project, "pat-001", "helpful")
     return place / "playbook.db"

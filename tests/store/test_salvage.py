@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from hypothesis import strategies as st
 from playbook_db.domain.erasure import MARK
 from playbook_db.domain.playbook import Header
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.services import edit, forget, revise
-from playbook_db.services.projects import Project
-from playbook_db.store import learning, salvage
+from playbook_db.services import edit, forget
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import salvage
 from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.past import Past
 from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
 from tests.sample_database import write_sample_database
@@ -152,7 +150,7 @@ def test_commits_after_a_damaged_frame_of_the_log_are_read(project: Project) -> 
     (saved,) = salvage.read(pages)
 
     assert pages.log_is_damaged
-    assert {point.text for point in revise.read(project).points} == {each.point.text for each in saved.points}
+    assert {point.text for point in read_playbook(project).points} == {each.point.text for each in saved.points}
 
 
 def test_what_was_never_committed_is_not_read(project: Project) -> None:
@@ -187,19 +185,18 @@ def test_what_was_forgotten_is_known_though_a_copy_of_its_row_is_left(project: P
 
 def test_what_was_saved_of_the_learning_takes_the_place_of_what_is_older(project: Project) -> None:
     """A row that no table of ours could have is left out."""
-    with project.store.transaction() as connection:
-        book = Past.open_to_write(connection, project.key, now="2026-01-01T00:00:00.000000+00:00").playbook_id or 0
-        for path, reached in (("/t/a.jsonl", 10), ("/t/b.jsonl", 20)):
-            learning.move_cursor(connection, book, path, reached, session_id="s", last_uuid=None, now="2026")
+    with project.store.write(project.key) as book:
+        for path, offset in (("/t/a.jsonl", 10), ("/t/b.jsonl", 20)):
+            book.move_cursor(path, offset, session_id="s", last_uuid=None, now=book.now)
     project.store.tidy()
     (saved,) = salvage.read(open_pages(*_files(project)))
     a, b = saved.learning["transcripts"]
 
-    with project.store.transaction() as connection:
+    with project.store.write(project.key) as book:
         a["learnt_to"], b["learnt_to"] = 50, -1
-        salvage.put_rest(connection, book, saved, None, now=datetime.now(UTC))
+        salvage.put_rest(book, saved, None)
 
-        assert learning.cursors(connection, book) == {"/t/a.jsonl": 50, "/t/b.jsonl": 20}
+        assert book.cursors() == {"/t/a.jsonl": 50, "/t/b.jsonl": 20}
 
 
 @pytest.mark.parametrize(

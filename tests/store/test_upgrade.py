@@ -58,7 +58,7 @@ def _version(path: Path) -> int:
 
 def _an_old_database(path: Path, folder: Path) -> None:
     with open_store(f"sqlite:///{path}") as store:
-        edit.add(Project(store, str(folder)), "use type hints")
+        edit.add(Project.in_folder(store, str(folder)), "use type hints")
 
 
 def test_an_older_database_is_upgraded_after_a_backup(
@@ -191,7 +191,8 @@ def test_four_processes_that_open_a_new_database_at_once_make_one(tmp_path: Path
     script = (
         "import sys; from playbook_db.services import edit; from playbook_db.services.projects import Project\n"
         "from playbook_db.store.engine import open_store\n"
-        f"with open_store('sqlite:///{path}') as store: edit.add(Project(store, {str(tmp_path)!r}), sys.argv[1])\n"
+        f"with open_store('sqlite:///{path}') as store:\n"
+        f"    edit.add(Project.in_folder(store, {str(tmp_path)!r}), sys.argv[1])\n"
     )
 
     running = [

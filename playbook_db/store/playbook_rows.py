@@ -1,0 +1,26 @@
+"""What all queries on one playbook share: the transaction's connection, and the playbook's number."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.store.sqlite import dialect
+
+
+class PlaybookRows:
+    """One playbook inside a transaction. `playbook_id` is 0 where it isn't there yet: no row has that number."""
+
+    def __init__(self, connection: Connection, playbook_id: int) -> None:
+        self.connection = connection
+        self.playbook_id = playbook_id
+
+    def index_hint(self, name: str) -> str:
+        """What holds SQLite's planner to the index *name*, to stand behind a table's name; other planners need none."""
+        return dialect.by_index(name) if self.connection.dialect.name == "sqlite" else ""
+
+
+def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:
+    """The key point in a row with `name`, `text`, `section` (its slug), `helpful`, `harmful` and `position`."""
+    return KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)

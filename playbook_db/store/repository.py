@@ -1,0 +1,408 @@
+"""The playbooks: one inside a transaction, to be read and changed, and the list of all of them.
+
+`PlaybookRepository` is what `Store.write` and `Store.read` give. A change is made on its `draft` and kept by `commit`,
+as one revision; nothing else writes the history.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Self
+
+from sqlalchemy import BindParameter, Connection, TextClause, bindparam, delete, func, insert, select, update
+from sqlalchemy import text as sql
+
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Skipped, Vote
+from playbook_db.domain.times import timestamp
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.store import hook_queries
+from playbook_db.store.learning import LearningRows
+from playbook_db.store.log_queries import LogQueries
+from playbook_db.store.playbook_rows import point_of
+from playbook_db.store.revisions import NewRevision, RevisionWriter
+from playbook_db.store.snapshots import Snapshots, header_of
+from playbook_db.store.tables import erasures, injections, jobs, key_points, mirrors, playbooks, revisions, transcripts
+
+# Statements are made once: putting one together costs more than running it.
+_LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
+_RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
+_UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
+_OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
+_IN_PLAYBOOK = key_points.c.playbook_id == _OF_PLAYBOOK
+_RETIRED = _IN_PLAYBOOK & key_points.c.retired_in.is_not(None)
+_USED_UP = select(key_points.c.name, key_points.c.position).where(_RETIRED)
+_LAST_POSITION = select(func.max(key_points.c.position)).where(_IN_PLAYBOOK)
+_OPEN = sql("""
+SELECT p.id, p.header, p.final_newline, r.number, r.time
+FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
+    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
+WHERE p.key = :project_key
+""")
+_LOCK = select(playbooks.c.id).where(playbooks.c.key == bindparam("project_key")).with_for_update()
+_MIRROR_STATE = select(playbooks.c.mirror).where(playbooks.c.id == _OF_PLAYBOOK)
+_IGNORED = select(playbooks.c.ignored).where(playbooks.c.id == _OF_PLAYBOOK)
+_MIRROR = select(mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns).where(
+    mirrors.c.playbook_id == _OF_PLAYBOOK, mirrors.c.path == bindparam("at_path")
+)
+_POINT = select(
+    key_points.c.name,
+    key_points.c.text,
+    key_points.c.section,
+    key_points.c.helpful,
+    key_points.c.harmful,
+    key_points.c.position,
+    key_points.c.retired_in,
+    key_points.c.retired_reason,
+    key_points.c.forgotten,
+)
+_POINT_NAMED = _POINT.where(_IN_PLAYBOOK, key_points.c.name == bindparam("point_name"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """What a mirror file held when it was last read: a revision of ours (None where none is known to), and its
+    content's SHA-256. Its size and time of change tell at a glance, if not for sure, that it is still the same."""
+
+    revision: int | None
+    sha256: str
+    size_bytes: int | None = field(default=None, compare=False)
+    mtime_ns: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RetiredPoint:
+    """A retired point: itself as it was, the revision it was retired in, and why. A forgotten one has no text."""
+
+    point: KeyPoint
+    revision: int
+    reason: str | None
+    is_forgotten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionResult:
+    """What a commit did: the revision's number (None where nothing changed, or in a dry run), the header afterwards,
+    the changes and votes, what was skipped, and notes for the user."""
+
+    revision: int | None
+    header: Header
+    changes: Sequence[Change] = ()
+    votes: Sequence[Vote] = ()
+    skipped: Sequence[Skipped] = ()
+    notes: Sequence[str] = ()
+
+
+class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
+    """The playbook of one project inside a transaction. One that isn't there yet is empty, and its `playbook_id` 0.
+
+    `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` the transaction's
+    own time.
+    """
+
+    def __init__(self, connection: Connection, key: str, *, now: datetime | None, is_writable: bool) -> None:
+        row = connection.execute(_OPEN, {"project_key": key}).first()
+        super().__init__(connection, row.id if row else 0)
+        self.key = key
+        self.header = header_of(row.header, row.final_newline) if row else Header()
+        self.revision: int = (row and row.number) or 0
+        self.last_time: str | None = row.time if row else None
+        self.now = timestamp(now or datetime.now(UTC))
+        self._is_writable = is_writable
+
+    @classmethod
+    def open(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
+        """The playbook of the project *key*, to read; `commit` keeps nothing."""
+        return cls(connection, key, now=now, is_writable=False)
+
+    @classmethod
+    def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
+        """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
+        book = cls(connection, key, now=now, is_writable=True)
+        if not book.playbook_id:
+            connection.execute(insert(playbooks).values(key=key, created_at=book.now))
+            book = cls(connection, key, now=now, is_writable=True)
+        if connection.dialect.name != "sqlite":  # SQLite has locked the whole file
+            connection.execute(_LOCK, {"project_key": key})
+        return book
+
+    @cached_property
+    def draft(self) -> Draft:
+        """The playbook to be changed; it reads the points that it is asked for, and all only where it must."""
+        return Draft(self)
+
+    def commit(
+        self,
+        source: str,
+        message: str,
+        *,
+        votes: Sequence[Vote] = (),
+        skipped: Sequence[Skipped] = (),
+        notes: Sequence[str] = (),
+        header: Header | None = None,
+        keeps_last_updated: bool = False,
+        even_if_unchanged: bool = False,
+        session_id: str | None = None,
+        undone: RevisionRange | None = None,
+    ) -> RevisionResult:
+        """Keep what the draft has become as the next revision, with *source* and *message*.
+
+        *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
+        time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
+        unless *even_if_unchanged*; none in a dry run.
+        """
+        changes = self.draft.changes
+        changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
+        is_needed = bool(changes or votes or skipped or changed_header or even_if_unchanged)
+        if not self._is_writable or not is_needed:
+            return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes)
+        time = self._next_time()
+        after = (changed_header or self.header).stamped(time)
+        if header is not None and keeps_last_updated:
+            changed_header = after = header
+        number = self.revision + 1
+        self.append_revision(
+            number,
+            NewRevision(
+                time=time,
+                source=source,
+                header=after,
+                changes_header=changed_header is not None,
+                message=message,
+                session_id=session_id,
+                changes=changes,
+                votes=votes,
+                skipped=skipped,
+                undone=undone,
+            ),
+        )
+        return RevisionResult(number, after, changes, votes, skipped, notes)
+
+    def playbook(self) -> Playbook:
+        """The playbook as it is in the database: live points in canonical order, the names that are used up."""
+        rows = self.connection.execute(_LIVE_POINTS, {"playbook_id": self.playbook_id})
+        points = tuple(map(point_of, rows))
+        used_up = self.connection.execute(_USED_UP, self._of_playbook).all()
+        last_position = max((position for _, position in used_up), default=0)
+        return Playbook(points, frozenset(name for name, _ in used_up), self.header, last_position)
+
+    def live_point(self, name: str) -> KeyPoint | None:
+        """The live point *name*, None where there is none."""
+        row = self.connection.execute(_POINT_NAMED, {**self._of_playbook, "point_name": name}).first()
+        return point_of(row) if row and row.retired_in is None else None
+
+    def last_position(self) -> int:
+        """The highest position that any point has, live or retired; 0 where there is none."""
+        return self.connection.scalar(_LAST_POSITION, self._of_playbook) or 0
+
+    def candidates(self) -> tuple[Iterator[KeyPoint], list[KeyPoint], int]:
+        """What `domain.prompt_text` chooses from: the live points, best first; the newest without votes; how many are
+        live. The first are read as they are asked for, inside the transaction."""
+
+        def points(statement: TextClause) -> Iterator[KeyPoint]:
+            return map(point_of, self.connection.execute(statement, {"playbook_id": self.playbook_id}))
+
+        live_points = select(playbooks.c.live_points).where(playbooks.c.id == self.playbook_id)
+        return points(_RANKED_POINTS), list(points(_UNJUDGED_POINTS)), self.connection.scalar(live_points) or 0
+
+    def retired_point(self, name: str) -> RetiredPoint | None:
+        """The retired point *name*, None where there is none."""
+        row = self.connection.execute(_POINT_NAMED, {**self._of_playbook, "point_name": name}).first()
+        if row is None or row.retired_in is None:
+            return None
+        return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
+
+    def retired(self) -> dict[str, RetiredPoint]:
+        """The retired points, by name, the last to be retired first."""
+        rows = self.connection.execute(
+            _POINT.where(_RETIRED).order_by(key_points.c.retired_in.desc(), key_points.c.position), self._of_playbook
+        )
+        return {
+            row.name: RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
+            for row in rows
+        }
+
+    def forgotten(self) -> frozenset[str]:
+        """The names of the points that were forgotten for good."""
+        named = select(key_points.c.name).where(_IN_PLAYBOOK, key_points.c.forgotten == 1)
+        return frozenset(self.connection.scalars(named, self._of_playbook))
+
+    def last_erased_in(self) -> int:
+        """The revision of the last erasure, 0 where there was none: copies that come from before may hold more."""
+        last = select(func.max(erasures.c.revision)).where(erasures.c.playbook_id == self.playbook_id)
+        return self.connection.scalar(last) or 0
+
+    def created_in(self) -> dict[str, int]:
+        """The revision in which each point, live or retired, came to be, by name."""
+        return dict(
+            self.connection.execute(
+                select(key_points.c.name, key_points.c.created_in).where(key_points.c.playbook_id == self.playbook_id)
+            ).all()
+        )
+
+    def is_ignored(self) -> bool:
+        """Whether the hooks and the worker keep out of the project."""
+        return bool(self.connection.scalar(_IGNORED, self._of_playbook))
+
+    def set_ignored(self, is_ignored: bool) -> None:
+        """Keep whether the hooks and the worker keep out of the project."""
+        self._update(ignored=int(is_ignored))
+
+    def mirror_state(self) -> str:
+        """Whether the playbook is mirrored: `undecided` (nobody was asked), `on` (the file is made where it isn't),
+        `found` (kept while it exists), `off`."""
+        return self.connection.scalar(_MIRROR_STATE, self._of_playbook) or "undecided"
+
+    def set_mirror_state(self, state: str) -> None:
+        """Keep whether the playbook is mirrored from now on."""
+        self._update(mirror=state)
+
+    def mirror(self, path: str) -> Mirror | None:
+        """What the mirror at *path* held when last read; None where it never was. Each worktree has its own."""
+        row = self.connection.execute(_MIRROR, {**self._of_playbook, "at_path": path}).first()
+        return Mirror(*row) if row else None
+
+    def note_mirror(self, path: str, mirror: Mirror) -> None:
+        """Keep what the mirror at *path* holds now."""
+        columns = asdict(mirror)
+        changed = self.connection.execute(
+            update(mirrors).where(mirrors.c.playbook_id == self.playbook_id, mirrors.c.path == path).values(columns)
+        )
+        if not changed.rowcount:
+            self.connection.execute(insert(mirrors).values(playbook_id=self.playbook_id, path=path, **columns))
+
+    def mirror_paths(self) -> list[str]:
+        """Where the playbook's mirrors stand, or stood, kept or not: one for each worktree."""
+        paths = select(mirrors.c.path).where(mirrors.c.playbook_id == self.playbook_id).order_by(mirrors.c.path)
+        return list(self.connection.scalars(paths))
+
+    def rename(self, key: str) -> None:
+        """Give the playbook the *key* of the folder that its project moved to; its mirrors follow."""
+        self._update(key=key)
+        for path in self.mirror_paths():
+            if path.startswith(self.key + "/"):
+                new_path = key + path[len(self.key) :]
+                of_playbook = mirrors.c.playbook_id == self.playbook_id
+                self.connection.execute(delete(mirrors).where(of_playbook, mirrors.c.path == new_path))
+                self.connection.execute(
+                    update(mirrors).where(of_playbook, mirrors.c.path == path).values(path=new_path)
+                )
+
+    def take_over(self, empty: "PlaybookRepository") -> None:
+        """Take over what hangs on *empty*, a playbook without revisions: its jobs and transcripts, and its key.
+
+        The row stays, empty, under the key that this one had: no playbook is ever removed.
+        """
+        self._drop_jobs_queued_here_too(empty)
+        highest = self.connection.scalar(select(func.max(jobs.c.id)).where(jobs.c.playbook_id == self.playbook_id)) or 0
+        self.connection.execute(
+            update(jobs)
+            .where(jobs.c.playbook_id == empty.playbook_id)
+            .values(playbook_id=self.playbook_id, id=jobs.c.id + highest)
+        )
+        self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
+        for table in (transcripts, mirrors):
+            known = select(table.c.path).where(table.c.playbook_id == self.playbook_id)
+            of_empty = table.c.playbook_id == empty.playbook_id
+            self.connection.execute(delete(table).where(of_empty, table.c.path.in_(known)))
+            self.connection.execute(update(table).where(of_empty).values(playbook_id=self.playbook_id))
+        empty._update(key=f"{empty.key} (moving)")
+        self._update(key=empty.key)
+        empty._update(key=self.key)
+
+    def _drop_jobs_queued_here_too(self, other: "PlaybookRepository") -> None:
+        queued = jobs.c.state == "queued"
+        queued_here = select(jobs.c.transcript_path).where(jobs.c.playbook_id == self.playbook_id, queued)
+        self.connection.execute(
+            delete(jobs).where(jobs.c.playbook_id == other.playbook_id, queued, jobs.c.transcript_path.in_(queued_here))
+        )
+
+    def _update(self, **columns: object) -> None:
+        self.connection.execute(update(playbooks).where(playbooks.c.id == self.playbook_id).values(**columns))
+
+    def _changed_header(self, header: Header | None, *, keeps_last_updated: bool) -> Header | None:
+        """*header* where it is another than the one that is there, its `last_updated` counting only if it is kept."""
+        if header is None or header == self.header:
+            return None
+        same_but_time = header.stamped(None) == self.header.stamped(None)
+        return None if same_but_time and not keeps_last_updated else header
+
+    def _next_time(self) -> str:
+        """The transaction's time, or just after the last revision's where the clock says otherwise: a time names one
+        revision."""
+        if self.last_time is None or self.now > self.last_time:
+            return self.now
+        return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
+
+    @property
+    def _of_playbook(self) -> dict[str, object]:
+        return {"of_playbook": self.playbook_id}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProject:
+    """A project with a playbook: its folder, how many points are live, how many revisions there are and when the last
+    was made, its mirror's state, and whether the hooks keep out of it."""
+
+    key: str
+    live_points: int
+    revisions: int
+    last_revision_at: str | None
+    mirror: str
+    is_ignored: bool
+
+
+def list_projects(connection: Connection) -> list[ListedProject]:
+    """All projects that have a playbook, by key."""
+    last = (
+        select(revisions.c.playbook_id, func.max(revisions.c.number).label("number"))
+        .group_by(revisions.c.playbook_id)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(
+            playbooks.c.key,
+            playbooks.c.live_points,
+            func.coalesce(last.c.number, 0),
+            revisions.c.time,
+            playbooks.c.mirror,
+            playbooks.c.ignored,
+        )
+        .outerjoin(last, last.c.playbook_id == playbooks.c.id)
+        .outerjoin(revisions, (revisions.c.playbook_id == playbooks.c.id) & (revisions.c.number == last.c.number))
+        .order_by(playbooks.c.key)
+    )
+    return [
+        ListedProject(key, points, number, time, mirror, bool(ignored))
+        for key, points, number, time, mirror, ignored in rows
+    ]
+
+
+def all_keys(connection: Connection) -> list[str]:
+    """The keys of all playbooks: their projects' folders."""
+    return list(connection.scalars(select(playbooks.c.key).order_by(playbooks.c.key)))
+
+
+def learning_projects(connection: Connection) -> list[tuple[str, str]]:
+    """The key and the time of making of each playbook whose project isn't ignored."""
+    columns = (playbooks.c.key, playbooks.c.created_at)
+    rows = connection.execute(select(*columns).where(playbooks.c.ignored == 0).order_by(playbooks.c.key))
+    return [(key, created_at) for key, created_at in rows]
+
+
+def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
+    """The path of each mirror that is kept, its playbook's last revision, and what it held when last read."""
+    last = (
+        select(func.coalesce(func.max(revisions.c.number), 0))
+        .where(revisions.c.playbook_id == playbooks.c.id)
+        .scalar_subquery()
+    )
+    columns = (mirrors.c.path, last, mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns)
+    kept = (
+        select(*columns)
+        .join(playbooks, playbooks.c.id == mirrors.c.playbook_id)
+        .where(playbooks.c.mirror.in_(("on", "found")), playbooks.c.ignored == 0)
+        .order_by(mirrors.c.path)
+    )
+    return [(path, number, Mirror(*rest)) for path, number, *rest in connection.execute(kept)]
