@@ -8,6 +8,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -137,13 +138,14 @@ def forget(project: Project, request: Request) -> Forgotten:
     ]
     holding, more = _backups_holding(project, request, erasures)
     notes += more
-    new_backup, is_rewritten = None, False
+    new_backup, is_rewritten, is_replaced = None, False, False
     try:
         new_backup = _replace_backups(project.store, holding)
+        is_replaced = True
     except DatabaseError as error:
         notes.append(str(error))
     try:
-        is_rewritten = _rewrite(project.store)
+        is_rewritten = _rewrite(project.store, is_last=is_replaced)
     except DatabaseError as error:
         notes.append(str(error))
     return Forgotten(
@@ -159,7 +161,8 @@ def forget(project: Project, request: Request) -> Forgotten:
 def finish_waiting(store: Store) -> bool:
     """Do what erasures have left to be done, after a kill or because of a reader; whether nothing is left.
 
-    A reader that began before an erasure keeps its bytes in the write-ahead log. Raises DatabaseError.
+    A reader that began before an erasure keeps its bytes in the write-ahead log. A backup that can't be read is passed
+    over. Raises DatabaseError.
     """
     with store.snapshot() as connection:
         if not erasure.waiting(connection):
@@ -168,11 +171,11 @@ def finish_waiting(store: Store) -> bool:
     path = connect.sqlite_path(store.url)
     holding = []
     for backup in backups.list_backups(path) if path is not None else ():
-        with erased_bytes.opened(backup.path) as connection:
+        with suppress(DatabaseError), erased_bytes.opened(backup.path) as connection:
             if forgotten & erasure.births(connection, forgotten=False):
                 holding.append(backup.path)
     _replace_backups(store, holding)
-    return _rewrite(store)
+    return _rewrite(store, is_last=True)
 
 
 # The playbooks.
@@ -439,12 +442,16 @@ def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
             if os.path.exists(file):
                 os.unlink(file)
     except (DatabaseError, OSError) as error:
-        raise DatabaseError(f"{error} These backups may still hold what was forgotten: {', '.join(old)}") from error
+        cause = f"{error.filename} can't be removed: {error.strerror}." if isinstance(error, OSError) else str(error)
+        raise DatabaseError(f"{cause} These backups may still hold what was forgotten: {', '.join(old)}") from error
     return taken
 
 
-def _rewrite(store: Store) -> bool:
-    """Take out of the database's bytes what erasures have left there; whether nothing is left. Raises DatabaseError."""
+def _rewrite(store: Store, *, is_last: bool) -> bool:
+    """Take out of the database's bytes what erasures have left there; whether nothing is left. Raises DatabaseError.
+
+    They stop waiting where this *is_last* of what was to be done.
+    """
     with store.snapshot() as connection:
         waiting = erasure.waiting(connection)
     if not waiting:
@@ -455,6 +462,7 @@ def _rewrite(store: Store) -> bool:
             return False
     except DatabaseBusyError:
         return False
-    with store.transaction() as connection:
-        erasure.note_done(connection, waiting, now=timestamp(datetime.now(UTC)))
+    if is_last:
+        with store.transaction() as connection:
+            erasure.note_done(connection, waiting, now=timestamp(datetime.now(UTC)))
     return True

@@ -179,19 +179,21 @@ def test_one_new_backup_replaces_those_that_hold_the_text(spread: Project, tmp_p
 def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
     spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing else is kept from being erased by it."""
+    """Nothing else is kept from being erased by it, and who comes next tries again."""
 
     def fail(*_: object, **__: object) -> None:
         raise BackupError("The disk is full. No backup was taken.")
 
-    monkeypatch.setattr(backups, "take", fail)
-
-    done = forget.forget(spread, Request(name="pat-001"))
+    with monkeypatch.context() as patched:
+        patched.setattr(backups, "take", fail)
+        done = forget.forget(spread, Request(name="pat-001"))
 
     assert _holding(tmp_path) == [_BACKUP]
     assert (done.new_backup, done.is_rewritten) == (None, True)
     assert "The disk is full" in done.notes[-1]
     assert _BACKUP in done.notes[-1]
+    assert forget.finish_waiting(spread.store)
+    assert _holding(tmp_path) == []
 
 
 def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(project: Project, tmp_path: Path) -> None:
@@ -358,6 +360,10 @@ class _KilledError(BaseException):
     """What a kill is to a test."""
 
 
+def _be_killed(*_: object, **__: object) -> None:
+    raise _KilledError
+
+
 @pytest.mark.parametrize("step", ["_sync_mirrors", "_backups_holding", "_replace_backups", "_rewrite"])
 @pytest.mark.parametrize("is_by_name", [True, False])
 def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
@@ -366,7 +372,7 @@ def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
     """Killed after the commit, at whichever step: mirror, backups and bytes follow with the next one."""
     request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
     with monkeypatch.context() as patched:
-        patched.setattr(forget, step, lambda *_: (_ for _ in ()).throw(_KilledError))
+        patched.setattr(forget, step, _be_killed)
         with pytest.raises(_KilledError):
             forget.forget(spread, request)
     assert _holding(tmp_path)
@@ -385,9 +391,10 @@ def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
 def test_the_worker_too_replaces_what_a_kill_has_left(
     spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It knows a forgotten point again in a backup by its name and by when it was made."""
+    """It knows a forgotten point in a backup by its name and when it was made; a damaged backup is passed over."""
+    (tmp_path / "backups" / "playbook-20261121T101500Z.daily.db").write_bytes(b"no database" * 1000)
     with monkeypatch.context() as patched:
-        patched.setattr(forget, "_replace_backups", lambda *_: (_ for _ in ()).throw(_KilledError))
+        patched.setattr(forget, "_replace_backups", _be_killed)
         with pytest.raises(_KilledError):
             forget.forget(spread, Request(name="pat-001"))
 
