@@ -275,8 +275,8 @@ def _require_point(project: Project, name: str | None) -> None:
 
 
 def _is_forgotten(project: Project, name: str | None) -> bool:
-    with project.store.snapshot() as connection:
-        return name in PlaybookRepository.open(connection, project.key).forgotten()
+    with project.store.read(project.key) as book:
+        return name in book.forgotten()
 
 
 def _of_key(project: Project, key: str) -> Project:
@@ -286,13 +286,12 @@ def _of_key(project: Project, key: str) -> Project:
 def _notes_on_points(project: Project, request: Request, erasures: Mapping[str, Erasure]) -> list[str]:
     """Which points may still say it: of this playbook in other words, of other playbooks in the same ones."""
     eraser, notes = _eraser(request, erasures), []
-    with project.store.snapshot() as connection:
-        book = PlaybookRepository.open(connection, project.key)
+    with project.store.read(project.key) as book:
         similar = _similar_points(book, erasures[project.key]) if request.name else []
         if similar:
             notes.append(f"much the same may stand in {', '.join(similar)}; look at it, and forget it too if need be")
-        for playbook_id, key in erasure.all_playbooks(connection).items():
-            points = [] if key in erasures else erasure.read_points(connection, playbook_id)
+        for playbook_id, key in erasure.all_playbooks(book.connection).items():
+            points = [] if key in erasures else erasure.read_points(book.connection, playbook_id)
             names = [point.name for point in points if eraser.finds(point.text)]
             if names:
                 notes.append(f"{key} has a playbook of its own, which says it too and stays: {', '.join(names)}")
