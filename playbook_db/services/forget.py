@@ -137,23 +137,13 @@ def forget(project: Project, request: Request) -> Forgotten:
         for path in _mirrors_holding(project, request, erasures)
     ]
     holding, more = _backups_holding(project, request, erasures)
-    notes += more
-    new_backup, is_rewritten, is_replaced = None, False, False
-    try:
-        new_backup = _replace_backups(project.store, holding)
-        is_replaced = True
-    except DatabaseError as error:
-        notes.append(str(error))
-    try:
-        is_rewritten = _rewrite(project.store, is_last=is_replaced)
-    except DatabaseError as error:
-        notes.append(str(error))
+    new_backup, is_rewritten, failures = _finish(project.store, holding)
     return Forgotten(
         {key: each for key, each in erasures.items() if each.revision is not None},
         tuple(dict.fromkeys([*found, *found_meanwhile])),
         tuple(holding),
         new_backup,
-        tuple(dict.fromkeys(notes)),
+        tuple(dict.fromkeys([*notes, *more, *failures])),
         is_rewritten,
     )
 
@@ -428,6 +418,21 @@ def _other_files(path: str, ours: Iterable[str]) -> Iterator[str]:
     beside = glob.glob(f"{glob.escape(path)}*")
     beside += glob.glob(os.path.join(glob.escape(backups.folder_of(path)), "*"))
     yield from sorted(file for file in (*beside, *backups.partials(path)) if file not in known and os.path.isfile(file))
+
+
+def _finish(store: Store, holding: Iterable[str]) -> tuple[str | None, bool, list[str]]:
+    """Replace the backups that are *holding* something and rewrite the database; the new backup, whether the database
+    was rewritten, and why the one or the other could not be done."""
+    new_backup, is_rewritten, failures = None, False, []
+    try:
+        new_backup = _replace_backups(store, holding)
+    except DatabaseError as error:
+        failures.append(str(error))
+    try:
+        is_rewritten = _rewrite(store, is_last=not failures)
+    except DatabaseError as error:
+        failures.append(str(error))
+    return new_backup, is_rewritten, failures
 
 
 def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
