@@ -1,7 +1,8 @@
-"""The hook of PreCompact, SubagentStop and SessionEnd: it notes what there is to learn from, and leaves.
+"""The hook of PreCompact, SubagentStop and SessionEnd: it notes what there is to learn from, and ends.
 
-Standard library only. The job is a row in the database, or a file in the spool where the database can't take it; the
-worker does the rest, apart from the session. Nothing is ever printed: what PreCompact prints goes into the summary.
+Started by `hooks/enqueue.py`. Standard library only. The job is a row in the database, or a file in the spool where the
+database can't take it; the worker does the rest, apart from the session. Nothing is ever printed: what PreCompact prints
+goes into the summary.
 """
 
 import os
@@ -22,25 +23,25 @@ def main() -> "NoReturn":
     """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
     pending: list[dict[str, str | None]] = []  # the job, until it is kept
 
-    def work(hook: hook_runner.Frame) -> None:
+    def work(hook: hook_runner.Hook) -> None:
         job = _job(hook)
         if job is None:
             return
         pending.append(job)
         why = _store(job)
-        if why is None or _leave(hook, job, why):
+        if why is None or _spool(hook, job, why):
             pending.clear()
         worker_start.start(hook)
 
-    def at_deadline(hook: hook_runner.Frame) -> None:
+    def at_deadline(hook: hook_runner.Hook) -> None:
         for job in pending:
-            _leave(hook, job, "the database didn't answer in time")
+            _spool(hook, job, "the database didn't answer in time")
 
     hook_runner.run("enqueue", work, silence=b"", deadline_s=DEADLINE_S, at_deadline=at_deadline)
 
 
-def _job(hook: hook_runner.Frame) -> "dict[str, str | None] | None":
-    """What is to be learnt from after the event on standard input; None where that is nothing."""
+def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
+    """What there is to learn from after the event on standard input; None where that is nothing."""
     event = events.parse(hook.payload())
     if event is None:
         hook.note("what came on standard input is no JSON object; nothing was queued")
@@ -50,9 +51,11 @@ def _job(hook: hook_runner.Frame) -> "dict[str, str | None] | None":
         return None
     folder = event.project_folder()
     if folder is None:
-        hook.note("neither CLAUDE_PROJECT_DIR nor cwd tells which project this is; nothing was queued")
+        hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; nothing was queued")
         return None
-    if not _is_wanted(event, folder) or registration.answers_elsewhere(name, registration.own_scope(), folder):
+    if not _may_be_learned_from(event, folder) or registration.answers_elsewhere(
+        name, registration.own_scope(), folder
+    ):
         return None
     path, parent = event.transcript_path, None
     if name == "SubagentStop":
@@ -60,7 +63,7 @@ def _job(hook: hook_runner.Frame) -> "dict[str, str | None] | None":
         if not event.agent_type and not (path and os.path.exists(path)):
             return None  # a compaction's own agent; it leaves no transcript
     if not path:
-        hook.note(f"{name} told of no transcript; nothing was queued")
+        hook.note(f"{name} named no transcript; nothing was queued")
         return None
     detail = event.reason or event.trigger or event.agent_type
     return {
@@ -75,7 +78,7 @@ def _job(hook: hook_runner.Frame) -> "dict[str, str | None] | None":
     }
 
 
-def _is_wanted(event: events.Event, folder: str) -> bool:
+def _may_be_learned_from(event: events.Event, folder: str) -> bool:
     """Whether the user's settings let us learn from *event*."""
     if event.hook_event_name == "PreCompact":
         return True
@@ -104,10 +107,10 @@ def _store(job: "dict[str, str | None]") -> "str | None":
     return None
 
 
-def _leave(hook: hook_runner.Frame, job: "dict[str, str | None]", why: str) -> bool:
-    """Leave *job* in the spool, since *why*; whether that went well."""
+def _spool(hook: hook_runner.Hook, job: "dict[str, str | None]", why: str) -> bool:
+    """Keep *job* in the spool, since *why*; whether that went well."""
     try:
-        kept = spool.leave(job)
+        path = spool.keep(job)
     except OSError as error:
         hook.note(
             f"{job['transcript_path']} is not queued: {why or 'there is no database yet'}, and "
@@ -115,5 +118,5 @@ def _leave(hook: hook_runner.Frame, job: "dict[str, str | None]", why: str) -> b
         )
         return False
     if why:
-        hook.note(f"{why}; the job waits in {kept}")
+        hook.note(f"{why}; the job waits in {path}")
     return True

@@ -1,6 +1,7 @@
-"""What Claude Code tells a hook: the JSON object on its standard input, and its environment.
+"""What Claude Code gives a hook: the JSON object on its standard input, and its environment.
 
-Nothing in it is trusted: a field that is missing or of another kind is None. Standard library only, and little of it.
+For the hooks. Nothing in it is trusted: a field that is missing or of another kind is None. Standard library only, and
+little of it.
 """
 
 import os
@@ -18,9 +19,9 @@ _FIELDS = (
 
 
 class Event:
-    """One event of a session; each field a text, or None where it isn't told."""
+    """One event of a session; each field a text, or None."""
 
-    __slots__ = (*_FIELDS, "told_project")
+    __slots__ = (*_FIELDS, "project_dir")
 
     hook_event_name: "str | None"
     session_id: "str | None"
@@ -37,16 +38,16 @@ class Event:
         for name in _FIELDS:
             value = payload.get(name)
             setattr(self, name, _clean(value) if isinstance(value, str) else None)
-        self.told_project = os.environ.get("CLAUDE_PROJECT_DIR")
+        self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
     def project_folder(self) -> "str | None":
-        """The folder of the session's project; None where it can't be told which, as no playbook beats the wrong one.
+        """The folder of the session's project; None where that isn't known, as no playbook beats the wrong one.
 
         That is `CLAUDE_PROJECT_DIR`. Without it, `cwd` may have moved since the session began, but the transcript's
         folder is named after where it began.
         """
-        if self.told_project:
-            return projects.project_dir(self.told_project)
+        if self.project_dir:
+            return projects.project_dir(self.project_dir)
         if not self.cwd or not os.path.isabs(self.cwd):
             return None
         began = _folder_named_as(self.cwd, self.transcript_path)
@@ -109,10 +110,10 @@ def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
     """The folder at or above *start* that the transcript's folder is named after."""
     if not transcript_path:
         return None
-    wanted = os.path.basename(os.path.dirname(transcript_path))
+    name = os.path.basename(os.path.dirname(transcript_path))
     here = os.path.normpath(start)
-    while wanted:
-        if session_folder_name(here) == wanted or session_folder_name(os.path.realpath(here)) == wanted:
+    while name:
+        if name in (session_folder_name(here), session_folder_name(os.path.realpath(here))):
             return here
         above = os.path.dirname(here)
         if above == here:

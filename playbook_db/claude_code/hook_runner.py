@@ -1,6 +1,7 @@
-"""The frame around a hook's work: whatever happens inside, the session gets valid output in time and exit code 0.
+"""What is around a hook's work: whatever happens inside, the session gets valid output in time and exit code 0.
 
-Standard library only, and of that only what an interpreter has loaded anyway or loads in no time.
+For the hooks; the worker writes its log with it. Standard library only, and of that only what an interpreter has loaded
+anyway or loads in no time.
 """
 
 import _thread
@@ -18,7 +19,7 @@ _LOG_BYTES = 256 * 1024  # of which one older file is kept
 _CHUNK_BYTES = 1 << 20
 
 
-class Frame:
+class Hook:
     """What a hook's work has of the outside: its input, its one output, and the log."""
 
     def __init__(self, name: str) -> None:
@@ -42,7 +43,7 @@ class Frame:
     def say(self, output: bytes, *, wait: bool = True) -> bool:
         """Write *output* to standard output, unless something was said already; whether it was this.
 
-        Without *wait*, what is just being said counts as said: its reader may be stuck.
+        Without *wait*, output that is under way counts as written: its reader may be stuck.
         """
         if not self._saying.acquire(wait):
             return False
@@ -65,11 +66,11 @@ class Frame:
 
 def run(
     name: str,
-    work: "Callable[[Frame], None]",
+    work: "Callable[[Hook], None]",
     *,
     silence: bytes,
     deadline_s: float,
-    at_deadline: "Callable[[Frame], None] | None" = None,
+    at_deadline: "Callable[[Hook], None] | None" = None,
 ) -> "NoReturn":
     """Do *work* and end this process with exit code 0.
 
@@ -77,15 +78,15 @@ def run(
     is waiting for, after *at_deadline*. It ends without the interpreter's own goodbye, which takes milliseconds and
     would close the database.
     """
-    frame = Frame(name)
+    hook = Hook(name)
     try:
         if not settings.is_disabled():
-            _thread.start_new_thread(_end_in_time, (frame, silence, deadline_s, at_deadline))
-            work(frame)
+            _thread.start_new_thread(_end_in_time, (hook, silence, deadline_s, at_deadline))
+            work(hook)
     except BaseException as error:  # the outer door: nothing may reach the session
-        frame.note(f"{type(error).__name__}: {error}")
+        hook.note(f"{type(error).__name__}: {error}")
     finally:
-        frame.say(silence)
+        hook.say(silence)
         os._exit(0)
 
 
@@ -112,15 +113,13 @@ def timestamp() -> str:
     return f"{seconds}.{microseconds % 10**6:06d}+00:00"
 
 
-def _end_in_time(
-    frame: Frame, silence: bytes, deadline_s: float, at_deadline: "Callable[[Frame], None] | None"
-) -> None:
+def _end_in_time(hook: Hook, silence: bytes, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
     """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
     time.sleep(deadline_s)
     try:
-        if frame.say(silence, wait=False):
+        if hook.say(silence, wait=False):
             if at_deadline is not None:
-                at_deadline(frame)
-            frame.note(f"it took longer than {deadline_s:g} s; the session went on without it")
+                at_deadline(hook)
+            hook.note(f"it took longer than {deadline_s:g} s; the session went on without it")
     finally:
         os._exit(0)

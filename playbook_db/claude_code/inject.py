@@ -1,7 +1,7 @@
 """The hook of SessionStart: it puts the playbook before the session, and says nothing rather than the wrong thing.
 
-Standard library only. It opens the database to read; which points were shown is kept afterwards, if that can be had
-at once.
+Started by `hooks/inject.py`. Standard library only. It opens the database to read; which points were shown is recorded
+afterwards, unless somebody else is writing.
 """
 
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 DEADLINE_S = 0.3
-_LOOK_EVERY_S = 3600.0
+_WORKER_EVERY_S = 3600.0
 _WAIT_S = 0.05  # for a database that somebody holds; another process that recovers the log needs no longer
 SILENCE = b"{}\n"
 EVENT = "SessionStart"
@@ -31,7 +31,7 @@ def main() -> "NoReturn":
     hook_runner.run("inject", _work, silence=SILENCE, deadline_s=DEADLINE_S)
 
 
-def _work(hook: hook_runner.Frame) -> None:
+def _work(hook: hook_runner.Hook) -> None:
     event = events.parse(hook.payload())
     if event is None:
         return hook.note("what came on standard input is no JSON object; the session went on without the playbook")
@@ -39,17 +39,17 @@ def _work(hook: hook_runner.Frame) -> None:
         return None
     folder = event.project_folder()
     if folder is None:
-        return hook.note("neither CLAUDE_PROJECT_DIR nor cwd tells which project this is; no playbook was shown")
+        return hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; no playbook was shown")
     if sys.argv[1:2] != ["user"] and _answers_elsewhere(folder):  # the user's own settings always answer
         return None
     _answer(hook, event, folder)
     return None
 
 
-def _answer(hook: hook_runner.Frame, event: events.Event, folder: str) -> None:
-    """Tell the session of *folder* what its playbook says, and start the worker where something waits for it."""
+def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
+    """Give the session in *folder* its playbook, and start the worker where something waits for it."""
     path = settings.sqlite_file(settings.database_url())
-    work_waits = _is_spool_filled() or _is_set_up_missing() or _is_last_look_long_ago()
+    work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     project = None
     try:
         if path is not None and os.path.exists(path):
@@ -71,7 +71,7 @@ def _answer(hook: hook_runner.Frame, event: events.Event, folder: str) -> None:
                 if text and hook.say(_output(text)) and event.session_id:
                     _record(hook, connection, project, points, event)
         if project is None or project.mirror == "undecided":
-            _tell_of_waiting_mirror(hook, event, folder)
+            _mention_waiting_mirror(hook, event, folder)
     except hook_queries.UnusableError as error:
         work_waits = work_waits or error.is_old
         hook.say(SILENCE)
@@ -89,8 +89,8 @@ def _answer(hook: hook_runner.Frame, event: events.Event, folder: str) -> None:
 def _output(text: str, *, to_user: "str | None" = None) -> bytes:
     parts = []
     if text:
-        told = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
-        parts.append(f'"hookSpecificOutput":{told}')
+        context = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
+        parts.append(f'"hookSpecificOutput":{context}')
     if to_user:
         parts.append(f'"systemMessage":{_quoted(to_user)}')
     return ("{" + ",".join(parts) + "}\n").encode("ascii")
@@ -119,10 +119,10 @@ def _answers_elsewhere(folder: str) -> bool:
     return registration.answers_elsewhere(EVENT, registration.own_scope(), folder)
 
 
-def _is_last_look_long_ago() -> bool:
-    """Whether it is time to look for sessions that ended without a word, as a kill lets them; the worker does that."""
+def _is_worker_overdue() -> bool:
+    """Whether it is time for a worker to find the sessions that ended without a word, as a kill lets them."""
     try:
-        return not 0 <= time.time() - os.stat(settings.worker_lock()).st_mtime < _LOOK_EVERY_S
+        return not 0 <= time.time() - os.stat(settings.worker_lock()).st_mtime < _WORKER_EVERY_S
     except OSError:
         return os.path.exists(settings.data_dir())
 
@@ -143,25 +143,24 @@ def _has_mirror_changed(
         status = os.stat(path)
     except OSError:
         return project.mirror == "on"
-    known = hook_queries.mirror_file(connection, project.id, path)
-    return known is None or known != (status.st_size, status.st_mtime_ns)
+    return hook_queries.mirror_file(connection, project.id, path) != (status.st_size, status.st_mtime_ns)
 
 
-def _tell_of_waiting_mirror(hook: hook_runner.Frame, event: events.Event, folder: str) -> None:
-    """Tell the user, not the model, of a playbook that came with the project: it is somebody else's text."""
+def _mention_waiting_mirror(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
+    """Tell the user, not the model, that a playbook came with the project: it is somebody else's text."""
     path = projects.mirror_path(folder)
     if event.source == "startup" and os.path.exists(path):
         hook.say(_output("", to_user=f"{path} is here but not in use yet. To look at it and take it in: playbook init"))
 
 
 def _record(
-    hook: hook_runner.Frame,
+    hook: hook_runner.Hook,
     connection: "hook_queries.Connection",
     project: hook_queries.StoredProject,
     points: "Sequence[hook_queries.StoredPoint]",
     event: events.Event,
 ) -> None:
-    """Keep which points the session was shown, unless the database is taken just now."""
+    """Record which points the session was shown, unless somebody else is writing just now."""
     try:
         connection.execute("PRAGMA busy_timeout = 0")
         hook_queries.allow_writes(connection)

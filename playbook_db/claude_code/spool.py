@@ -1,6 +1,6 @@
 """The spool: one file for each job that the database couldn't take, until the worker takes it in.
 
-Leaving one needs the standard library alone. A file is there whole or not at all.
+For the enqueue hook, so standard library only, and for the worker. A file is there whole or not at all.
 """
 
 import os
@@ -12,17 +12,17 @@ RESERVE_BYTES = 64 * 1024  # kept free for the spool, given up when the disk is 
 SUFFIX = ".json"
 
 
-def leave(job: "dict[str, str | None]") -> str:
+def keep(job: "dict[str, str | None]") -> str:
     """Keep *job* in the spool; its file. Raises OSError where nothing can be written."""
     try:
-        return _leave(job)
+        return _write(job)
     except OSError as error:
         import errno
 
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         os.unlink(_reserve())
-        return _leave(job)
+        return _write(job)
 
 
 def keep_reserve() -> None:
@@ -48,7 +48,7 @@ def waiting() -> "list[str]":
     return [os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIX)]
 
 
-def _leave(job: "dict[str, str | None]") -> str:
+def _write(job: "dict[str, str | None]") -> str:
     import json
 
     folder = settings.spool_dir()

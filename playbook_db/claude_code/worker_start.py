@@ -1,4 +1,7 @@
-"""Starting a process that outlives the session, whatever Claude Code does to the hook's process tree."""
+"""Starting the worker from a hook: with the Python that has what it needs, as a process that outlives the session.
+
+For the hooks and for the plugin's set-up. Standard library only.
+"""
 
 import os
 import sys
@@ -10,66 +13,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from playbook_db.claude_code.hook_runner import Frame
+    from playbook_db.claude_code.hook_runner import Hook
 
+WORKER = "playbook_db.claude_code.worker"
 
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _OF_THE_SESSION = (  # what a user sets for Claude Code, such as CLAUDE_CODE_USE_BEDROCK, is the worker's too
     "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_",
     "CLAUDE_CODE_SESSION_", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID", "CLAUDE_PLUGIN_", "CLAUDE_PROJECT_DIR",
 )  # fmt: skip
-_MOST_DESCRIPTORS = 1024  # where they can't be listed
+_MAX_DESCRIPTORS = 1024  # where they can't be listed
 
 
-def start_detached(command: "Sequence[str]", *, more: "Mapping[str, str] | None" = None) -> None:
-    """Run *command*, a program and its arguments, apart from this process; nothing is heard of it.
-
-    Its parent ends at once, so that it belongs to no tree of the client's; it leads a session of its own, in `/`, with
-    all three standard streams on nothing and no other descriptor. It has this environment without the session's own
-    variables, and with *more*.
-    """
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return
-    try:
-        os.setsid()
-        if os.fork() == 0:
-            _close_descriptors()
-            os.chdir("/")
-            os.execve(command[0], list(command), {**_environment(), **(more or {})})  # noqa: S606 - a list, ours
-    finally:
-        os._exit(0)
-
-
-def _environment() -> "dict[str, str]":
-    return {name: value for name, value in os.environ.items() if not name.startswith(_OF_THE_SESSION)}
-
-
-def _close_descriptors() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(nothing, standard)
-    try:
-        inherited = [int(name) for name in os.listdir("/dev/fd")]
-    except OSError:
-        inherited = list(range(_MOST_DESCRIPTORS))
-    for descriptor in inherited:
-        if descriptor > 2:
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass
-
-
-# Starting the worker from a hook, with the Python that has what it needs.
-
-
-WORKER = "playbook_db.claude_code.worker"
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def start(hook: "Frame") -> None:
-    """Start the worker, which leaves again where one is at work; as a plugin, what it needs is set up before."""
+def start(hook: "Hook") -> None:
+    """Start the worker, which ends at once where one is at work; as a plugin, what it needs is set up before."""
     try:
         if registration.own_scope() != registration.PLUGIN:
             start_detached([sys.argv[2], "-P", "-m", WORKER])
@@ -84,3 +41,41 @@ def start(hook: "Frame") -> None:
 def start_in_runtime() -> None:
     """Start the worker in the environment that the plugin has set up; our own code is run from the plugin's folder."""
     start_detached([settings.runtime_python(), "-P", "-m", WORKER], more={"PYTHONPATH": _ROOT})
+
+
+def start_detached(command: "Sequence[str]", *, more: "Mapping[str, str] | None" = None) -> None:
+    """Run *command*, a program and its arguments, apart from this process; nothing is heard of it.
+
+    Its parent ends at once, so that it belongs to no tree of the client's, whatever that kills; it leads a session of
+    its own, in `/`, with all three standard streams on nothing and no other descriptor. It has this environment without
+    the session's own variables, and with *more*.
+    """
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            _close_descriptors()
+            os.chdir("/")
+            environment = {name: value for name, value in os.environ.items() if not name.startswith(_OF_THE_SESSION)}
+            os.execve(command[0], list(command), {**environment, **(more or {})})  # noqa: S606 - a list, ours
+    finally:
+        os._exit(0)
+
+
+def _close_descriptors() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    try:
+        inherited = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        inherited = list(range(_MAX_DESCRIPTORS))
+    for descriptor in inherited:
+        if descriptor > 2:
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass

@@ -132,7 +132,7 @@ def test_an_event_without_a_transcript_is_noted(client: Client) -> None:
     client.enqueue(client.end(transcript_path=None))
 
     (line,) = client.log()
-    assert "told of no transcript" in line
+    assert "named no transcript" in line
     assert client.rows(_ROW) == []
 
 
@@ -352,7 +352,7 @@ def test_a_job_of_an_ignored_project_goes_out_of_the_spool(client: Client) -> No
     """It is neither queued nor kept."""
     client.add("a point")
     client.change("UPDATE playbooks SET ignored = 1")
-    spool.leave({"project": os.path.realpath(client.folder), "transcript_path": "/t"})
+    spool.keep({"project": os.path.realpath(client.folder), "transcript_path": "/t"})
 
     assert _work(client).spooled == 0
     assert client.spooled() == []

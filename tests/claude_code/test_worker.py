@@ -38,7 +38,7 @@ def _log() -> list[str]:
 def test_all_that_waits_is_taken_in_oldest_first(client: Client) -> None:
     """Of any project."""
     for number, folder in enumerate([client.folder, client.home, client.folder]):
-        spool.leave(_job(folder, f"/t/{number}.jsonl"))
+        spool.keep(_job(folder, f"/t/{number}.jsonl"))
 
     assert worker.run(settings.database_url()) == WorkResult(spooled=3, learned=3)
 
@@ -50,7 +50,7 @@ def test_all_that_waits_is_taken_in_oldest_first(client: Client) -> None:
 
 def test_of_two_workers_one_leaves(client: Client) -> None:
     """At once, with nothing done."""
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
 
     with FileLock(settings.worker_lock(), mode=0o600):
         assert worker.run(settings.database_url()) is None
@@ -68,13 +68,13 @@ def test_nobody_is_at_work_where_nobody_ever_was(home: Path) -> None:
 
 def test_what_comes_in_during_the_work_is_taken_in_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its hook's own worker found this one at work, and left."""
-    spool.leave(_job(client.folder, "/t/0.jsonl"))
+    spool.keep(_job(client.folder, "/t/0.jsonl"))
     was = mirror.sync_changed
     later = iter([_job(client.folder, "/t/1.jsonl")])
 
     def meanwhile(store: object) -> object:
         for job in later:
-            spool.leave(job)
+            spool.keep(job)
         return was(store)  # type: ignore[arg-type]
 
     monkeypatch.setattr(mirror, "sync_changed", meanwhile)
@@ -98,7 +98,7 @@ def test_a_mirror_that_changed_is_taken_in(client: Client) -> None:
 def test_a_busy_database_leaves_the_job_for_later(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is neither lost nor called unreadable."""
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
     with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseBusyError):
@@ -112,7 +112,7 @@ def test_a_busy_database_leaves_the_job_for_later(client: Client, monkeypatch: p
 def test_an_older_database_is_brought_to_our_schema(client: Client) -> None:
     """Which the hooks may not do."""
     running.a_bad_database("older", client.database)
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
 
     assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
 
@@ -122,7 +122,7 @@ def test_a_database_that_cannot_be_used_is_told_in_the_log(client: Client, kind:
     """Exit code 1; what waits still waits; not a byte is changed."""
     running.a_bad_database(kind, client.database)
     before = running.content(client.database)
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
 
     with pytest.raises(SystemExit) as left:
         worker.main()
@@ -139,7 +139,7 @@ def test_another_program_s_database_is_left_alone(client: Client) -> None:
     with closing(sqlite3.connect(client.database)) as connection, connection:
         connection.execute("CREATE TABLE moz_places (url TEXT)")
     before = client.database.read_bytes()
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
 
     with pytest.raises(SystemExit):
         worker.main()
@@ -150,7 +150,7 @@ def test_another_program_s_database_is_left_alone(client: Client) -> None:
 
 def test_a_variable_switches_it_off(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """PLAYBOOK_DISABLE."""
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
     monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
 
     worker.main()
@@ -193,10 +193,10 @@ def test_queueing_what_is_queued_changes_nothing(client: Client) -> None:
 
 def test_a_backup_is_taken_once_a_day_after_the_work(client: Client) -> None:
     """It holds what was done before it; the next worker of the day takes none."""
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
 
     worker.run(settings.database_url())
-    spool.leave(_job(client.folder, "/t/later.jsonl"))
+    spool.keep(_job(client.folder, "/t/later.jsonl"))
     worker.run(settings.database_url())
 
     (backup,) = list_backups(str(client.database))
@@ -208,7 +208,7 @@ def test_a_backup_is_taken_once_a_day_after_the_work(client: Client) -> None:
 def test_a_backup_that_fails_is_told_and_fails_nothing(client: Client) -> None:
     """What was learnt is kept; the log says what is in the way."""
     (client.data / "backups").write_text("a file in its place")
-    spool.leave(_job(client.folder))
+    spool.keep(_job(client.folder))
 
     assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
 

@@ -20,7 +20,7 @@ def client(folder: Path, home: Path) -> Client:
 
 def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
     """And says how much; the second time there is nothing."""
-    spool.leave({"project": str(folder), "transcript_path": "/t/s.jsonl"})
+    spool.keep({"project": str(folder), "transcript_path": "/t/s.jsonl"})
 
     assert (
         playbook("work").out

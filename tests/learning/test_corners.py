@@ -237,7 +237,7 @@ def test_of_all_kinds_of_secrets_none_is_found_anywhere(
         session.assistant(secret.text, "Following [pat-001].")
         session.run(f"cat > notes <<END\n{secret.text}\nEND", secret.text)
     path = session.write(sessions_folder / "s-3.jsonl")
-    spool.leave({"project": learner_project.key, "transcript_path": path, "session_id": "s-3", "reason": "SessionEnd"})
+    spool.keep({"project": learner_project.key, "transcript_path": path, "session_id": "s-3", "reason": "SessionEnd"})
     said = [secret.text for secret in secrets]
     tag = {"name": "pat-001", "tag": "helpful", "rationale": said[0]}
     reflected = json.dumps({"analysis": "\n".join(said), "bullet_tags": [tag, {"name": said[1], "tag": said[2]}]})
