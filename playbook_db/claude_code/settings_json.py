@@ -16,6 +16,7 @@ from playbook_db.claude_code import registration
 Entry = Mapping[str, Any]  # a hook as a settings file has it: type, command, timeout
 
 _SPACE = " \t\n\r"
+_KINDS = {"{": "an object, { ... }", "[": "a list, [ ... ]"}
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(-?\b(?:NaN|Infinity)\b)')  # strings are matched to be skipped
 _TWICE = object()  # the key under which an object holds all values of those keys that it has twice
@@ -131,38 +132,37 @@ class _Step:
         return self.where.elements[self.index]
 
 
-_TO_A_HOOK = (("{", "hooks"), ("{", None), ("[", None), ("{", "hooks"), ("[", None))  # None: any element
-_Way = tuple[_Step, ...]  # to a hook: through the settings, `hooks`, its event, its group, the group's `hooks`
+_TO_A_COMMAND = (("{", "hooks"), ("{", None), ("[", None), ("{", "hooks"), ("[", None), ("{", "command"))
+_Way = tuple[_Step, ...]  # to a hook's command: settings, `hooks`, an event, a group, its hooks, one of them
 
 
 def _find_ours(text: str) -> list[_Way]:
-    """Every hook of ours, of any event; others' hooks, of any shape, are passed over.
+    """The way to every hook of ours, of any event; others' hooks, of any shape, are passed over.
 
     Raises JsonTextError for one of ours under a key that stands twice: readers take one or the other.
     """
-    ways: list[tuple[_Way, int]] = [((), _skip_space(text, 0))]
-    for bracket, key in _TO_A_HOOK:
+    ways: list[_Way] = [()]
+    for bracket, key in _TO_A_COMMAND:  # None: any element
         ways = [
-            ((*way, _Step(where, index)), element.value)
-            for way, where in [(way, _container(text, start, bracket)) for way, start in ways]
+            (*way, _Step(where, index))
+            for way in ways
+            for where in [_container(text, way[-1].element.value if way else _skip_space(text, 0), bracket)]
             for index, element in enumerate(where.elements)
             if key in (None, element.key)
         ]
-    ours = []
-    for way, start in ways:
-        entry = _container(text, start, "{")
-        commands = [_value(text, member) for member in entry.elements if member.key == "command"]
-        if any(registration.is_ours({"command": command}) for command in commands):
-            ours.append(way)
-            for where, key in [(step.where, step.element.key) for step in way] + [
-                (entry, m.key) for m in entry.elements
-            ]:
-                where.only(str(key))
+    ours = [way for way in ways if registration.is_ours({"command": _value(text, way[-1].element)})]
+    for way in ours:
+        keyed = [(step.where, step.element) for step in way if step.element.key is not None]
+        for where, element in keyed + [(way[-1].where, member) for member in way[-1].where.elements]:
+            where.only(str(element.key))
     return ours
 
 
-def _container(text: str, start: int, bracket: str) -> _Container:
-    """What stands at *start* of a text that is JSON: its elements, none where it doesn't begin with *bracket*."""
+def _container(text: str, start: int, bracket: str, name: str = "") -> _Container:
+    """What stands at *start* of a text that is JSON. Where that doesn't begin with *bracket*, it has no elements, or,
+    with a *name*, JsonTextError is raised."""
+    if name and text[start] != bracket:
+        raise JsonTextError(start, f"{name} must be {_KINDS[bracket]}.")
     elements: list[_Element] = []
     at = _skip_space(text, start + 1)
     while text[start] == bracket and text[at] not in "}]":
@@ -186,25 +186,22 @@ def _event(way: _Way) -> str:
     return str(way[1].element.key)
 
 
+def _entry(way: _Way) -> _Element:
+    return way[4].element
+
+
 def _our_entries(text: str) -> dict[str, Entry]:
     """Our hooks in *text* by their events, in their order; the last, where an event has two."""
-    entries = [(_event(way), way[-1].element) for way in _find_ours(text)]
-    return {event: json.loads(text[one.value : one.end], parse_int=_small) for event, one in entries}
+    entries = [(_event(way), _entry(way)) for way in _find_ours(text)]
+    return {event: json.loads(text[entry.value : entry.end], parse_int=_small) for event, entry in entries}
 
 
 def _refuse_odd_shapes(text: str, events: Collection[str]) -> None:
-    start = _skip_space(text, 0)
-    if text[start] != "{":
-        raise JsonTextError(start, "the settings must be an object, { ... }.")
-    hooks = _container(text, start, "{").only("hooks")
-    if hooks is None:
-        return
-    if text[hooks.value] != "{":
-        raise JsonTextError(hooks.value, '"hooks" must be an object, { ... }.')
-    for name in events:
-        event = _container(text, hooks.value, "{").only(name)
-        if event is not None and text[event.value] != "[":
-            raise JsonTextError(event.value, f'the hooks of "{name}" must be a list, [ ... ].')
+    hooks = _container(text, _skip_space(text, 0), "{", "the settings").only("hooks")
+    if hooks is not None:
+        where = _container(text, hooks.value, "{", '"hooks"')
+        for event in filter(None, map(where.only, events)):
+            _container(text, event.value, "[", f'the hooks of "{event.key}"')
 
 
 # What an edit may change.
@@ -251,7 +248,7 @@ def _others(groups: list[Any]) -> list[Any]:
 def _with_hook(text: str, event: str, entry: Entry) -> str:
     for way in _find_ours(text):
         if _event(way) == event:
-            return _bring_up_to_date(text, way[-1].element, entry)
+            return _bring_up_to_date(text, _entry(way), entry)
     top = _container(text, _skip_space(text, 0), "{")
     hooks = top.only("hooks")
     group = {"hooks": [entry]}
@@ -288,7 +285,7 @@ def _cut(text: str, way: _Way, before: Collection[str] | None = None) -> str:
 
     *before* are the events under `hooks` in the text before we came, None where it had no `hooks`: these stay, empty.
     """
-    settings, hooks, event, _, group = way
+    settings, hooks, event, _, group, _ = way
     if len(group.where.elements) > 1:
         return remove(text, group)
     if len(event.where.elements) > 1 or _event(way) in (before or ()):
