@@ -137,7 +137,7 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
 
 def find_registrations(folder: str) -> Registrations:
     """Where our hooks are registered for the project in *folder*."""
-    found, off, unreadable = [], [], []
+    registrations, off, unreadable = [], [], []
     root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
     plugin = f"playbook in {root}" if root else None
     scopes: dict[str, str] = {}
@@ -161,8 +161,8 @@ def find_registrations(folder: str) -> Registrations:
         hooks = {event: registration.our_hooks(document, event) for event in registration.EVENTS}
         if commands := [hook["command"] for event in hooks.values() for hook in event]:
             missing = tuple(event for event, ours in hooks.items() if not ours)
-            found.append(Registration(scope, path, tuple(commands), missing, _missing_program(commands)))
-    return Registrations(tuple(found), plugin, tuple(off), tuple(unreadable))
+            registrations.append(Registration(scope, path, tuple(commands), missing, _missing_program(commands)))
+    return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
 
 
 def hook_python(folder: str) -> str:

@@ -113,7 +113,7 @@ def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
 
 
 def _read_if_it_holds(word: str, path: str) -> object:
-    """The content of the settings file at *path*; None where *word* isn't in it, which is seen without parsing it."""
+    """The content of the settings file at *path*; None where *word* isn't in it, as nearly always; then it is not parsed."""
     try:
         with open(path, "rb") as file:
             content = file.read()

@@ -87,15 +87,15 @@ def read_lines(path: str, start: int = 0) -> Iterator[Line]:
     last line without its newline is still being written, and is left for the next time. Nothing comes where the file
     ends before *start*. Raises OSError where the file can't be read.
     """
-    seen: set[int] = set()
+    uuids: set[int] = set()
     with open(path, "rb") as file:
         for _, end, raw in _raw_lines(file, 0) if start else ():
             if end > start:
                 break
-            _is_repeated(_parse(raw) or {}, seen)
+            _is_repeated(_parse(raw) or {}, uuids)
         for begin, end, raw in _raw_lines(file, start):
             content = _parse(raw)
-            entry = None if _is_repeated(content or {}, seen) else _entry(content or {})
+            entry = None if _is_repeated(content or {}, uuids) else _entry(content or {})
             yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw)
 
 
@@ -157,15 +157,15 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _is_repeated(content: dict[str, Any], seen: set[int]) -> bool:
+def _is_repeated(content: dict[str, Any], uuids: set[int]) -> bool:
     """Whether a line's uuid is among those *seen*, to which it is added; numbers, as there may be a million."""
     uuid = content.get("uuid")
     if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
         return False
     key = int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-    if key in seen:
+    if key in uuids:
         return True
-    seen.add(key)
+    uuids.add(key)
     return False
 
 
