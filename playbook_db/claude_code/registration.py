@@ -113,7 +113,7 @@ def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
 
 
 def _read_if_it_holds(word: str, path: str) -> object:
-    """The content of the settings file at *path*; None where *word* isn't in it, as nearly always; then it is not parsed."""
+    """The content of the settings file at *path*; None, without parsing it, where *word* isn't in it."""
     try:
         with open(path, "rb") as file:
             content = file.read()

@@ -158,7 +158,7 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
 
 
 def _is_repeated(content: dict[str, Any], uuids: set[int]) -> bool:
-    """Whether a line's uuid is among those *seen*, to which it is added; numbers, as there may be a million."""
+    """Whether a line's uuid is among *uuids*, to which it is added; numbers, as there may be a million."""
     uuid = content.get("uuid")
     if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
         return False
