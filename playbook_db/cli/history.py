@@ -181,12 +181,12 @@ def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json
     Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
     nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
     """
-    from playbook_db.domain.undo import read_span
+    from playbook_db.domain.undo import parse_range
     from playbook_db.services import undo as undo_service
 
     if ours and theirs:
         raise click.UsageError("Give --ours or --theirs, not both.")
-    span = read_span(revisions) if revisions is not None else None
+    span = parse_range(revisions) if revisions is not None else None
     prefer: Side | None = "ours" if ours else "theirs" if theirs else None
     with opened() as project:
         undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)

@@ -6,24 +6,25 @@ return notes for the user. A file may be older than an erasure here: what was fo
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK, encoded
-from playbook_db.domain.playbook import Header, KeyPoint, Playbook, normalised, playbook_of
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, RetiredPoint, normalised, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_ORDER
 
-Retired = Mapping[str, KeyPoint]
+Retired = Mapping[str, RetiredPoint]
 
 
-def incoming(reading: Reading, ours: Playbook, forgotten: Collection[str]) -> tuple[Playbook, tuple[str, ...]]:
+def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
     """The playbook of *reading* as it may be merged into *ours*, and notes: with the sections that our points have,
-    and without the points whose names are *forgotten*."""
+    and without the points that were forgotten here."""
     theirs = in_our_sections(reading, ours)
+    forgotten = {name for name, each in retired.items() if each.is_forgotten}
     dropped = [point.name for point in theirs.points if point.name in forgotten]
     kept = tuple(point for point in theirs.points if point.name not in forgotten)
     notes = (f"{name} was forgotten here; the text that came in for it was left out" for name in dropped)
@@ -39,7 +40,7 @@ def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
     return playbook_of(points, header=reading.playbook.header)
 
 
-def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
+def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
     """Bring every point of *theirs* into the draft, where no common ancestor is known.
 
     A point that is here already (same name and text, or the same text up to normalising) gets the higher of both
@@ -47,7 +48,7 @@ def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]
     this name and text is restored. A name that has another text here is changed on the incoming side. Importing the
     same file twice changes nothing the second time.
     """
-    theirs, kept = as_forgotten({**retired, **draft.playbook().by_name}, theirs)
+    theirs, kept = without_erased_texts(_known(retired, draft.playbook()), theirs)
     notes = [*kept]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
@@ -64,17 +65,17 @@ def take_in(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]
             _set(draft, draft[name], _with_higher_counters(draft[name], point))
             if name != point.name:
                 notes.append(f"{point.name} is {name} here, with the same text")
-        elif before is not None and point.name not in draft and before.text == point.text:
-            draft.place(_with_higher_counters(before, point), kind="restore", reason="imported again")
+        elif before is not None and point.name not in draft and before.point.text == point.text:
+            draft.place(_with_higher_counters(before.point, point), kind="restore", reason="imported again")
             notes.append(f"{point.name} had been retired and is back")
         else:
             _add(draft, point, notes)
     return tuple(notes)
 
 
-def become(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
+def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
     """Make the draft equal to *theirs*: the same points, texts, counters, sections and order."""
-    theirs, notes = as_forgotten({**retired, **draft.playbook().by_name}, theirs)
+    theirs, notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
     for point in draft.points():
         if point.name not in theirs.by_name:
             draft.retire(point.name, reason="not in the imported playbook")
@@ -100,7 +101,7 @@ def merge_three_way(
     """
     notes: list[str] = []
     if was_erased_since:
-        theirs, kept = as_forgotten({**retired, **base.by_name}, theirs)
+        theirs, kept = without_erased_texts(_known(retired, base), theirs)
         notes += kept
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
@@ -118,7 +119,7 @@ def merge_three_way(
         elif here is not None:
             _merge_changed(draft, before, here, point, notes, theirs_is_later=theirs_is_later)
         elif point.text != before.text and point.name in retired:
-            ours_before = retired[point.name]
+            ours_before = retired[point.name].point
             helpful, harmful = _votes_of_both(before, ours_before, point)
             back = replace(point, helpful=helpful, harmful=harmful, position=ours_before.position)
             draft.place(back, kind="restore", reason="reworded on the other side")
@@ -142,7 +143,7 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
     `last_updated` stays ours: the revision sets it.
     """
     if was_erased_since:
-        theirs = header_as_forgotten(base, theirs)
+        theirs = without_erased_header(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
     for key, value in theirs.fields:
         if key != "last_updated" and (key not in known or json.dumps(known[key]) != json.dumps(value)):
@@ -154,7 +155,7 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
     return Header(tuple(fields.items()), newline)
 
 
-def as_forgotten(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
+def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
     """*theirs*, where a text that may hold what was erased from one of *known* is replaced by our text; and notes.
 
     The text then counts as unchanged on their side.
@@ -162,37 +163,41 @@ def as_forgotten(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playb
     points, notes = [], []
     for point in theirs.points:
         ours = known.get(point.name)
-        if ours is not None and may_have_been(point.text, ours.text):
+        if ours is not None and may_be_original(point.text, ours.text):
             notes.append(f"{point.name}: the text that came in may hold what was forgotten here; ours stays")
             point = replace(point, text=ours.text)
         points.append(point)
     return replace(theirs, points=tuple(points)), tuple(notes)
 
 
-def header_as_forgotten(base: Header, theirs: Header) -> Header:
+def without_erased_header(base: Header, theirs: Header) -> Header:
     """*theirs*, where a top-level key or value that may be what was erased from *base* is replaced by ours."""
     known = dict(base.fields)
     if MARK not in encoded(known):
         return theirs
     kept: dict[str, Any] = {}
     for key, value in theirs.fields:
-        ours = [key] if key in known else [other for other in known if may_have_been(key, other)]
+        ours = [key] if key in known else [other for other in known if may_be_original(key, other)]
         same = next((other for other in ours if _is_unchanged(value, known[other], has_name=other == key)), None)
         kept[key if same is None else same] = value if same is None else known[same]
     return Header(tuple(kept.items()), theirs.final_newline)
 
 
-def may_have_been(text: str, erased: str) -> bool:
+def may_be_original(text: str, erased: str) -> bool:
     """Whether *text* may be what *erased* was before a part of it was erased: it is the same around the marks."""
     if MARK not in erased or text == erased:
         return False
     return bool(re.fullmatch(".*".join(map(re.escape, erased.split(MARK))), text, re.DOTALL))
 
 
+def _known(retired: Retired, playbook: Playbook) -> dict[str, KeyPoint]:
+    return {**{name: each.point for name, each in retired.items()}, **playbook.by_name}
+
+
 def _is_unchanged(value: object, known: object, *, has_name: bool) -> bool:
     """Whether *value* may be what *known* was before an erasure; under another name, equal values will do."""
     theirs, ours = encoded(value), encoded(known)
-    return may_have_been(theirs, ours) or (theirs == ours and not has_name)
+    return may_be_original(theirs, ours) or (theirs == ours and not has_name)
 
 
 def _next_match(exact: dict[str, list[str]], text: str) -> str | None:
@@ -234,8 +239,8 @@ def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Re
     if here is not None and normalised(here.text) == normalised(point.text):  # both sides learned it on their own
         both = replace(here, helpful=here.helpful + point.helpful, harmful=here.harmful + point.harmful)
         _set(draft, here, both)
-    elif here is None and before is not None and before.text == point.text:
-        draft.place(_with_higher_counters(before, point), kind="restore", reason="put back on the other side")
+    elif here is None and before is not None and before.point.text == point.text:
+        draft.place(_with_higher_counters(before.point, point), kind="restore", reason="put back on the other side")
     else:
         _add(draft, point, notes)
 

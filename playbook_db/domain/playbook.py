@@ -114,6 +114,16 @@ class PointState:
 
 
 @dataclass(frozen=True, slots=True)
+class RetiredPoint:
+    """A retired point as it was, the revision that retired it, and why. A forgotten one has no text, for good."""
+
+    point: KeyPoint
+    revision: int
+    reason: str | None = None
+    is_forgotten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What happened to one point: `kind`, the point as it is afterwards, and why.
 

@@ -117,7 +117,7 @@ def _bring_in_one(draft: Draft, saved: SavedPoint, here: KeyPoint | None, places
     are those that live points take."""
     point = saved.point
     is_live = point.name in draft
-    if here is not None and merge.may_have_been(point.text, here.text):
+    if here is not None and merge.may_be_original(point.text, here.text):
         point = replace(point, text=here.text)
     is_taken = saved.is_live and (point.section, point.position) in places
     if is_taken or not 0 <= point.position < _MAX_POSITION:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Header, KeyPoint, PointState
+from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoint
 from playbook_db.errors import UndoError
 
 _RANGE = re.compile(r"r?(\d{1,18})(?:\.\.r?(\d{1,18}))?", re.ASCII)
@@ -53,7 +53,7 @@ class Undo:
     """A revision that undid others: its number, and which."""
 
     number: int
-    span: RevisionRange
+    undone: RevisionRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,6 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """A point that is retired, and why; a forgotten one is never restored."""
-
-    point: KeyPoint
-    reason: str | None = None
-    is_forgotten: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Collision:
     """Something that was changed again since the revisions: `what`, its state now (`ours`), and the state that the
     undo would restore (`theirs`)."""
@@ -86,7 +77,7 @@ class Collision:
 
 
 @dataclass(slots=True)
-class Outcome:
+class UndoOutcome:
     """The result of an undo: the header, notes for the user, and all collisions, also those that *prefer* decided."""
 
     header: Header
@@ -94,7 +85,7 @@ class Outcome:
     collisions: list[Collision] = field(default_factory=list)
 
 
-def read_span(text: str) -> RevisionRange:
+def parse_range(text: str) -> RevisionRange:
     """The revisions that *text* names: `8`, `r8`, `3..8`. Raises UndoError."""
     match = _RANGE.fullmatch(text.strip().casefold())
     if match is None:
@@ -105,59 +96,65 @@ def read_span(text: str) -> RevisionRange:
     return revisions
 
 
-def message(revisions: RevisionRange, summary: str) -> str:
+def undo_message(revisions: RevisionRange, summary: str) -> str:
     """The message of the revision that undoes *revisions*; *summary* says what those did."""
     short = summary if len(summary) <= _MAX_QUOTED else summary[: _MAX_QUOTED - 1] + "…"
     return f"took back {revisions} ({short})"
 
 
-def in_force(undos: Iterable[Undo]) -> list[Undo]:
+def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
     """Those of *undos*, which come newest first, that were not undone themselves."""
     effective: list[Undo] = []
     for undo in undos:
-        if taken_back_in(undo.number, effective) is None:
+        if undone_by(undo.number, effective) is None:
             effective.append(undo)
     return effective
 
 
-def taken_back_in(revision: int, undos: Iterable[Undo]) -> int | None:
+def undone_by(revision: int, undos: Iterable[Undo]) -> int | None:
     """The number of the undo, of *undos* that were not undone, that undid *revision*; None where none did."""
-    return next((undo.number for undo in undos if undo.span.holds(RevisionRange(revision, revision))), None)
+    return next((undo.number for undo in undos if undo.undone.holds(RevisionRange(revision, revision))), None)
 
 
-def take_back(
-    draft: Draft, effect: Effect, gone: Mapping[str, Gone], *, span: RevisionRange, prefer: Side | None = None
-) -> Outcome:
-    """Undo on the draft what the revisions *span* did, which is *effect*; *gone* are the retired points.
+def undo_revisions(
+    draft: Draft,
+    effect: Effect,
+    retired: Mapping[str, RetiredPoint],
+    *,
+    revisions: RevisionRange,
+    prefer: Side | None = None,
+) -> UndoOutcome:
+    """Undo on the draft what *revisions* did, which is *effect*.
 
     Votes are subtracted. A text, section or top-level key gets its old value where nobody changed it since; else it
     collides, and *prefer* says which side wins. With collisions and no preference the draft is of no use.
     """
-    outcome = Outcome(draft.playbook().header)
+    outcome = UndoOutcome(draft.playbook().header)
     merge = _Merge(outcome, prefer)
     moves: dict[str, tuple[PointState, PointState]] = {}
     for name, after in effect.after.items():
         before = effect.before.get(name) or PointState(after.point, is_live=False)
-        if name in gone and gone[name].is_forgotten:
+        if name in retired and retired[name].is_forgotten:
             if before.is_live:
                 outcome.notes.append(f"{name} was forgotten for good; it doesn't come back")
             continue
-        now = PointState(draft[name], is_live=True) if name in draft else PointState(gone[name].point, is_live=False)
+        is_live = name in draft
+        now = PointState(draft[name] if is_live else retired[name].point, is_live)
         new = merge.point(before, after, now)
         if new != now:
             moves[name] = now, new
-    reasons = {name: retired.reason for name, retired in gone.items()}
-    _carry_out(draft, moves, reasons, f"{span} {span.was} taken back")
+    reasons = {name: each.reason for name, each in retired.items()}
+    _carry_out(draft, moves, reasons, f"{revisions} {revisions.was} taken back")
     outcome.header = merge.header(effect, outcome.header)
     return outcome
 
 
-def put_back(draft: Draft, now: PointState, then: KeyPoint) -> None:
+def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
     """Make a point live again as it was *then*; *now* is its present state."""
     _carry_out(draft, {then.name: (now, PointState(then, is_live=True))}, {}, "")
 
 
-def freely_placed(draft: Draft, point: KeyPoint) -> KeyPoint:
+def at_free_position(draft: Draft, point: KeyPoint) -> KeyPoint:
     """*point*, which is to be restored, in its old place, or at the end of its section where that is taken now."""
     is_taken = any(_place(other) == _place(point) for other in draft.points())
     return replace(point, position=draft.free_position()) if is_taken else point
@@ -166,7 +163,7 @@ def freely_placed(draft: Draft, point: KeyPoint) -> KeyPoint:
 class _Merge:
     """The merge of single points and keys; its notes and collisions go to the outcome."""
 
-    def __init__(self, outcome: Outcome, prefer: Side | None) -> None:
+    def __init__(self, outcome: UndoOutcome, prefer: Side | None) -> None:
         self._outcome = outcome
         self._prefer = prefer
 

@@ -113,16 +113,16 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     reading = from_plain(given)
     before = mirror.accept(project)  # what stands in the file is in the history before it is written over
     with project.store.write(project.key) as book:
-        theirs, left_out = merge.incoming(reading, book.draft.playbook(), book.forgotten())
-        retired = {name: each.point for name, each in book.retired().items()}
+        retired = book.retired()
+        theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
         base_revision = None
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
             base_revision = given.revision
         if base_revision is None:
             base_revision = book.revision_of(theirs.header)
         if base_revision is None:
-            notes = merge.become(book.draft, theirs, retired)
-            header = merge.header_as_forgotten(book.header, theirs.header)
+            notes = merge.replace_points(book.draft, theirs, retired)
+            header = merge.without_erased_header(book.header, theirs.header)
         else:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)

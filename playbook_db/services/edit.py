@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import KeyPoint, Vote, normalised, why_text_unusable
+from playbook_db.domain.playbook import KeyPoint, RetiredPoint, Vote, normalised, why_text_unusable
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, SLUG_SECTIONS, find_section
-from playbook_db.domain.undo import freely_placed
+from playbook_db.domain.undo import at_free_position
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services.projects import Project
-from playbook_db.store.repository import PlaybookRepository, RetiredPoint, RevisionResult
+from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def restore(project: Project, name: str) -> RevisionResult:
         if name in book.draft:
             raise PointRuleError(f"{name} is live; there is nothing to restore.")
         point = retired_point(book, name).point
-        book.draft.place(freely_placed(book.draft, point), kind="restore")
+        book.draft.place(at_free_position(book.draft, point), kind="restore")
         return book.commit("edit", f"restored {name}")
 
 

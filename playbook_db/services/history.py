@@ -246,15 +246,15 @@ def _read(project: Project, log_filter: LogFilter, limit: int | None, most_chang
             if revisions:
                 undos += book.undos_after(revisions[-1].number, up_to=undos_read_to)
                 undos_read_to = revisions[-1].number
-        in_force = undo_rules.in_force(undos)
-        yield from (_marked(revision, in_force) for revision in revisions)
+        effective = undo_rules.effective_undos(undos)
+        yield from (_marked(revision, effective) for revision in revisions)
         if len(revisions) < count:
             return
         remaining, last, batch = remaining - count, revisions[-1].number - 1, many
 
 
-def _marked(revision: LoggedRevision, in_force: list[Undo]) -> LoggedRevision:
-    by = undo_rules.taken_back_in(revision.number, in_force)
+def _marked(revision: LoggedRevision, effective: list[Undo]) -> LoggedRevision:
+    by = undo_rules.undone_by(revision.number, effective)
     return revision if by is None else replace(revision, undone_in=by)
 
 
@@ -262,7 +262,10 @@ def _details(book: PlaybookRepository, text: str, number: int) -> RevisionDetail
     if not 1 <= number <= book.revision:
         raise RevisionNotFoundError(text, book.revision)
     (revision,) = book.read_log(LogFilter(number, number), limit=1, most_changes=EVERY_CHANGE)
-    in_force = undo_rules.in_force(book.undos_after(number))
+    effective = undo_rules.effective_undos(book.undos_after(number))
     return RevisionDetails(
-        _marked(revision, in_force), book.read_votes(number), book.read_skipped(number), book.read_reflections(number)
+        _marked(revision, effective),
+        book.read_votes(number),
+        book.read_skipped(number),
+        book.read_reflections(number),
     )

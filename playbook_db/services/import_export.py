@@ -19,12 +19,13 @@ def import_playbook(
     A new playbook takes over the file's header to the letter, so that it exports the file again. With `dry_run`
     nothing is written.
     """
-    bring_in = merge.become if replace else merge.take_in
+    merge_points = merge.replace_points if replace else merge.merge_two_way
     with project.store.write(project.key, dry_run=dry_run) as book:
-        theirs, left_out = merge.incoming(reading, book.draft.playbook(), book.forgotten())
-        notes = bring_in(book.draft, theirs, {name: retired.point for name, retired in book.retired().items()})
+        retired = book.retired()
+        theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
+        notes = merge_points(book.draft, theirs, retired)
         takes_over = replace or book.revision == 0
-        header = merge.header_as_forgotten(book.header, theirs.header)
+        header = merge.without_erased_header(book.header, theirs.header)
         return book.commit(
             "import",
             f"{'replaced by' if replace else 'imported'} {source}",

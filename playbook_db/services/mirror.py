@@ -196,11 +196,11 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
 def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionResult:
     """Bring a changed mirror in: three ways where a common ancestor is known, else as any file."""
     draft = book.draft
-    theirs, left_out = merge.incoming(reading, draft.playbook(), book.forgotten())
-    retired = {name: each.point for name, each in book.retired().items()}
+    retired = book.retired()
+    theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
     ancestor = _common_ancestor(book, theirs, path)
     if ancestor is None:
-        notes = merge.take_in(draft, theirs, retired)
+        notes = merge.merge_two_way(draft, theirs, retired)
         header = theirs.header if book.revision == 0 else book.header
     else:
         revision, base = ancestor

@@ -239,7 +239,7 @@ def _bring_in(project: Project, saved: SavedPlaybook, now: datetime, *, is_key_l
         result = book.commit(
             "import",
             f"repaired: {lost}" if is_lost else "repaired",
-            header=saved.header and merge.header_as_forgotten(book.header, saved.header),
+            header=saved.header and merge.without_erased_header(book.header, saved.header),
             even_if_unchanged=is_lost,
         )
         salvage.put_rest(book, saved, result.revision)

@@ -9,13 +9,12 @@ from playbook_db.domain.playbook import PointState
 from playbook_db.domain.undo import (
     Collision,
     Effect,
-    Gone,
     RevisionRange,
     Side,
-    in_force,
-    message,
-    put_back,
-    take_back,
+    effective_undos,
+    restore_state,
+    undo_message,
+    undo_revisions,
 )
 from playbook_db.errors import PointRuleError, RevisionNotFoundError, UndoCollisionError, UndoError
 from playbook_db.services import edit
@@ -73,7 +72,7 @@ def restore_as_of(project: Project, name: str, moment: str, *, now: datetime | N
         then = book.at(revision).by_name.get(name)
         if then is None:
             raise PointRuleError(_not_live_then(book, name, revision))
-        put_back(book.draft, current, then)
+        restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
 
 
@@ -93,10 +92,10 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
     """The undo that took back all of *revisions* already, None where they are in force. Raises where it is so in
     part."""
-    for other in in_force(book.undos_after(revisions.last)):
-        if other.span.holds(revisions):
+    for other in effective_undos(book.undos_after(revisions.last)):
+        if other.undone.holds(revisions):
             return other.number
-        part = RevisionRange(max(revisions.first, other.span.first), min(revisions.last, other.span.last))
+        part = RevisionRange(max(revisions.first, other.undone.first), min(revisions.last, other.undone.last))
         if part.first <= part.last:
             raise UndoError(
                 f"Of {revisions}, {part} {part.was} taken back already, in revision {other.number}. Take back "
@@ -117,8 +116,8 @@ def _undo(
     if by is not None:
         note = f"{revisions} {revisions.was} taken back already; to bring that back: playbook undo {by}"
         return UndoResult(revisions, None, is_last, book.commit("undo", "", notes=[note]))
-    gone = {name: Gone(each.point, each.reason, each.is_forgotten) for name, each in book.retired().items()}
-    outcome = take_back(book.draft, _effect(book, revisions), gone, span=revisions, prefer=prefer)
+    effect = _effect(book, revisions)
+    outcome = undo_revisions(book.draft, effect, book.retired(), revisions=revisions, prefer=prefer)
     if outcome.collisions and prefer is None:
         raise _collision(revisions, outcome.collisions)
     header, notes = None, list(outcome.notes)
@@ -129,7 +128,7 @@ def _undo(
             notes.append(f"top-level keys of the file are taken back too: {keys}")
     elif not book.draft.changes:
         notes.append(f"nothing of {revisions} is left to take back")
-    text = message(revisions, description)
+    text = undo_message(revisions, description)
     result = book.commit("undo", text, notes=notes, header=header, undone=revisions)
     return UndoResult(revisions, text if result.changes or header else None, is_last, result)
 

@@ -14,7 +14,7 @@ from sqlalchemy import BindParameter, Connection, TextClause, bindparam, delete,
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Skipped, Vote
+from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, RetiredPoint, Skipped, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.store import hook_queries
@@ -69,16 +69,6 @@ class Mirror:
     sha256: str
     size_bytes: int | None = field(default=None, compare=False)
     mtime_ns: int | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class RetiredPoint:
-    """A retired point: itself as it was, the revision it was retired in, and why. A forgotten one has no text."""
-
-    point: KeyPoint
-    revision: int
-    reason: str | None
-    is_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,17 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.merge import (
     Retired,
-    as_forgotten,
-    become,
-    header_as_forgotten,
     in_our_sections,
-    incoming,
-    may_have_been,
+    may_be_original,
     merge_headers,
     merge_three_way,
-    take_in,
+    merge_two_way,
+    prepare_import,
+    replace_points,
+    without_erased_header,
+    without_erased_texts,
 )
-from playbook_db.domain.playbook import Header, KeyPoint, Playbook, normalised, playbook_of
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, RetiredPoint, normalised, playbook_of
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from tests.builders import (
     a_flat_dict,
@@ -41,8 +41,13 @@ from tests.builders import (
 PATTERNS, MISTAKES, OTHERS = "PATTERNS & APPROACHES", "MISTAKES TO AVOID", "OTHERS"
 
 
+def retired_points(*points: KeyPoint) -> dict[str, RetiredPoint]:
+    """The *points*, retired, by name."""
+    return {point.name: RetiredPoint(point, 1) for point in points}
+
+
 def a_draft_of(playbook: Playbook, retired: Retired) -> Draft:
-    """A draft of *playbook*, out of which *retired* have left."""
+    """A draft of *playbook*, from which *retired* were retired."""
     return Draft(replace(playbook, spent=frozenset(retired)))
 
 
@@ -58,17 +63,17 @@ def texts_of(playbook: Playbook) -> set[str]:
 
 def after_taking_in(ours: Playbook, theirs: Playbook, *retired: KeyPoint) -> tuple[Playbook, Sequence[str]]:
     """Our playbook after taking in *theirs*, and the notes."""
-    gone = {point.name: point for point in retired}
-    draft = a_draft_of(ours, gone)
-    notes = take_in(draft, theirs, gone)
+    before = retired_points(*retired)
+    draft = a_draft_of(ours, before)
+    notes = merge_two_way(draft, theirs, before)
     return draft.playbook(), notes
 
 
 def after_merging(base: Playbook, ours: Playbook, theirs: Playbook) -> tuple[Draft, Sequence[str]]:
     """The draft of our playbook, which came from *base*, after the three-way merge, and the notes."""
-    gone = {point.name: point for point in base.points if point.name not in ours.by_name}
-    draft = a_draft_of(ours, gone)
-    notes = merge_three_way(draft, base, theirs, gone)
+    retired = retired_points(*(point for point in base.points if point.name not in ours.by_name))
+    draft = a_draft_of(ours, retired)
+    notes = merge_three_way(draft, base, theirs, retired)
     return draft, notes
 
 
@@ -80,11 +85,11 @@ def three_versions(draw: st.DrawFn) -> tuple[Playbook, Playbook, Playbook]:
 
 
 @st.composite
-def ours_and_gone(draw: st.DrawFn) -> tuple[Playbook, Retired]:
-    """Our playbook, and points that have left it."""
+def ours_and_retired(draw: st.DrawFn) -> tuple[Playbook, Retired]:
+    """Our playbook, and points that were retired from it."""
     points = draw(key_point_lists(max_size=6, numbers=st.integers(1, 5), of=few_texts, votes=st.integers(0, 4)))
     count = draw(st.integers(0, len(points)))
-    return playbook_of(points[count:]), {point.name: point for point in points[:count]}
+    return playbook_of(points[count:]), retired_points(*points[:count])
 
 
 playbooks_of_different_texts = playbooks_of_few_texts().filter(lambda made: len(texts_of(made)) == len(made.points))
@@ -169,9 +174,11 @@ def test_name_that_belongs_to_another_text_is_given_anew_on_the_incoming_side() 
 
 def test_retired_point_of_the_same_name_and_text_comes_back() -> None:
     """With the higher of both counters, in the section it had; and it is told."""
-    gone = a_key_point("pat-001", "use ruff", helpful=1, harmful=4)
+    before = a_key_point("pat-001", "use ruff", helpful=1, harmful=4)
 
-    merged, notes = after_taking_in(a_playbook(), a_playbook(replace(gone, helpful=3, harmful=0, section=OTHERS)), gone)
+    merged, notes = after_taking_in(
+        a_playbook(), a_playbook(replace(before, helpful=3, harmful=0, section=OTHERS)), before
+    )
 
     assert merged.content == (("pat-001", "use ruff", PATTERNS, 3, 4),)
     assert merged.spent == frozenset()
@@ -187,13 +194,13 @@ def test_name_of_a_retired_point_is_not_given_to_another_text() -> None:
     assert len(notes) == 1
 
 
-@given(ours_and_gone(), playbooks_of_few_texts())
+@given(ours_and_retired(), playbooks_of_few_texts())
 def test_taking_in_loses_no_text_of_either_side(here: tuple[Playbook, Retired], theirs: Playbook) -> None:
     """Each of theirs is said by a live point afterwards; ours keep name, text, section and order; names are unique."""
-    ours, gone = here
-    draft = a_draft_of(ours, gone)
+    ours, retired = here
+    draft = a_draft_of(ours, retired)
 
-    take_in(draft, theirs, gone)
+    merge_two_way(draft, theirs, retired)
 
     merged = draft.playbook()
     assert texts_of(merged) == texts_of(ours) | texts_of(theirs)
@@ -203,15 +210,15 @@ def test_taking_in_loses_no_text_of_either_side(here: tuple[Playbook, Retired], 
     assert len(set(names_of(merged))) == len(merged.points)
 
 
-@given(ours_and_gone(), playbooks_of_few_texts())
+@given(ours_and_retired(), playbooks_of_few_texts())
 def test_taking_in_never_lowers_and_never_sums_a_counter(here: tuple[Playbook, Retired], theirs: Playbook) -> None:
     """Each counter is one that stood on either side before."""
-    ours, gone = here
-    draft = a_draft_of(ours, gone)
+    ours, retired = here
+    draft = a_draft_of(ours, retired)
 
-    take_in(draft, theirs, gone)
+    merge_two_way(draft, theirs, retired)
 
-    known = [*ours.points, *theirs.points, *gone.values()]
+    known = [*ours.points, *theirs.points, *(each.point for each in retired.values())]
     for point in draft.points():
         before = ours.by_name.get(point.name)
         assert before is None or (point.helpful >= before.helpful and point.harmful >= before.harmful)
@@ -219,18 +226,18 @@ def test_taking_in_never_lowers_and_never_sums_a_counter(here: tuple[Playbook, R
         assert point.harmful in {other.harmful for other in known if normalised(other.text) == normalised(point.text)}
 
 
-@given(ours_and_gone(), playbooks_of_few_texts())
+@given(ours_and_retired(), playbooks_of_few_texts())
 def test_taking_the_same_file_in_twice_changes_nothing_the_second_time(
     here: tuple[Playbook, Retired], theirs: Playbook
 ) -> None:
     """Import is idempotent, for a file that doesn't itself say the same thing twice."""
-    ours, gone = here
-    first = a_draft_of(ours, gone)
-    take_in(first, theirs, gone)
-    still_gone = {name: point for name, point in gone.items() if name not in first}
-    second = a_draft_of(first.playbook(), still_gone)
+    ours, retired = here
+    first = a_draft_of(ours, retired)
+    merge_two_way(first, theirs, retired)
+    still_retired = {name: each for name, each in retired.items() if name not in first}
+    second = a_draft_of(first.playbook(), still_retired)
 
-    take_in(second, theirs, still_gone)
+    merge_two_way(second, theirs, still_retired)
 
     assert second.changes == []
 
@@ -240,7 +247,7 @@ def test_taking_in_our_own_copy_changes_nothing(ours: Playbook) -> None:
     """import(export(P)) adds no revision."""
     draft = Draft(ours)
 
-    assert take_in(draft, ours, {}) == ()
+    assert merge_two_way(draft, ours, {}) == ()
     assert draft.changes == []
 
 
@@ -251,7 +258,7 @@ def test_points_that_the_other_lacks_are_retired() -> None:
     """They leave with a reason, their names stay used; the rest becomes what the other says."""
     draft = Draft(a_playbook(a_key_point("pat-001", "a", helpful=4), a_key_point("pat-002", "b")))
 
-    become(draft, a_playbook(a_key_point("pat-002", "c", section=OTHERS, helpful=1)), {})
+    replace_points(draft, a_playbook(a_key_point("pat-002", "c", section=OTHERS, helpful=1)), {})
 
     assert draft.playbook().content == (("pat-002", "c", OTHERS, 1, 0),)
     assert [(change.kind, change.point.name, change.reason) for change in draft.changes] == [
@@ -263,10 +270,10 @@ def test_points_that_the_other_lacks_are_retired() -> None:
 
 def test_point_that_comes_back_is_restored() -> None:
     """Under a name that was ours, the history goes on."""
-    gone = {"pat-001": a_key_point("pat-001", "a", helpful=4)}
-    draft = a_draft_of(a_playbook(), gone)
+    retired = retired_points(a_key_point("pat-001", "a", helpful=4))
+    draft = a_draft_of(a_playbook(), retired)
 
-    become(draft, a_playbook(a_key_point("pat-001", "b")), gone)
+    replace_points(draft, a_playbook(a_key_point("pat-001", "b")), retired)
 
     assert draft.playbook().content == (("pat-001", "b", PATTERNS, 0, 0),)
     assert [(change.kind, change.reworded) for change in draft.changes] == [("restore", True)]
@@ -276,23 +283,23 @@ def test_votes_alone_are_a_vote_in_the_history() -> None:
     """The kind of a change says what it was about."""
     draft = Draft(a_playbook(a_key_point("pat-001", "a")))
 
-    become(draft, a_playbook(a_key_point("pat-001", "a", helpful=1)), {})
+    replace_points(draft, a_playbook(a_key_point("pat-001", "a", helpful=1)), {})
 
     assert [(change.kind, change.reworded) for change in draft.changes] == [("vote", False)]
 
 
-@given(ours_and_gone(), playbooks_of_few_texts() | playbook_values())
+@given(ours_and_retired(), playbooks_of_few_texts() | playbook_values())
 def test_playbook_becomes_equal_in_content_and_order(here: tuple[Playbook, Retired], theirs: Playbook) -> None:
     """Points, texts, counters, sections and order are theirs; becoming it again changes nothing."""
-    ours, gone = here
-    draft = a_draft_of(ours, gone)
+    ours, retired = here
+    draft = a_draft_of(ours, retired)
 
-    become(draft, theirs, gone)
+    replace_points(draft, theirs, retired)
 
     assert draft.playbook().content == theirs.content
-    assert draft.playbook().spent == (ours.by_name.keys() | gone.keys()) - theirs.by_name.keys()
+    assert draft.playbook().spent == (ours.by_name.keys() | retired.keys()) - theirs.by_name.keys()
     again = Draft(draft.playbook())
-    become(again, theirs, {})
+    replace_points(again, theirs, {})
     assert again.changes == []
 
 
@@ -458,10 +465,10 @@ def test_name_given_to_different_points_on_both_sides_is_given_anew_on_the_incom
 
 def test_point_that_left_before_the_base_comes_back_when_the_other_side_puts_it_back() -> None:
     """As the other side has it; a name that went to another text there is given anew."""
-    gone = {name: a_key_point(name, "a") for name in ("pat-001", "pat-002")}
-    draft = a_draft_of(a_playbook(), gone)
+    retired = retired_points(a_key_point("pat-001", "a"), a_key_point("pat-002", "a"))
+    draft = a_draft_of(a_playbook(), retired)
 
-    merge_three_way(draft, a_playbook(), a_playbook(a_key_point("pat-001", "a"), a_key_point("pat-002", "b")), gone)
+    merge_three_way(draft, a_playbook(), a_playbook(a_key_point("pat-001", "a"), a_key_point("pat-002", "b")), retired)
 
     assert {point.name: point.text for point in draft.points()} == {"pat-001": "a", "pat-003": "b"}
     assert [change.kind for change in draft.changes] == ["restore", "add"]
@@ -554,10 +561,10 @@ def test_a_file_that_says_one_text_twice_changes_nothing_the_second_time() -> No
         a_key_point("pat-002", "use ruff", helpful=1), a_key_point("pat-001", "Use ruff", section="OTHERS", helpful=5)
     )
     first = Draft(a_playbook(a_key_point("pat-001", "x")))
-    take_in(first, theirs, {})
+    merge_two_way(first, theirs, {})
     second = Draft(first.playbook())
 
-    take_in(second, theirs, {})
+    merge_two_way(second, theirs, {})
 
     assert second.changes == []
 
@@ -565,10 +572,10 @@ def test_a_file_that_says_one_text_twice_changes_nothing_the_second_time() -> No
 def test_our_votes_on_a_point_that_they_reworded_come_back_with_it() -> None:
     """Retired here, reworded there: both sides' votes since the common ancestor count."""
     base = a_playbook(a_key_point(text="a", helpful=1))
-    gone = {"pat-001": a_key_point(text="a", helpful=5)}
-    draft = Draft(replace(a_playbook(), spent=frozenset(gone)))
+    retired = retired_points(a_key_point(text="a", helpful=5))
+    draft = a_draft_of(a_playbook(), retired)
 
-    merge_three_way(draft, base, a_playbook(a_key_point(text="b", helpful=2)), gone)
+    merge_three_way(draft, base, a_playbook(a_key_point(text="b", helpful=2)), retired)
 
     assert draft["pat-001"].helpful == 6
 
@@ -585,10 +592,10 @@ def test_twins_of_a_file_that_were_both_given_other_names_are_told_apart_the_sec
     """Each finds its own again, so that no vote moves from one to the other."""
     theirs = a_playbook(a_key_point("pat-001", "use mypy"), a_key_point("pat-002", "use mypy", harmful=1))
     first = Draft(a_playbook(a_key_point("pat-001", "x"), a_key_point("pat-002", "y")))
-    take_in(first, theirs, {})
+    merge_two_way(first, theirs, {})
     second = Draft(first.playbook())
 
-    take_in(second, theirs, {})
+    merge_two_way(second, theirs, {})
 
     assert second.changes == []
     assert [(p.text, p.harmful) for p in second.points()] == [("x", 0), ("y", 0), ("use mypy", 0), ("use mypy", 1)]
@@ -600,8 +607,8 @@ def test_what_was_forgotten_is_known_again(before: str, secret: str, after: str)
     old = before + secret + after
     now = Eraser(frozenset({secret})).erase(old)
 
-    assert now == old or may_have_been(old, now)
-    assert not may_have_been(old, old)
+    assert now == old or may_be_original(old, now)
+    assert not may_be_original(old, old)
 
 
 def test_an_older_copy_s_text_counts_as_unchanged() -> None:
@@ -609,7 +616,7 @@ def test_an_older_copy_s_text_counts_as_unchanged() -> None:
     base = a_playbook(a_key_point("pat-001", f"use {MARK} here"), a_key_point("pat-002", "plain"))
     theirs = a_playbook(a_key_point("pat-001", "use Zanzibar here"), a_key_point("pat-002", "other"))
 
-    merged, (note,) = as_forgotten(base.by_name, theirs)
+    merged, (note,) = without_erased_texts(base.by_name, theirs)
 
     assert "pat-001" in note
     assert [point.text for point in merged.points] == [f"use {MARK} here", "other"]
@@ -620,14 +627,16 @@ def test_an_older_copy_s_header_counts_as_unchanged() -> None:
     base = Header((("sections", None), ("team", f"the {MARK} team"), (MARK, 1), ("plain", 1)))
     theirs = Header((("sections", None), ("team", "the Zanzibar team"), ("Zanzibar", 1), ("plain", 2), ("new", 3)))
 
-    assert dict(header_as_forgotten(base, theirs).fields) == {**dict(base.fields), "plain": 2, "new": 3}
+    assert dict(without_erased_header(base, theirs).fields) == {**dict(base.fields), "plain": 2, "new": 3}
 
 
 def test_a_forgotten_name_does_not_come_in() -> None:
     """Whatever it says now; the user hears of it."""
     theirs = a_playbook(a_key_point("pat-001"), a_key_point("pat-002"))
 
-    kept, notes = incoming(Reading(theirs), Playbook(), {"pat-001"})
+    kept, notes = prepare_import(
+        Reading(theirs), Playbook(), {"pat-001": RetiredPoint(a_key_point(), 1, is_forgotten=True)}
+    )
 
     assert list(kept.by_name) == ["pat-002"]
     assert notes == ("pat-001 was forgotten here; the text that came in for it was left out",)

@@ -8,22 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, PointState
+from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, PointState, RetiredPoint
 from playbook_db.domain.undo import (
     Collision,
     Effect,
-    Gone,
-    Outcome,
     RevisionRange,
     Side,
     Undo,
-    freely_placed,
-    in_force,
-    message,
-    put_back,
-    read_span,
-    take_back,
-    taken_back_in,
+    UndoOutcome,
+    at_free_position,
+    effective_undos,
+    parse_range,
+    restore_state,
+    undo_message,
+    undo_revisions,
+    undone_by,
 )
 from playbook_db.errors import UndoError
 from tests.builders import a_key_point, few_texts, section_names
@@ -47,15 +46,15 @@ def undone(
     *others: KeyPoint,
     prefer: Side | None = None,
     forgotten: bool = False,
-) -> tuple[Draft, Outcome]:
+) -> tuple[Draft, UndoOutcome]:
     """The draft after taking back what made *after* of *before*, where one point stands as *now* says."""
     name = now.point.name
     draft = Draft(
         Playbook((*others, now.point) if now.is_live else others, frozenset() if now.is_live else frozenset({name}))
     )
-    gone = {} if now.is_live else {name: Gone(now.point, "no use", forgotten)}
+    retired = {} if now.is_live else {name: RetiredPoint(now.point, 7, "no use", forgotten)}
     effect = Effect({name: before} if before else {}, {name: after}, Header(), Header())
-    return draft, take_back(draft, effect, gone, span=RevisionRange(8, 8), prefer=prefer)
+    return draft, undo_revisions(draft, effect, retired, revisions=RevisionRange(8, 8), prefer=prefer)
 
 
 def changed(**fields: Any) -> KeyPoint:
@@ -196,8 +195,8 @@ def test_two_points_never_stand_in_one_place() -> None:
     draft, _ = undone(live(WAS), moved, moved, other)
     assert (draft["pat-002"].position, draft["pat-001"].position) == (1, 10)
     assert undone(live(WAS), away(WAS), away(WAS), other)[0]["pat-001"].position == 2
-    assert freely_placed(Draft(Playbook((other,))), WAS).position == 2
-    assert freely_placed(Draft(Playbook((replace(other, section=MISTAKES),))), WAS) == WAS
+    assert at_free_position(Draft(Playbook((other,))), WAS).position == 2
+    assert at_free_position(Draft(Playbook((replace(other, section=MISTAKES),))), WAS) == WAS
 
 
 def test_two_points_can_change_places() -> None:
@@ -207,7 +206,7 @@ def test_two_points_can_change_places() -> None:
     effect = Effect({p.name: live(p) for p in (one, two)}, {p.name: live(p) for p in swapped}, Header(), Header())
     draft = Draft(Playbook(tuple(swapped)))
 
-    take_back(draft, effect, {}, span=RevisionRange(3, 3))
+    undo_revisions(draft, effect, {}, revisions=RevisionRange(3, 3))
 
     assert draft.points() == [one, two]
 
@@ -218,7 +217,7 @@ def test_the_place_of_one_that_leaves_is_free() -> None:
     effect = Effect({WAS.name: live(WAS)}, {other.name: live(other), WAS.name: away(WAS)}, Header(), Header())
     draft = Draft(Playbook((other,), frozenset({WAS.name})))
 
-    take_back(draft, effect, {WAS.name: Gone(WAS)}, span=RevisionRange(3, 3))
+    undo_revisions(draft, effect, {WAS.name: RetiredPoint(WAS, 3)}, revisions=RevisionRange(3, 3))
 
     assert draft.points() == [WAS]
 
@@ -227,8 +226,8 @@ def test_a_point_is_put_back_as_it_was() -> None:
     """Live or away, in one change; one that is so already, in none."""
     then = changed(text="then", helpful=0)
     draft = Draft(Playbook((WAS,)))
-    put_back(draft, live(WAS), then)
-    put_back(draft, live(then), then)
+    restore_state(draft, live(WAS), then)
+    restore_state(draft, live(then), then)
 
     assert [change.kind for change in draft.changes] == ["edit"]
     assert draft["pat-001"] == then
@@ -237,10 +236,10 @@ def test_a_point_is_put_back_as_it_was() -> None:
 HEADER = Header((("version", "1.0"), ("last_updated", "then"), ("sections", None)))
 
 
-def header_after(before: Header, after: Header, now: Header, prefer: Side | None = None) -> Outcome:
+def header_after(before: Header, after: Header, now: Header, prefer: Side | None = None) -> UndoOutcome:
     """What becomes of the header alone."""
-    return take_back(
-        Draft(Playbook(header=now)), Effect({}, {}, before, after), {}, span=RevisionRange(8, 8), prefer=prefer
+    return undo_revisions(
+        Draft(Playbook(header=now)), Effect({}, {}, before, after), {}, revisions=RevisionRange(8, 8), prefer=prefer
     )
 
 
@@ -281,8 +280,8 @@ def test_a_header_key_that_was_changed_again_collides() -> None:
     assert header_after(*sides).collisions == [Collision("the file's 'a'", "true", "1")]
     assert header_after(*sides, prefer="ours").header == with_keys(a=True)
     assert header_after(*sides, prefer="theirs").header == with_keys(a=1)
-    gone = header_after(with_keys(a=1), with_keys(a=2), HEADER)
-    assert gone.collisions == [Collision("the file's 'a'", "not in the playbook", "1")]
+    added = header_after(with_keys(a=1), with_keys(a=2), HEADER)
+    assert added.collisions == [Collision("the file's 'a'", "not in the playbook", "1")]
 
 
 @st.composite
@@ -330,15 +329,15 @@ def test_a_preference_settles_every_collision(
 )
 def test_a_span_is_read_as_people_write_it(text: str, span: RevisionRange) -> None:
     """Both ends belong to it."""
-    assert read_span(text) == span
-    assert read_span(span.as_argument) == span
+    assert parse_range(text) == span
+    assert parse_range(span.as_argument) == span
 
 
 @pytest.mark.parametrize("text", ["", "x", "3..", "..3", "1...3", "-1", "3.5", "٣", "8..3", "9" * 30])
 def test_what_names_no_revisions_is_refused(text: str) -> None:
     """With an example of what would."""
     with pytest.raises(UndoError, match=r"8|\.\."):
-        read_span(text)
+        parse_range(text)
 
 
 @given(first=st.integers(1, 99), more=st.integers(0, 99), told=st.text(max_size=300))
@@ -346,21 +345,21 @@ def test_an_undo_tells_in_its_message_what_it_took_back(first: int, more: int, t
     """However much the revision that it took back says of itself."""
     span = RevisionRange(first, first + more)
 
-    assert message(span, told).startswith(f"took back {span} ({told[:50]}")
-    assert len(message(span, told)) < 150
+    assert undo_message(span, told).startswith(f"took back {span} ({told[:50]}")
+    assert len(undo_message(span, told)) < 150
 
 
 def test_an_undo_that_was_taken_back_is_not_in_force() -> None:
     """And one that took that one back isn't either, once it is taken back itself: then the first is again."""
     first, second, third = Undo(5, RevisionRange(3, 3)), Undo(6, RevisionRange(5, 5)), Undo(7, RevisionRange(6, 6))
 
-    assert in_force([first]) == [first]
-    assert in_force([second, first]) == [second]
-    assert in_force([third, second, first]) == [third, first]
+    assert effective_undos([first]) == [first]
+    assert effective_undos([second, first]) == [second]
+    assert effective_undos([third, second, first]) == [third, first]
 
 
 def test_a_revision_knows_which_undo_took_it_back() -> None:
     """The one that has it in its span, ends included."""
     undos = [Undo(9, RevisionRange(5, 7)), Undo(4, RevisionRange(2, 2))]
 
-    assert [taken_back_in(number, undos) for number in (1, 2, 4, 5, 7, 8)] == [None, 4, None, 9, 9, None]
+    assert [undone_by(number, undos) for number in (1, 2, 4, 5, 7, 8)] == [None, 4, None, 9, 9, None]
