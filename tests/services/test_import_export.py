@@ -83,17 +83,6 @@ def test_importing_again_changes_nothing(project: Project) -> None:
     assert _read_in(project, older).revision is None
 
 
-def test_an_older_copy_does_not_count_votes_twice(project: Project) -> None:
-    """Without a common ancestor the higher of two counters stands, never the sum."""
-    _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=3, harmful=1)]})))
-    edit.vote(project, "oth-001", "helpful")
-
-    _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=3, harmful=2)]})))
-
-    point = read_playbook(project).by_name["oth-001"]
-    assert (point.helpful, point.harmful) == (4, 2)
-
-
 def test_a_name_that_means_something_else_here_is_given_anew(project: Project) -> None:
     """Neither text is lost, the one that was here keeps its name, and the user hears of it."""
     edit.add(project, "use type hints")
@@ -105,17 +94,6 @@ def test_a_name_that_means_something_else_here_is_given_anew(project: Project) -
         "oth-002": "prefer pathlib",
     }
     assert list(revised.notes) == ["oth-001 belongs to another text here; the incoming one is now oth-002"]
-
-
-def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) -> None:
-    """Importing is a wish to have what the file holds."""
-    content = _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=2)]}))
-    _read_in(project, content)
-    edit.retire(project, "oth-001")
-
-    _read_in(project, content)
-
-    assert read_playbook(project).by_name["oth-001"].helpful == 2
 
 
 def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> None:
