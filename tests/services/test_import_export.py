@@ -96,6 +96,17 @@ def test_a_name_that_means_something_else_here_is_given_anew(project: Project) -
     assert list(revised.notes) == ["oth-001 belongs to another text here; the incoming one is now oth-002"]
 
 
+def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) -> None:
+    """Importing is a wish to have what the file holds."""
+    content = _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=2)]}))
+    _read_in(project, content)
+    edit.retire(project, "oth-001")
+
+    _read_in(project, content)
+
+    assert read_playbook(project).by_name["oth-001"].helpful == 2
+
+
 def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> None:
     """What the file lacks is retired, not erased; order, header and counters are the file's."""
     edit.add(project, "use type hints", section="pat")
