@@ -85,7 +85,7 @@ def work(what: str, amount: int, folder: Path) -> dict[str, float]:
         transcripts = sorted(str(path) for path in folder.glob("[0-9]*.jsonl"))
     with sandbox.opened(folder) as (_, project):
         started = time.monotonic()
-        stretches = sum(len(learner.learn_transcript(project, path, model).learnt) for path in transcripts)
+        stretches = sum(len(learner.learn_transcript(project, path, model).learned) for path in transcripts)
         seconds = time.monotonic() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"seconds": seconds, "stretches": stretches, "calls": model.asked, "peak_mib": peak}

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
 from playbook_db.domain.playbook import LEGACY_PREFIX
 from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.services.learn import Chunk
 
 MIN_CHUNK_CHARS = 1_000
 
@@ -58,22 +59,6 @@ _HINTS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """What stands between the bytes *start* and *end* of a transcript, as a model is to read it.
-
-    *text* is `""` where nobody said or did anything there. *cited* are the key points that the assistant named,
-    *session_id* and *last_uuid* those of the last entry (`""` for none).
-    """
-
-    start: int
-    end: int
-    text: str
-    cited: tuple[str, ...]
-    session_id: str
-    last_uuid: str
-
-
 def read_chunks(path: str, start: int, max_chars: int, *, redact: Callable[[str], str] = str) -> Iterator[Chunk]:
     """The chunks of the transcript at *path* from byte *start* on, each text at most *max_chars* long.
 
@@ -93,16 +78,16 @@ def read_chunks(path: str, start: int, max_chars: int, *, redact: Callable[[str]
             turn = _Draft(line.start, line.start)
         size = turn.size + more.size
         if turns.size and turns.size + size > limit:
-            yield turns.chunk()
+            yield turns.chunk(path)
             turns = _Draft(turn.start, turn.start)
         if size > limit:
             turns.append(turn)
-            yield turns.chunk()
+            yield turns.chunk(path)
             turns, turn = _Draft(line.start, line.start), _Draft(line.start, line.start)
         turn.append(more)
     turns.append(turn)
     if turns.end > turns.start:
-        yield turns.chunk()
+        yield turns.chunk(path)
 
 
 def cited_names(texts: Iterable[str]) -> tuple[str, ...]:
@@ -183,9 +168,9 @@ class _Draft:
         self.unread_bytes += later.unread_bytes
         self.is_worth_reading |= later.is_worth_reading
 
-    def chunk(self) -> Chunk:
+    def chunk(self, path: str) -> Chunk:
         text = _render([*self.sections, *self._note()]) if self.is_worth_reading else ""
-        return Chunk(self.start, self.end, text, tuple(self.cited), self.session_id, self.last_uuid)
+        return Chunk(path, self.start, self.end, text, tuple(self.cited), self.session_id, self.last_uuid or None)
 
     def _note(self) -> Iterator[_Section]:
         notes = []

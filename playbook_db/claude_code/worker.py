@@ -216,7 +216,7 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
         try:
             if _has_transcript(job):
                 model = model or choose.find_model()
-                _learn_job(project, job, model, until=ends_at)
+                learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
             else:
                 queue.finish(store, job)
             result.learned += 1
@@ -229,11 +229,6 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
             note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
             result.failed += 1
     return was_any
-
-
-def _learn_job(project: Project, job: Job, model: "Model", *, until: float) -> None:
-    path = job.transcript_path or ""
-    learner.learn_transcript(project, path, model, finishes=job, until=until)
 
 
 def _not_before(error: PlaybookError) -> str | None:
@@ -276,11 +271,8 @@ def _is_subagents(path: str) -> bool:
 
 
 def _lost_session(key: str, path: str) -> LostSession:
-    folder, name = os.path.split(path)
-    if not _is_subagents(path):
-        return LostSession(key, path, name.removesuffix(".jsonl"), None)
-    session = os.path.dirname(folder)
-    return LostSession(key, path, os.path.basename(session), session + ".jsonl")
+    parent = os.path.dirname(os.path.dirname(path)) + ".jsonl" if _is_subagents(path) else None
+    return LostSession(key, path, learner.session_of(path), parent)
 
 
 def _may_be_learned_from(path: str, folder: str) -> bool:

@@ -30,11 +30,11 @@ def learn(transcript: str) -> None:
     model = choose.find_model()
     with opened() as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         result = learner.learn_transcript(project, path, model, progress=progress)
-    if not result.learnt:
+    if not result.learned:
         click.echo(f"nothing new in {path}")
     else:
         revisions = ", ".join(map(str, result.revisions)) or "none"
-        learned = f"learned from {count_of(len(result.learnt), 'chunk')}, {count_of(result.tokens, 'token')}"
+        learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
         click.echo(f"{learned}; revisions: {revisions}")
 
 
@@ -66,7 +66,7 @@ def bootstrap(yes: bool) -> None:
             for path in new:
                 result = learner.learn_transcript(project, path, model)
                 tokens += result.tokens
-                chunks += len(result.learnt)
+                chunks += len(result.learned)
                 done += unread[path]
                 progress(done)
         learned = f"learned from {count_of(chunks, 'chunk')} of {count_of(len(new), 'transcript')}"

@@ -34,10 +34,12 @@ _ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not 
 
 
 @dataclass(frozen=True, slots=True)
-class SourceChunk:
-    """A chunk of the transcript at `path`, from byte `start` to before `end`: what was said, as text (empty where there
-    is nothing to learn from), the points that the assistant cited, the session, the chunk's last entry, and the
-    transcript's first."""
+class Chunk:
+    """A chunk of the transcript at `path`, from byte `start` to before `end`, as a model is to read it.
+
+    `text` is empty where nobody said or did anything there. `cited` are the points that the assistant named,
+    `last_uuid` is the chunk's last entry, `first_uuid` the transcript's first.
+    """
 
     path: str
     start: int
@@ -65,7 +67,7 @@ class LearnResult:
 
 def learn(
     project: Project,
-    chunk: SourceChunk,
+    chunk: Chunk,
     model: "Model",
     *,
     deadline: float,
@@ -94,7 +96,7 @@ class _Lesson:
     """Learning from one chunk, under way."""
 
     project: Project
-    chunk: SourceChunk
+    chunk: Chunk
     model: "Model"
     deadline: float
     secrets: Collection[str]
@@ -274,7 +276,7 @@ def size(playbook: Playbook) -> str:
     )
 
 
-def _pass_over(project: Project, chunk: SourceChunk, finishes: Job | None) -> LearnResult:
+def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> LearnResult:
     """Move the cursor past a chunk in which there is nothing to learn from."""
     with project.store.write(project.key) as book:
         if _is_known(book, chunk):
@@ -283,12 +285,12 @@ def _pass_over(project: Project, chunk: SourceChunk, finishes: Job | None) -> Le
     return LearnResult()
 
 
-def _is_known(book: PlaybookRepository, chunk: SourceChunk) -> bool:
+def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
     """Whether the cursor isn't where the chunk begins: somebody else has learned from it."""
     return book.learned_to(chunk.path) != chunk.start
 
 
-def _note_done(book: PlaybookRepository, chunk: SourceChunk, finishes: Job | None) -> None:
+def _note_done(book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
     """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, and end the
     job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id, revision=book.revision, now=book.now)

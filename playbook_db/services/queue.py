@@ -119,24 +119,30 @@ def learned_to(project: Project, path: str) -> int:
         return book.learned_to(path)
 
 
-def transcripts_beginning_with(project: Project, first_uuid: str) -> dict[str, int]:
-    """Up to which byte each transcript that begins with the entry *first_uuid* has been learned from, by path."""
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Up to which byte a transcript has been learned from. One that `is_new` hasn't been, or has taken another's place;
+    `relatives` is then how far those that begin with the same entry have been, by path."""
+
+    offset: int
+    is_new: bool
+    relatives: Mapping[str, int]
+
+
+def read_cursor(project: Project, path: str, first_uuid: str | None) -> Cursor:
+    """The cursor of the transcript at *path*, whose first entry is *first_uuid*; None where it has none."""
     with project.store.read(project.key) as book:
-        return book.transcripts_beginning_with(first_uuid)
+        offset, known_uuid = book.cursor(path)
+        is_new = first_uuid is not None and (not offset or known_uuid not in (None, first_uuid))
+        return Cursor(offset, is_new, book.transcripts_beginning_with(first_uuid) if first_uuid and is_new else {})
 
 
-def begin_anew_if_another(project: Project, path: str, first_uuid: str) -> None:
-    """Forget how far the transcript at *path* was learned from, where it began with another entry."""
+def move_cursor(
+    project: Project, path: str, cursor: Cursor, offset: int, *, session_id: str, first_uuid: str | None
+) -> None:
+    """Count the transcript at *path* as learned from up to the byte *offset*, unless *cursor* has moved meanwhile."""
     with project.store.write(project.key) as book:
-        known = book.first_uuid(path)
-        if known is not None and known != first_uuid:
-            book.move_cursor(path, 0, session_id="", last_uuid=None, now=book.now, first_uuid=first_uuid)
-
-
-def skip_to(project: Project, path: str, offset: int, *, session_id: str, first_uuid: str) -> None:
-    """Count the transcript at *path* as learned from up to the byte *offset*: a copy of what is known."""
-    with project.store.write(project.key) as book:
-        if not book.learned_to(path):
+        if book.learned_to(path) == cursor.offset:
             book.move_cursor(path, offset, session_id=session_id, last_uuid=None, now=book.now, first_uuid=first_uuid)
 
 

@@ -84,20 +84,16 @@ class LearningRows(PlaybookRows):
 
     def learned_to(self, path: str) -> int:
         """Up to which byte the transcript at *path* has been learned from; 0 where nothing of it has."""
-        offset = self.connection.scalar(
-            select(transcripts.c.learnt_to).where(
-                transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == path
-            )
-        )
-        return offset or 0
+        return self.cursor(path)[0]
 
-    def first_uuid(self, path: str) -> str | None:
-        """The first entry of the transcript at *path* when it was learned from; None where that isn't known."""
-        return self.connection.scalar(
-            select(transcripts.c.first_uuid).where(
+    def cursor(self, path: str) -> tuple[int, str | None]:
+        """Up to which byte the transcript at *path* has been learned from, and its first entry then, where known."""
+        row = self.connection.execute(
+            select(transcripts.c.learnt_to, transcripts.c.first_uuid).where(
                 transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == path
             )
-        )
+        ).first()
+        return (row.learnt_to, row.first_uuid) if row else (0, None)
 
     def cursors(self) -> dict[str, int]:
         """Up to which byte each transcript of the playbook has been learned from, by path."""

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code import transcript
-from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, Chunk, read_chunks
+from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, read_chunks
+from playbook_db.services.learn import Chunk
 from tests.builders import json_values
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long
 
@@ -80,7 +81,7 @@ def test_a_chunk_reads_as_a_conversation(path: Path) -> None:
         ## Assistant
 
         Done.""")
-    assert chunk == Chunk(0, path.stat().st_size, chunk.text, ("mis-002", "pat-001"), "the-session", last)
+    assert chunk == Chunk(str(path), 0, path.stat().st_size, chunk.text, ("mis-002", "pat-001"), "the-session", last)
 
 
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl")), ids=lambda file: file.stem)

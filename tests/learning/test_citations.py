@@ -71,7 +71,7 @@ def test_each_chunk_that_cites_a_point_counts_once(
     with MessagesApi(*NOTHING) as api:
         summary = learn_transcript(learner_project, path, model_at(api, monkeypatch))
 
-    assert len(summary.learnt) >= 3
+    assert len(summary.learned) >= 3
     assert _citations(learner_project) == {("s-3", "pat-001"): 2}
 
 

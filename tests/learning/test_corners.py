@@ -138,11 +138,11 @@ def test_odd_replies_are_skipped_with_a_reason_and_spoil_nothing(
     ]
     reflected = json.dumps({"analysis": None, "bullet_tags": tags})
     with MessagesApi(*answers(reflected, curation(*asked))) as api:
-        (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learnt
+        (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learned
 
-    assert outcome.revised is not None
-    assert [item.index for item in outcome.revised.skipped] == [0, 1, 2, 3, 4, 5]
-    assert all(item.reason for item in outcome.revised.skipped)
+    assert outcome.revision is not None
+    assert [item.index for item in outcome.revision.skipped] == [0, 1, 2, 3, 4, 5]
+    assert all(item.reason for item in outcome.revision.skipped)
     points = _points(learner_project)
     assert sorted(points) == ["oth-001", "pat-001"]
     assert points["pat-001"].helpful == 2
@@ -214,13 +214,13 @@ def test_a_late_vote_never_hits_another_point(
         return curation()
 
     with MessagesApi(*answers(reflection(("pat-001", "harmful")), meanwhile)) as api:
-        (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learnt
+        (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learned
 
     assert {name: (point.helpful, point.harmful) for name, point in _points(learner_project).items()} == {
         "pat-002": (0, 0)
     }
-    assert outcome.revised is not None
-    assert [vote.matched for vote in outcome.revised.votes] == [False]
+    assert outcome.revision is not None
+    assert [vote.matched for vote in outcome.revision.votes] == [False]
 
 
 def test_of_all_kinds_of_secrets_none_is_found_anywhere(
@@ -274,10 +274,10 @@ def test_a_secret_in_the_name_of_a_field_is_masked_too(
     key = "sk-" + "ant-api03-" + "aB3" * 30
     said = curation({"type": "DELETE", "target_id": "pat-777", key: key})
     with MessagesApi(*answers(reflection(), said)) as api:
-        (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learnt
+        (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learned
 
-    assert outcome.revised is not None
-    assert len(outcome.revised.skipped) == 1
+    assert outcome.revision is not None
+    assert len(outcome.revision.skipped) == 1
     kept = b"".join(file.read_bytes() for file in (home / ".claude" / "playbook").glob("playbook.db*"))
     assert key.encode() not in kept
 

@@ -32,9 +32,9 @@ def test_votes_and_operations_become_one_revision(
         "pat-001": ("run the tests first", 1, 0),
         "pref-001": ("say what was run", 0, 0),
     }
-    (revised,) = [outcome.revised for outcome in summary.learnt]
-    assert revised is not None
-    assert [change.kind for change in revised.changes] == ["vote", "add"]
+    (revision,) = [outcome.revision for outcome in summary.learned]
+    assert revision is not None
+    assert [change.kind for change in revision.changes] == ["vote", "add"]
     asked = api.messages()
     assert len(asked) == 2
     assert "mend the bug, please" in asked[0].last_said
@@ -50,7 +50,7 @@ def test_the_same_lines_are_never_learnt_from_twice(
     with MessagesApi(*GOOD) as api:
         model = model_at(api, monkeypatch)
         learn_transcript(learner_project, transcript, model)
-        assert learn_transcript(learner_project, transcript, model).learnt == ()
+        assert learn_transcript(learner_project, transcript, model).learned == ()
         with open(transcript, "a") as file:
             file.write(
                 Path(transcript).read_text().replace("mend the bug", "and another").replace('"uuid": "', '"uuid": "x')
@@ -91,7 +91,7 @@ def test_whoever_comes_second_keeps_nothing(
     with MessagesApi(*answers(reflection(("pat-001", "helpful")), meanwhile)) as api:
         summary = learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
-    assert summary.learnt == ()
+    assert summary.learned == ()
     assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
     assert len(_points(learner_project)) == 2
 
