@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The tests start hundreds of processes: what those import is compiled once, whatever the caller prefers.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-client check lint types imports bench bench-redaction torture build clean
+.PHONY: help demo test test-fast test-client check lint types imports bench bench-redaction torture build clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ demo: $(READY) ## do the main job on real input: import, vote, apply, render, ex
 
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest
+
+test-fast: $(READY) ## those that start no process and take no time: while you work
+	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast
 
 test-client: $(READY) ## the tests with the real Claude Code client, which is installed from npm into a temporary folder
 	$(BIN)/python -m pytest tests/client -rs

@@ -1,6 +1,7 @@
 """What every test gets: no network, a home and a data folder of its own, no settings of the machine's."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,12 +22,26 @@ settings.register_profile("same", parent=settings.get_profile("search"), derando
 settings.register_profile(
     "unshrunk", parent=settings.get_profile("same"), phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False
 )
+# The fast tests look less far.
+settings.register_profile("fast", parent=settings.get_profile("same"), max_examples=15)
 settings.load_profile("same" if os.environ.get("CI") else "search")
+
+_STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
+_started: list[str] = []
+sys.addaudithook(lambda event, _: _started.append(event) if event in _STARTS else None)
 
 
 @pytest.fixture(autouse=True)
 def _no_network(socket_disabled: None) -> None:
     """No test reaches the network."""
+
+
+@pytest.fixture(autouse=True)
+def _processes_are_slow(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test starts a process unless it is marked `slow`: those without the mark are the fast ones."""
+    _started.clear()
+    yield
+    assert not _started or request.node.get_closest_marker("slow"), "it starts a process: mark it `slow`"
 
 
 @pytest.fixture(autouse=True)

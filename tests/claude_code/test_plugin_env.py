@@ -16,16 +16,16 @@ from tests.claude_code import running
 
 _SETUP = running.HOOKS / "setup.py"
 _UV = """#!/bin/sh
-echo "$*" >> {calls}
+echo "$*" >> "{calls}"
 if [ "$1" = venv ]; then
     for target; do :; done
     {then}
     mkdir -p "$target/bin"
     cat > "$target/bin/python" <<'END'
 #!/bin/sh
-if [ "$1" = -P ]; then echo "$PYTHONPATH $*" > {calls}.worker; exit 0; fi
+if [ "$1" = -P ]; then echo "$PYTHONPATH $*" > "{calls}.worker"; exit 0; fi
 case "$*" in *"import alembic"*) {trial};; esac
-exec {python} "$@"
+exec "{python}" "$@"
 END
     chmod +x "$target/bin/python"
 fi

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -219,7 +220,7 @@ def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> Non
 def test_reader_that_leaves_early_leaves_no_trace(playbook: Playbook, home: Path) -> None:
     """`playbook sql --csv ... | head` says nothing of it, and leaves nothing beside the file."""
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT i FROM n"
-    command = f"{sys.executable} -m playbook_db sql --csv '{numbers}' | head -2"
+    command = f"{shlex.quote(sys.executable)} -m playbook_db sql --csv '{numbers}' | head -2"
 
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=60)
 

@@ -75,7 +75,7 @@ def test_the_worker_works_on_after_a_session_and_holds_nothing_of_it(
 
     A process that leads its session was forked once and may still be found below the hook; ours is forked twice.
     """
-    python = _program(tmp_path / "python", f'echo $$ >>{shlex.quote(f"{tmp_path}/hooks")}; exec {PYTHON} "$@"')
+    python = _program(tmp_path / "python", f'echo $$ >>{shlex.quote(f"{tmp_path}/hooks")}; exec "{PYTHON}" "$@"')
     fill(world, "say why before how")
     register(world, our_hooks(str(worker.program), python=str(python)))
     with start_print(world, "hello") as process:
