@@ -99,10 +99,10 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     moment = now or datetime.now(UTC)
     with dialect.disk_refusals(functools.partial(_refused, path)), _alone(path), _workshop(path) as workshop:
         files.take_back(path)
-        for _ in range(_ROUNDS):
-            copied = files.copy_to(path, os.path.join(workshop, "copy.db"))
-            new = os.path.join(workshop, "new.db")
-            repaired = _build(path, workshop, new, folder, moment)
+        for turn in range(_ROUNDS):
+            copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
+            copied = files.copy_to(path, copy)
+            repaired = _build(path, copy, new, folder, moment)
             if dry_run or not repaired.is_damaged:
                 return repaired
             aside = files.swap(new, path, now=moment, copied=copied)
@@ -118,38 +118,33 @@ def _refused(path: str, why: str) -> RepairError:
     return RepairError(f"{path} can't be repaired: {why}. It is as it was.")
 
 
-def _build(path: str, workshop: str, new: str, folder: str, now: datetime) -> Repaired:
-    """Build the database *new* from the copy of the one in *path*, which is in *workshop*, unless that is sound."""
-    copy, empty = os.path.join(workshop, "copy.db"), os.path.join(workshop, "empty.db")
+def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repaired:
+    """Build the database *new* from *copy*, that of the one in *path*, unless it is sound."""
     pages = page_reader.open_file(copy)
     if not pages.log_is_damaged and _is_sound(copy):
         return Repaired(path, is_damaged=False)
     _require_ours(path, pages)
-    for file in (empty, new):
-        with suppress(FileNotFoundError):
-            os.unlink(file)
+    empty = f"{new}.empty"
     migrate.migrate(f"sqlite:///{empty}")
-    repaired = Repaired(path, is_whole=_write_anew(pages, copy, empty, new))
-    if not repaired.is_whole:
-        with suppress(FileNotFoundError):
-            os.unlink(new)
-        saved = salvage.read(pages)
-        repaired = replace(repaired, backup=_put_newest_backup(path, saved, new))
-        if repaired.backup is None:
-            os.replace(empty, new)
-        with Store(connect.make_engine(f"sqlite:///{new}")) as store:
-            repaired = replace(repaired, playbooks=tuple(_bring_in_all(store, saved, now)))
-            if not any(held.revision for held in backups.held_in(new, in_use=True)):
-                repaired = replace(repaired, mirrors=_start_from_mirror(store, path, folder))
-            forget.finish_waiting(store)
-            problems = maintenance.check(store)
-            store.tidy()
-        if problems:
-            raise RepairError(
-                f"What was saved from {path} doesn't hold together ({problems[0]}). Nothing was changed; please report "
-                "this, and put a backup back with: playbook restore-backup"
-            )
-    return replace(repaired, holds=tuple(backups.held_in(new)))
+    if _write_anew(pages, empty, new):
+        return Repaired(path, is_whole=True, holds=tuple(backups.held_in(new)))
+    saved = salvage.read(pages)
+    backup = _put_newest_backup(path, saved, new)
+    if backup is None:
+        os.replace(empty, new)
+    with Store(connect.make_engine(f"sqlite:///{new}")) as store:
+        playbooks = tuple(_bring_in_all(store, saved, now))
+        is_empty = not any(held.revision for held in backups.held_in(new, in_use=True))
+        mirrors = _start_from_mirror(store, path, folder) if is_empty else ()
+        forget.finish_waiting(store)
+        problems = maintenance.check(store)
+        store.tidy()
+    if problems:
+        raise RepairError(
+            f"What was saved from {path} doesn't hold together ({problems[0]}). Nothing was changed; please report "
+            "this, and put a backup back with: playbook restore-backup"
+        )
+    return Repaired(path, holds=tuple(backups.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
 
 
 def _require_ours(path: str, pages: Pages) -> None:
@@ -171,16 +166,12 @@ def _is_sound(copy: str) -> bool:
     return not maintenance.check_database(f"sqlite:///{copy}").problems
 
 
-def _write_anew(pages: Pages, image: str, sound: str, new: str) -> bool:
-    """Let SQLite write the *pages* row by row into the file *new*, by way of the file *image*; whether all is well
-    then. What only an index, a free page or the header had wrong is gone so. *sound* is any sound database of ours."""
-    with open(sound, "rb") as file:
-        data = pages.with_header_of(file.read())
-    for suffix in files.BESIDE:
-        with suppress(FileNotFoundError):
-            os.unlink(image + suffix)
-    with open(image, "wb") as file:
-        file.write(data)
+def _write_anew(pages: Pages, empty: str, new: str) -> bool:
+    """Let SQLite write the *pages* anew into the file *new*, row by row; whether all is well then. What only an index,
+    a free page or the header had wrong is gone so. *empty* is a database whose header is sound."""
+    image = f"{new}.image"
+    with open(empty, "rb") as sound, open(image, "wb") as file:
+        file.write(pages.with_header_of(sound.read()))
     try:
         with closing(files.open_untouched(image)) as connection, dialect.explained(image):
             connection.execute("VACUUM INTO ?", (new,))

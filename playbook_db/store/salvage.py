@@ -102,7 +102,7 @@ def read(pages: Pages) -> list[SavedPlaybook]:
                 _times(own["revisions"]),
                 tuple(_points(number, own, index_names)),
                 paths,
-                {name: row[name] for name in _SETTINGS if name in row} or {"mirror": "found" if paths else "undecided"},
+                {name: row[name] for name in _SETTINGS if name in row},
                 {table.name: own[table.name] for table in _LEARNING},
             )
         )
@@ -119,7 +119,7 @@ def schema(pages: Pages) -> int:
     """The schema that both the file's header and Alembic's own table say that it is at; 0 where they don't agree."""
     stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big")
     for number in pages.tree(_roots(pages).get("alembic_version", 0)):
-        if Record(1, (f"{stated:04d}",)) in pages.records(number):
+        if any(record.values == (f"{stated:04d}",) for record in pages.records(number)):
             return stated
     return 0
 
@@ -163,7 +163,9 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
         erasure.erase(connection, playbook_id, fields, points, revision=revision, by="name", now=book.now)
     for path in {*book.mirror_paths(), *saved.mirror_paths}:
         book.note_mirror(path, Mirror(None, ""))
-    statements: list[Insert | Update] = [update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings)]
+    statements: list[Insert | Update] = []
+    if saved.settings:
+        statements.append(update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings))
     for table in _LEARNING:
         replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")
         statements += [replacing.values(row | {"playbook_id": playbook_id}) for row in saved.learning[table.name]]
@@ -176,7 +178,7 @@ def _header(row: Row) -> Header | None:
     with suppress(KeyError, ValueError, RecursionError, AttributeError):
         header = header_of(row["header"], row["final_newline"])
         if "sections" in dict(header.fields):
-            json.dumps(dict(header.fields), allow_nan=False).encode()
+            json.dumps(dict(header.fields), ensure_ascii=False, allow_nan=False).encode()
             return header
     return None
 
@@ -207,13 +209,14 @@ def _points(
 
 
 def _stored(row: Row) -> SavedPoint:
-    name = row["name"]
-    is_name = why_name_unusable(name) is None and not is_damaged(name)
     is_live = row.get("retired_in") is None
-    return SavedPoint(
-        row["id"], _point(row, name if is_name else "", row["text"]), is_live, _changed_in(row),
-        None if is_live else row["retired_reason"],
-    )  # fmt: skip
+    reason = None if is_live else row["retired_reason"]
+    return SavedPoint(row["id"], _point(row, _name(row["name"]), row["text"]), is_live, _changed_in(row), reason)
+
+
+def _name(text: str) -> str:
+    """*text* where it can be a name, else ""."""
+    return "" if is_damaged(text) or why_name_unusable(text) else text
 
 
 def _last_changes(rows: list[Row]) -> dict[int, SavedPoint]:
@@ -238,7 +241,7 @@ def _changed_in(row: Row) -> int:
 
 def _names_in(points: str) -> list[str]:
     try:
-        return [name for name in json.loads(points) if isinstance(name, str) and name]
+        return [name for name in json.loads(points) if isinstance(name, str) and _name(name)]
     except (ValueError, TypeError, RecursionError):
         return []
 
@@ -340,6 +343,6 @@ def _read_indexes(pages: Pages, roots: Mapping[str, int]) -> tuple[dict[int, str
                     yield record.values
 
     keys = {rowid: key for key, rowid in entries(_KEYS, str, int)}
-    by_rowid = {(playbook, rowid): name for playbook, name, rowid in entries(_NAMES, int, str, int)}
+    by_rowid = {(playbook, rowid): _name(name) for playbook, name, rowid in entries(_NAMES, int, str, int)}
     ids = entries(_IDS, int, int, int)
     return keys, {(book, point): by_rowid[book, rowid] for book, point, rowid in ids if (book, rowid) in by_rowid}
