@@ -408,11 +408,17 @@ def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path,
     assert not list(tmp_path.glob("notes.txt.damaged*"))
 
 
-def test_a_mirror_that_is_kept_neither_takes_salvaged_points_away_nor_doubles_votes(
-    path: Path, project: Project
+@pytest.mark.parametrize("with_backup", [True, False])
+def test_a_mirror_that_is_kept_neither_takes_saved_points_away_nor_doubles_votes(
+    path: Path, project: Project, with_backup: bool
 ) -> None:
-    """The file's votes are ours: with a history that has gaps, the higher counter is kept, never the sum."""
+    """The file's votes are ours: the higher counter is kept, never the sum."""
     mirror.switch(project, on=True)
+    if with_backup:
+        backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    edit.vote(project, "pat-040", "helpful")
+    edit.add(project, "learned since", section="pat")
+    mirror.sync(project)
     before = {(p.name, p.text, p.helpful, p.harmful) for p in _points(project).values()}
     _closed(project)
     _zero(path, *_pages(path, "changes")[::2])
