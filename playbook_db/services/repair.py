@@ -215,12 +215,12 @@ def _bring_in_all(store: Store, saved: Collection[SavedPlaybook], now: datetime)
         if is_same and before is not None and before != key:  # the project has moved since the backup
             with store.write(before) as book:
                 book.rename(key)
-        yield _bring_in(Project.in_folder(store, key), each, now, is_key_lost=not keys)
+        yield replace(_bring_in(store, key, each, now), is_key_lost=not keys)
 
 
-def _bring_in(project: Project, saved: SavedPlaybook, now: datetime, *, is_key_lost: bool) -> RepairedPlaybook:
+def _bring_in(store: Store, key: str, saved: SavedPlaybook, now: datetime) -> RepairedPlaybook:
     """Bring what was *saved* of a playbook into it by one revision, and how far it had learned with it."""
-    with project.store.write(project.key, now=now) as book:
+    with store.write(key, now=now) as book:
         names = salvage.point_names(book.connection, book.playbook_id)
         points = [each.named(names.get(each.number, "")) for each in saved.points]
         retired = {name: each.point for name, each in book.retired().items()}
@@ -234,10 +234,10 @@ def _bring_in(project: Project, saved: SavedPlaybook, now: datetime, *, is_key_l
             even_if_unchanged=is_lost,
         )
         salvage.put_rest(book, saved, result.revision)
+    summary = import_export.summary(result)
     return RepairedPlaybook(
-        project.key, book.revision, book.last_time, saved.last_revision, result.revision,
-        import_export.summary(result), tuple(renamed), is_key_lost,
-    )  # fmt: skip
+        key, book.revision, book.last_time, saved.last_revision, result.revision, summary, tuple(renamed)
+    )
 
 
 def _start_from_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:

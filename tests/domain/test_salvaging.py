@@ -112,8 +112,11 @@ def test_points_that_were_retired_or_restored_since_are_so_again() -> None:
 
 
 def test_what_was_forgotten_stays_forgotten() -> None:
-    """A text under a forgotten name doesn't come in, and neither does what may have stood at a mark."""
-    draft = a_draft(a_key_point("pat-002", f"ask {MARK} first", position=1), spent=("pat-001",))
+    """A text under a forgotten name stays out, and so does what may have stood at a mark. A point of which nothing else
+    is known than that it was forgotten is retired."""
+    draft = a_draft(
+        a_key_point("pat-002", f"ask {MARK} first", position=1), a_key_point("pat-003", "told"), spent=("pat-001",)
+    )
 
     _brought_in(
         draft,
@@ -121,6 +124,8 @@ def test_what_was_forgotten_stays_forgotten() -> None:
         _saved(2, a_key_point("pat-002", "ask Bob first", helpful=1, position=1)),
         forgotten=("pat-001",),
     )
+
+    _brought_in(draft, SavedPoint(0, a_key_point("pat-003", MARK), is_live=False))
 
     assert [(p.name, p.text, p.helpful) for p in draft.points()] == [("pat-002", f"ask {MARK} first", 1)]
 

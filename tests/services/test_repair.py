@@ -19,9 +19,8 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
 from playbook_db.services import edit, forget, import_export, maintenance, mirror, projects, repair
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store import hook_queries, jobs, salvage
+from playbook_db.store import erasure, hook_queries, jobs, salvage
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
 from tests.sample_database import write_sample_database
@@ -147,6 +146,21 @@ def test_after_a_backup_only_what_was_changed_since_comes_in(path: Path, project
     *kept, last = sorted(_rows(path, "revisions"))
     assert kept == sorted(history)
     assert (last[3], last[6]) == ("import", "repaired: the history after revision 56 is lost")
+
+
+def test_revisions_that_left_no_trace_in_the_points_are_told_as_lost_too(path: Path, project: Project) -> None:
+    """The repair is a revision of its own then as well, so that the log shows it."""
+    text = _points(project)["pat-001"].text
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    edit.edit(project, "pat-001", text="something else")
+    edit.edit(project, "pat-001", text=text)
+    _closed(project)
+    _zero(path, *_pages(path, "changes"))
+
+    (repaired,) = _repair(path).playbooks
+
+    assert (repaired.revision, repaired.summary) == (57, "no points changed")
+    assert max(_rows(path, "revisions"))[6] == "repaired: the history after revision 56 is lost"
 
 
 def test_points_whose_page_is_lost_are_read_from_their_history(path: Path, project: Project) -> None:
@@ -275,8 +289,9 @@ def test_what_was_forgotten_stays_forgotten(path: Path, project: Project, with_b
 
     _repair(path)
 
-    with project.store.snapshot() as connection:
-        assert PlaybookRepository.open(connection, project.key).forgotten() == {"pat-007"}
+    with project.store.read(project.key) as book:
+        assert book.forgotten() == {"pat-007"}
+        assert not erasure.waiting(book.connection)
     _closed(project)
     assert text.encode() not in path.read_bytes()
 
@@ -474,6 +489,22 @@ def test_a_damaged_log_goes_aside_with_its_file(path: Path, project: Project) ->
     assert repaired.aside is not None
     assert (Path(repaired.aside).read_bytes(), Path(f"{repaired.aside}-wal").read_bytes()) == (damaged, logged)
     assert {"in the log", "and this one"} <= {point.text for point in _points(project).values()}
+
+
+def test_commits_behind_a_damaged_frame_of_the_log_come_back(path: Path, project: Project) -> None:
+    """SQLite reads the log up to there and finds nothing wrong with what it sees."""
+    edit.add(project, "before the damage")
+    data = path.read_bytes()
+    edit.add(project, "behind the damage")
+    log = bytearray(Path(f"{path}-wal").read_bytes())
+    project.store.close()
+    log[32 + 24 + 100] ^= 0xFF
+    path.write_bytes(data)
+    Path(f"{path}-wal").write_bytes(log)
+    assert not maintenance.check_database(f"sqlite:///{path}").problems
+
+    assert _repair(path).is_damaged
+    assert {"before the damage", "behind the damage"} <= {point.text for point in _points(project).values()}
 
 
 def test_a_repair_that_was_killed_between_its_two_renamings_begins_anew(path: Path, project: Project) -> None:

@@ -153,6 +153,30 @@ def test_commits_after_a_damaged_frame_of_the_log_are_read(project: Project) -> 
     assert {point.text for point in read_playbook(project).points} == {each.point.text for each in saved.points}
 
 
+def test_of_several_copies_of_a_row_the_latest_counts(project: Project) -> None:
+    """Whichever page comes first, and also one whose newer copy is damaged."""
+    edit.add(project, "use type hints")
+    project.store.tidy()
+    copies = []
+    for _ in range(2):
+        edit.vote(project, "oth-001", "helpful")
+        project.store.tidy()
+        pages = open_pages(_files(project)[0])
+        all_pages = map(pages.page, range(2, pages.count + 1))
+        copies.append(next(page for page in all_pages if b"oth-001" in page and b"use type hints" in page))
+    older, newer = copies
+    empty = bytes(_PAGE)
+
+    for found in (
+        Pages(_PAGE, empty + older + newer),
+        Pages(_PAGE, empty + newer + older),
+        Pages(_PAGE, empty * 3, older=[(2, older), (2, newer)]),
+    ):
+        (saved,) = salvage.read(found)
+
+        assert [each.point.helpful for each in saved.points] == [2]
+
+
 def test_what_was_never_committed_is_not_read(project: Project) -> None:
     """The last frames of a log without a commit belong to nobody."""
     edit.add(project, "use type hints")
