@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         @property
         def reason(self) -> str | None: ...
 
-    class Finding(Protocol):
+    class _Finding(Protocol):
         """What doctor says of one thing."""
 
         @property
@@ -348,7 +348,7 @@ def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
     }
 
 
-def doctor_record(findings: Iterable["Finding"]) -> Record:
+def doctor_record(findings: Iterable["_Finding"]) -> Record:
     """What doctor found (`doctor`)."""
     records = [
         {"about": finding.about, "state": finding.state, "told": finding.message, "remedy": finding.remedy}
