@@ -52,16 +52,16 @@ def run(folder: Path, *, quick: bool) -> Figures:
                     what
                 ],
                 f"{told['seconds']:.1f} s",
-                f"{told['stretches']:,}",
+                f"{told['chunks']:,}",
                 f"{told['calls']:,}",
                 f"{told['peak_mib']:.0f} MiB",
             )
         )
     return Figures(
         "Learning from transcripts, with a model that answers at once",
-        ("", "time", "stretches", "calls", "peak memory"),
+        ("", "time", "chunks", "calls", "peak memory"),
         rows,
-        ("reading, cutting, masking, and one transaction for each answer and each stretch",),
+        ("reading, cutting, masking, and one transaction for each answer and each chunk",),
     )
 
 
@@ -85,10 +85,10 @@ def work(what: str, amount: int, folder: Path) -> dict[str, float]:
         transcripts = sorted(str(path) for path in folder.glob("[0-9]*.jsonl"))
     with sandbox.opened(folder) as (_, project):
         started = time.monotonic()
-        stretches = sum(len(learner.learn_transcript(project, path, model).learned) for path in transcripts)
+        chunks = sum(len(learner.learn_transcript(project, path, model).learned) for path in transcripts)
         seconds = time.monotonic() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": seconds, "stretches": stretches, "calls": model.asked, "peak_mib": peak}
+    return {"seconds": seconds, "chunks": chunks, "calls": model.asked, "peak_mib": peak}
 
 
 if __name__ == "__main__":

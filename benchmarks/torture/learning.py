@@ -25,15 +25,15 @@ from playbook_db.services import edit, import_export, maintenance, mirror, queue
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.transcripts_made_up import TranscriptBuilder
 
-BALLOT, EDITED = "pat-001", "pat-002"  # each stretch votes on the one and rewords the other
+BALLOT, EDITED = "pat-001", "pat-002"  # each chunk votes on the one and rewords the other
 LIMIT_S = 120.0  # a worker that isn't through by then hangs
-_JOBS, _STRETCHES = 4, 3  # of a life; the stretches are those of each job
+_JOBS, _CHUNKS = 4, 3  # of a life; the chunks are those of each job
 _KILLS_A_LIFE = 8
 _DELAY_S = 0.06  # of an answer
 _LONGEST_LIFE_S = 0.8  # of a worker, its start included
 _LONGEST_WAIT_S = 0.15  # between a request and the kill that it provokes
 _SETTLED_S = 0.05  # after which what a killed worker sent has come in
-_ROOM_CHARS = 1500  # of a stretch: one turn of ours
+_ROOM_CHARS = 1500  # of a chunk: one turn of ours
 _GONE = (0, -signal.SIGKILL)
 _NURSERY = multiprocessing.get_context("forkserver")  # a worker's imports take longer than its work
 _NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learn", __name__])
@@ -48,9 +48,9 @@ class Learning:
     after_a_request: int = 0
     hit: Counter[str] = field(default_factory=Counter)
     lives: int = 0
-    stretches: int = 0
-    asked_again: Counter[str] = field(default_factory=Counter)  # calls beyond one a stretch
-    calls_for_a_stretch: Counter[int] = field(default_factory=Counter)  # how many stretches took so many calls
+    chunks: int = 0
+    asked_again: Counter[str] = field(default_factory=Counter)  # calls beyond one a chunk
+    calls_for_a_chunk: Counter[int] = field(default_factory=Counter)  # how many chunks took so many calls
     twins: int = 0
     twins_that_left: int = 0
     ends_at_once: int = 0
@@ -63,7 +63,7 @@ class _Life:
 
     folder: Path
     api: MessagesApi
-    stretches: tuple[str, ...]
+    chunks: tuple[str, ...]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -71,7 +71,7 @@ class _Life:
         return _environment(self.folder, self.api)
 
     def asked(self, since: int = 0) -> list[tuple[str, str]]:
-        """What was asked from the request *since* on: the kind of call and the stretch."""
+        """What was asked from the request *since* on: the kind of call and the chunk."""
         return [_about(request) for request in self.api.messages()[since:]]
 
 
@@ -86,7 +86,7 @@ def run(folder: Path, *, kills: int, twins: int, ends: int, seed: int) -> Learni
     while killed < kills:
         life_folder = folder / f"life-{found.lives}"
         with MessagesApi(*_model(random.Random(f"{seed}-{found.lives}"))) as api:
-            life = _Life(life_folder, api, tuple(_queue(life_folder, _JOBS, _STRETCHES)))
+            life = _Life(life_folder, api, tuple(_queue(life_folder, _JOBS, _CHUNKS)))
             try:
                 killed += _kill_often(life, min(_KILLS_A_LIFE, kills - killed), rng, found)
                 _check_end(life, found)
@@ -167,7 +167,7 @@ def _check_end(life: _Life, found: Learning) -> None:
     rows = _rows(life, "SELECT state, error FROM jobs")
     promise(rows == [("done", None)] * len(rows) and rows, f"a job is stuck: {rows}\n{_log(life)}")
     _, done = _kept(life)
-    promise(done == set(life.stretches), f"not learnt from: {sorted(set(life.stretches) - done)}")
+    promise(done == set(life.chunks), f"not learnt from: {sorted(set(life.chunks) - done)}")
     _check_counts(life)
     with sandbox.opened(life.folder) as (_, project):
         text = import_export.export_playbook(project).encode()
@@ -175,17 +175,17 @@ def _check_end(life: _Life, found: Learning) -> None:
     promise(not _log(life), f"the worker's log tells: {_log(life)}")
     asked = Counter(life.asked())
     for kind in ("reflect", "curate"):
-        found.asked_again[kind] += sum(asked[kind, stretch] - 1 for stretch in life.stretches)
-    of_each = Counter(stretch for _, stretch in asked.elements())
-    found.calls_for_a_stretch.update(of_each.values())
-    found.stretches += len(life.stretches)
+        found.asked_again[kind] += sum(asked[kind, chunk] - 1 for chunk in life.chunks)
+    of_each = Counter(chunk for _, chunk in asked.elements())
+    found.calls_for_a_chunk.update(of_each.values())
+    found.chunks += len(life.chunks)
 
 
 def _check_counts(life: _Life) -> None:
-    """Votes, operations and revisions are those of the stretches that were learnt from: each once, all of each."""
+    """Votes, operations and revisions are those of the chunks that were learnt from: each once, all of each."""
     done = sorted(_kept(life)[1])
     ((helpful,),) = _rows(life, f"SELECT helpful FROM key_points WHERE name = '{BALLOT}'")
-    promise(helpful == len(done), f"{BALLOT} has {helpful} votes after {len(done)} stretches")
+    promise(helpful == len(done), f"{BALLOT} has {helpful} votes after {len(done)} chunks")
     for what, query in (
         ("votes", "SELECT rationale FROM votes"),
         ("added", "SELECT text FROM key_points WHERE section = 'pref'"),
@@ -193,7 +193,7 @@ def _check_counts(life: _Life) -> None:
         ("deleted", "SELECT reason FROM changes WHERE kind = 'retire'"),
         ("revisions", "SELECT curator_reasoning FROM reflections WHERE revision IS NOT NULL"),
     ):
-        kept = sorted(_stretches_in(str(told)) for (told,) in _rows(life, query))
+        kept = sorted(_chunks_in(str(told)) for (told,) in _rows(life, query))
         promise(kept == done, f"{what}: {Counter(kept) - Counter(done)} too many, {Counter(done) - Counter(kept)} lost")
     skipped = _rows(life, "SELECT operation, reason FROM skipped_operations")
     promise(not skipped, f"operations came twice: {skipped}")
@@ -211,7 +211,7 @@ def _twins(folder: Path, rounds: int, found: Learning) -> None:
             promise(sorted(done, key=str) in ([1, None], [0, 1]), f"round {number}: the twins did {done}")
             found.twins_that_left += None in done
         _check_end(life, Learning())
-        promise(len(api.messages()) == 2 * rounds, f"{len(api.messages())} calls for {rounds} stretches")
+        promise(len(api.messages()) == 2 * rounds, f"{len(api.messages())} calls for {rounds} chunks")
         tries = _rows(life, "SELECT DISTINCT attempts FROM jobs")
         promise(tries == [(1,)], f"a job was claimed more than once: {tries}")
     found.twins = rounds
@@ -254,13 +254,13 @@ def _ends(folder: Path, count: int, found: Learning) -> None:
             _await(lambda: not worker.is_at_work(), "the worker hangs")
         _let_end(life)
         _check_end(life, Learning())
-        promise(len(api.messages()) == 2 * count, f"{len(api.messages())} calls for {count} stretches")
+        promise(len(api.messages()) == 2 * count, f"{len(api.messages())} calls for {count} chunks")
     found.ends_at_once = count
 
 
-def _queue(folder: Path, jobs: int, stretches: int, *, queued: bool = True) -> Iterable[str]:
-    """A project in *folder* with a point to vote on, one to reword, one to delete for each stretch, and *jobs*."""
-    names = [f"{job}.{stretch}" for job in range(jobs) for stretch in range(stretches)]
+def _queue(folder: Path, jobs: int, chunks: int, *, queued: bool = True) -> Iterable[str]:
+    """A project in *folder* with a point to vote on, one to reword, one to delete for each chunk, and *jobs*."""
+    names = [f"{job}.{chunk}" for job in range(jobs) for chunk in range(chunks)]
     with sandbox.opened(folder) as (store, project):
         for text in ("the ballot", "the one that is reworded"):
             edit.add(project, text, section="PATTERNS & APPROACHES")
@@ -269,8 +269,8 @@ def _queue(folder: Path, jobs: int, stretches: int, *, queued: bool = True) -> I
         mirror.switch(project, on=True)
         for job in range(jobs):
             session = TranscriptBuilder(f"s-{job}")
-            for stretch in range(stretches):
-                session.user(f"errand {job}.{stretch}: " + "and so on " * 90)
+            for chunk in range(chunks):
+                session.user(f"errand {job}.{chunk}: " + "and so on " * 90)
                 session.assistant(f"Following [{BALLOT}].")
             told = _end(folder, job)
             session.write(Path(told["transcript_path"]))
@@ -293,24 +293,22 @@ def _end(folder: Path, number: int) -> dict[str, str]:
 
 
 def _model(rng: random.Random) -> tuple[Rule, Rule]:
-    """A model that takes its time and whose answers name their stretch everywhere."""
+    """A model that takes its time and whose answers name their chunk everywhere."""
 
     def reflected(request: Request) -> Answer:
-        stretch = _about(request)[1]
-        tags = [{"name": BALLOT, "tag": "helpful", "rationale": f"in {stretch}"}]
-        return _said({"analysis": f"Errand-{stretch} went well.", "bullet_tags": tags})
+        chunk = _about(request)[1]
+        tags = [{"name": BALLOT, "tag": "helpful", "rationale": f"in {chunk}"}]
+        return _said({"analysis": f"Errand-{chunk} went well.", "bullet_tags": tags})
 
     def curated(request: Request) -> Answer:
-        stretch = _about(request)[1]
-        deleted = re.findall(
-            rf"\[(mis-\d+)\][^\n]*to be deleted after {re.escape(stretch)}\n", request.last_said + "\n"
-        )
+        chunk = _about(request)[1]
+        deleted = re.findall(rf"\[(mis-\d+)\][^\n]*to be deleted after {re.escape(chunk)}\n", request.last_said + "\n")
         asked: list[dict[str, Any]] = [
-            {"type": "ADD", "text": f"lesson {stretch}", "section": "USER PREFERENCES"},
-            {"type": "UPDATE", "target_id": EDITED, "text": f"reworded after {stretch}"},
-            {"type": "DELETE", "target_id": deleted[0] if deleted else "none", "reason": f"after {stretch}"},
+            {"type": "ADD", "text": f"lesson {chunk}", "section": "USER PREFERENCES"},
+            {"type": "UPDATE", "target_id": EDITED, "text": f"reworded after {chunk}"},
+            {"type": "DELETE", "target_id": deleted[0] if deleted else "none", "reason": f"after {chunk}"},
         ]
-        return _said({"reasoning": f"after {stretch}", "operations": asked})
+        return _said({"reasoning": f"after {chunk}", "operations": asked})
 
     def _said(content: object) -> Answer:
         return Answer(json.dumps(content), delay_s=rng.uniform(0, 2 * _DELAY_S))
@@ -323,37 +321,37 @@ def _is_reflector(request: Request) -> bool:
 
 
 def _about(request: Request) -> tuple[str, str]:
-    """The kind of call that *request* is, and the stretch that it is about."""
+    """The kind of call that *request* is, and the chunk that it is about."""
     if _is_reflector(request):
-        (stretch,) = re.findall(r"errand (\d+\.\d+):", request.last_said)
-        return "reflect", stretch
-    (stretch,) = re.findall(r"Errand-(\d+\.\d+) went", request.last_said)
-    return "curate", stretch
+        (chunk,) = re.findall(r"errand (\d+\.\d+):", request.last_said)
+        return "reflect", chunk
+    (chunk,) = re.findall(r"Errand-(\d+\.\d+) went", request.last_said)
+    return "curate", chunk
 
 
 def _kept(life: _Life) -> tuple[set[str], set[str]]:
-    """The stretches of which a reflection is kept, and those that were learnt from."""
+    """The chunks of which a reflection is kept, and those that were learnt from."""
     rows = _rows(life, "SELECT analysis, finished_at IS NOT NULL FROM reflections")
-    told = [(_stretches_in(analysis), done) for analysis, done in rows]
-    promise(len({stretch for stretch, _ in told}) == len(told), f"a stretch was reflected on twice: {told}")
-    return {stretch for stretch, _ in told}, {stretch for stretch, done in told if done}
+    told = [(_chunks_in(analysis), done) for analysis, done in rows]
+    promise(len({chunk for chunk, _ in told}) == len(told), f"a chunk was reflected on twice: {told}")
+    return {chunk for chunk, _ in told}, {chunk for chunk, done in told if done}
 
 
 def _phase(life: _Life, asked: list[tuple[str, str]]) -> str:
     """What was under way when the worker was killed that had *asked* so much."""
     if not asked:
         return "before a request"
-    kind, stretch = asked[-1]
+    kind, chunk = asked[-1]
     known, done = _kept(life)
     if kind == "curate":
-        return "between stretches" if stretch in done else "curating"
-    return "between the calls" if stretch in known else "reflecting"
+        return "between chunks" if chunk in done else "curating"
+    return "between the calls" if chunk in known else "reflecting"
 
 
-def _stretches_in(text: str) -> str:
-    """The stretch that *text* names."""
-    (stretch,) = re.findall(r"\d+\.\d+", text)
-    return str(stretch)
+def _chunks_in(text: str) -> str:
+    """The chunk that *text* names."""
+    (chunk,) = re.findall(r"\d+\.\d+", text)
+    return str(chunk)
 
 
 def _rows(life: _Life, query: str) -> list[Any]:
