@@ -23,7 +23,7 @@ from benchmarks.torture.promises import promise
 from playbook_db.domain import playbook_file
 from playbook_db.errors import RepairError
 from playbook_db.services import edit, import_export, maintenance, repair
-from playbook_db.services.projects import Project
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 
 _HOOKS = sandbox.ROOT / "hooks"
@@ -88,7 +88,7 @@ def _originals(folder: Path) -> list[_Original]:
         store.tidy()
         tidy = _read(folder, "tidy")
         for number in range(1, 6):
-            edit.vote(project, next(iter(import_export.read(project).by_name)), "helpful")
+            edit.vote(project, next(iter(read_playbook(project).by_name)), "helpful")
             edit.add(project, f"a point that stands in the log alone, number {number}")
         logged = _read(folder, "logged")
     return [tidy, logged]
@@ -99,7 +99,7 @@ def _fill(project: Project, other: Project) -> None:
         text = samples.file_text(points).replace('"text": "', f'"text": "for {points}: ')  # no two say the same
         reading = playbook_file.decode(text, source="sample")
         import_export.import_playbook(each, reading, source="sample")
-        names = list(import_export.read(each).by_name)
+        names = list(read_playbook(each).by_name)
         for turn, name in enumerate(names):
             if turn % 3 == 0:
                 edit.vote(each, name, "helpful" if turn % 2 else "harmful")

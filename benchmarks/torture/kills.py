@@ -30,8 +30,8 @@ from playbook_db.store.repository import PlaybookRepository
 _LIVES = 10  # kills of one database, then a new one: its making is killed too
 _LONGEST_LIFE_S = 0.6  # of a victim, from its first command on
 _DEADLY = (  # where a victim may kill itself: the steps of a write, each file as often as any other
-    *("services/revise", "services/edit", "services/import_export", "services/mirror", "services/projects"),
-    *("store/engine", "store/past", "store/revisions", "store/playbooks", "store/sqlite/dialect", "store/migrate"),
+    *("services/edit", "services/import_export", "services/mirror", "services/projects", "store/engine"),
+    *("store/repository", "store/revisions", "store/sqlite/dialect", "store/migrate"),
 )
 
 

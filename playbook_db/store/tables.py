@@ -189,6 +189,7 @@ partial_index(
     key_points.c.id,
     where=key_points.c.retired_in.is_(None),
 )
+Index("ix_key_points_position", key_points.c.playbook_id, key_points.c.position)  # the last position, at once
 
 changes = table(
     "changes",
