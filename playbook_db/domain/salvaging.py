@@ -4,13 +4,13 @@ A point is described by its own row and by the last of its changes. Where the tw
 dated by its rank. Pure.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from playbook_db.domain import merge, prompt_text
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK
-from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.playbook import KeyPoint, RetiredPoint
 
 _REASON = "repaired"
 _MAX_POSITION = 2**53
@@ -65,29 +65,25 @@ def is_damaged(text: str) -> bool:
 
 
 def bring_in(
-    draft: Draft,
-    saved: Iterable[SavedPoint],
-    retired: Mapping[str, KeyPoint],
-    forgotten: Collection[str],
-    *,
-    known_to: int,
+    draft: Draft, saved: Iterable[SavedPoint], retired: Mapping[str, RetiredPoint], *, known_to: int
 ) -> list[str]:
     """Bring the *saved* points into the draft, which is the playbook as it was after the revision *known_to*.
 
     Those that were changed later take the place of the draft's, those that it lacks are added, and those that had been
-    retired are retired again; *retired* are the draft's own. What it knows for *forgotten* stays so. The names that
-    were given anew, to points whose own are lost, come back.
+    retired are retired again; *retired* are the draft's own, of which a forgotten one stays so. Returns the new names
+    of points whose own are lost.
     """
     named, nameless = _by_name(saved)
     draft.reserve(named)
-    texts = {point.text for point in (*draft.points(), *retired.values(), *(each.point for each in named.values()))}
+    known = {**{name: each.point for name, each in retired.items()}, **draft.playbook().by_name}
+    forgotten = {name for name, each in retired.items() if each.is_forgotten}
+    texts = {point.text for point in (*known.values(), *(each.point for each in named.values()))}
     renamed = []
     for each in nameless:
         if each.point.text not in texts and not each.is_forgotten:
             name = draft.new_name(each.point.section)
             named[name] = each.named(name)
             renamed.append(name)
-    known = {**retired, **draft.playbook().by_name}
     news = [
         each
         for name, each in named.items()

@@ -266,7 +266,8 @@ def _require_point(project: Project, name: str | None) -> None:
 
 def _is_forgotten(project: Project, name: str | None) -> bool:
     with project.store.read(project.key) as book:
-        return name in book.forgotten()
+        point = book.retired_point(name) if name else None
+        return point is not None and point.is_forgotten
 
 
 def _of_key(project: Project, key: str) -> Project:

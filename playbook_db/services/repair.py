@@ -223,8 +223,7 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook, now: datetime) -> Re
     with store.write(key, now=now) as book:
         names = salvage.point_names(book.connection, book.playbook_id)
         points = [each.named(names.get(each.number, "")) for each in saved.points]
-        retired = {name: each.point for name, each in book.retired().items()}
-        renamed = salvaging.bring_in(book.draft, points, retired, book.forgotten(), known_to=book.revision)
+        renamed = salvaging.bring_in(book.draft, points, book.retired(), known_to=book.revision)
         is_lost = saved.last_revision > book.revision
         lost = f"the history after revision {book.revision} is lost" if book.revision else "its history is lost"
         result = book.commit(

@@ -213,11 +213,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             for row in rows
         }
 
-    def forgotten(self) -> frozenset[str]:
-        """The names of the points that were forgotten for good."""
-        named = select(key_points.c.name).where(_IN_PLAYBOOK, key_points.c.forgotten == 1)
-        return frozenset(self.connection.scalars(named, self._of_playbook))
-
     def last_erased_in(self) -> int:
         """The revision of the last erasure, 0 where there was none: copies that come from before may hold more."""
         last = select(func.max(erasures.c.revision)).where(erasures.c.playbook_id == self.playbook_id)

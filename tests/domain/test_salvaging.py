@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from playbook_db.domain import prompt_text, salvaging
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK
-from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.playbook import KeyPoint, RetiredPoint
 from playbook_db.domain.salvaging import SavedPoint
 from tests.builders import a_draft, a_key_point
 
@@ -20,9 +20,10 @@ def _saved(number: int, point: KeyPoint, **fields: object) -> SavedPoint:
     return replace(SavedPoint(number, point, revision=9), **fields)  # type: ignore[arg-type]
 
 
-def _brought_in(draft: Draft, *saved: SavedPoint, known_to: int = 5, **known: object) -> list[str]:
-    retired = {point.name: point for point in known.get("retired", ())}  # type: ignore[attr-defined]
-    return salvaging.bring_in(draft, saved, retired, known.get("forgotten", ()), known_to=known_to)  # type: ignore[arg-type]
+def _brought_in(
+    draft: Draft, *saved: SavedPoint, known_to: int = 5, retired: tuple[RetiredPoint, ...] = ()
+) -> list[str]:
+    return salvaging.bring_in(draft, saved, {each.point.name: each for each in retired}, known_to=known_to)
 
 
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(1, 10_000))
@@ -103,7 +104,7 @@ def test_points_that_were_retired_or_restored_since_are_so_again() -> None:
     there, gone = a_key_point("pat-001", "there", position=1), a_key_point("pat-002", "gone", position=2)
     draft = a_draft(there, spent=("pat-002",))
 
-    _brought_in(draft, _saved(1, there, is_live=False), _saved(2, gone), retired=(gone,))
+    _brought_in(draft, _saved(1, there, is_live=False), _saved(2, gone), retired=(RetiredPoint(gone, 3),))
 
     assert [(change.kind, change.point.name) for change in draft.changes] == [
         ("retire", "pat-001"),
@@ -122,7 +123,7 @@ def test_what_was_forgotten_stays_forgotten() -> None:
         draft,
         _saved(1, a_key_point("pat-001", "a secret")),
         _saved(2, a_key_point("pat-002", "ask Bob first", helpful=1, position=1)),
-        forgotten=("pat-001",),
+        retired=(RetiredPoint(a_key_point("pat-001", MARK), 3, is_forgotten=True),),
     )
 
     _brought_in(draft, SavedPoint(0, a_key_point("pat-003", MARK), is_live=False))

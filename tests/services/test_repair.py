@@ -290,7 +290,7 @@ def test_what_was_forgotten_stays_forgotten(path: Path, project: Project, with_b
     _repair(path)
 
     with project.store.read(project.key) as book:
-        assert book.forgotten() == {"pat-007"}
+        assert [name for name, each in book.retired().items() if each.is_forgotten] == ["pat-007"]
         assert not erasure.waiting(book.connection)
     _closed(project)
     assert text.encode() not in path.read_bytes()
