@@ -14,5 +14,6 @@ if handed_over is not None:
     migrate.run_migrations(context, handed_over)
 else:
     given = context.get_x_argument(as_dictionary=True).get("db") or config.get_main_option("sqlalchemy.url")
-    with connect.for_migrations(settings.database_url(given)).begin() as connection:
+    dialect = connect.dialect_for(settings.database_url(given))
+    with dialect.make_engine(foreign_keys=False).begin() as connection:
         migrate.run_migrations(context, connection)

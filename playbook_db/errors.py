@@ -177,6 +177,13 @@ class DatabaseError(PlaybookError):
     """The database can't be used as it is."""
 
 
+class OtherProgramError(DatabaseError):
+    """The database file is one of another program; it must not be touched."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(f"{where} is the database of another program. Name another file with --db.")
+
+
 class DamagedError(DatabaseError):
     """The file is damaged, or no database. `cause` is the message of SQLite."""
 

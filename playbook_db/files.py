@@ -1,10 +1,8 @@
-"""Writing a file whole or not at all."""
+"""Writing files whole or not at all, and making sure that they are on the disk. Standard library only."""
 
 import contextlib
 import os
 import stat
-
-from playbook_db.store.sqlite.files import to_disk
 
 
 def replace_file(path: str, data: bytes) -> None:
@@ -15,7 +13,6 @@ def replace_file(path: str, data: bytes) -> None:
     """
     temporary = temporary_path(path)
     path = os.path.realpath(path)
-    folder = os.path.dirname(path)
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o666 & ~_umask()
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -24,15 +21,31 @@ def replace_file(path: str, data: bytes) -> None:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with open(handle, "wb") as file:
             file.write(data)
-            file.flush()
             os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        replace_by(path, temporary)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    to_disk(folder)
+
+
+def replace_by(path: str, new: str) -> None:
+    """Let the file *new*, on the same file system, take the place of *path*; on the disk when this returns.
+
+    A kill leaves the one or the other at *path*. Raises OSError.
+    """
+    to_disk(new)
+    os.replace(new, path)
+    to_disk(os.path.dirname(os.path.abspath(path)))
+
+
+def to_disk(path: str) -> None:
+    """Wait until the file or folder at *path* is on the disk. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def temporary_path(path: str) -> str:

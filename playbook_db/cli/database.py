@@ -61,7 +61,7 @@ def check(quick: bool, as_json: bool) -> None:
     from playbook_db.services import maintenance
 
     report = maintenance.check_database(database_url(), quick=quick)
-    left_out = maintenance.NOT_IN_A_QUICK_LOOK if quick else ()
+    left_out = maintenance.NOT_CHECKED_QUICKLY if quick else ()
     if as_json:
         print_json(records.check_record(report, not_checked=left_out))
     else:

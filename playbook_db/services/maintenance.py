@@ -1,4 +1,4 @@
-"""Backups of the database: taken by hand and daily, listed, put back."""
+"""Looking after the database: backups taken, listed and put back; whether it is sound."""
 
 import os
 from collections.abc import Iterator
@@ -9,14 +9,17 @@ from datetime import UTC, datetime, timedelta
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseError
 from playbook_db.services import mirror
-from playbook_db.store import check as check_rows
+from playbook_db.store import check as store_check
 from playbook_db.store import connect, migrate
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.sqlite import backups, dialect, files, restore
+from playbook_db.store.sqlite import backups, files, restore
 from playbook_db.store.sqlite.backups import Backup, Held
+from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.restore import Replaced, State
 
+NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks")
+REPAIR = "Salvage what can be read: playbook db repair"
 _DAILY_AFTER = timedelta(hours=24)
 
 
@@ -56,6 +59,15 @@ class Restored:
     worker_was_at_work: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is wrong with the database `where`, and what to do about it; both empty where all is well."""
+
+    where: str
+    problems: tuple[str, ...]
+    remedy: str = ""
+
+
 def location(url: str) -> str:
     """Where the database at *url* is, in words: its file, or the URL without its password."""
     return connect.described(url)
@@ -68,7 +80,7 @@ def upgrade(url: str) -> tuple[int, str | None]:
 
 def take(url: str, file: str | None = None) -> Taken:
     """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
-    path = _there(url)
+    path = _existing(url)
     if file is None:
         file = backups.take(path, backups.BY_HAND, now=_now()).path
     else:
@@ -81,7 +93,7 @@ def take_daily(url: str) -> Backup | None:
 
     It is due where the last daily one is a day old and something was written since.
     """
-    path, now = _there(url), _now()
+    path, now = _existing(url), _now()
     daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
     last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
     if last and (now - last.time < _DAILY_AFTER or _changed_at(path) <= last.time):
@@ -98,7 +110,7 @@ def list_all(url: str) -> list[Listed]:
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
     """The newest backup of the database at *url*, and for how long something has been waiting to be backed up."""
-    path = _there(url)
+    path = _existing(url)
     last = next(iter(backups.list_backups(path)), None)
     if last is None:
         return None, timedelta(0)
@@ -107,14 +119,14 @@ def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
 
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
-    """The backup *file*, checked, beside what is at *url* now: for a look before `put_back`. Nothing is changed.
+    """The backup *file*, checked, beside what is at *url* now, to be shown before `put_back`. Nothing is changed.
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
     path = _path(url)
     with restore.prepared(path, file) as prepared:
         state = restore.state_of(path)
-        here = backups.held_in(path, in_use=True) if state == "sound" else []
+        here = backups.held_in(path, "read") if state == "sound" else []
         yield Candidate(path, prepared, tuple(backups.held_in(prepared)), state, tuple(here))
 
 
@@ -134,16 +146,39 @@ def put_back(chosen: Candidate) -> Restored:
         lock.release()
 
 
+def check(store: Store, *, quick: bool = False) -> list[str]:
+    """What is wrong with the database, in words; nothing where all is well.
+
+    A quick check leaves out what takes long: NOT_CHECKED_QUICKLY.
+    """
+    with store.snapshot() as connection:
+        return store_check.run(connection, store_check.QUICK if quick else store_check.THOROUGH)
+
+
+def check_database(url: str, *, quick: bool = False) -> Report:
+    """What is wrong with the database at *url*, whatever stands there; not a byte of it is changed."""
+    where = connect.described(url)
+    try:
+        migrate.require_current(url)
+        with store_check.opened_to_check(connect.sqlite_path(url) or "") as store:
+            problems = check(store, quick=quick)
+    except DamagedError as error:
+        return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), REPAIR)
+    except DatabaseError as error:
+        return Report(where, (str(error),))
+    return Report(where, tuple(problems), REPAIR if problems else "")
+
+
 def _put_back(chosen: Candidate) -> Replaced:
     """Replace the database; the mirrors that were in step with it follow, so that they don't bring back what goes."""
     url = f"sqlite:///{chosen.path}"
-    held: dict[str, str] = {}
-    if chosen.state == "sound" and dialect.schema_version(chosen.path) == SCHEMA:
+    in_step: dict[str, str] = {}
+    if chosen.state == "sound" and SqliteDialect(chosen.path).schema_version() == SCHEMA:
         with open_store(url) as store:
-            held = mirror.in_step(store)
+            in_step = mirror.in_step(store)
     replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
     with open_store(url) as store:
-        for _ in mirror.follow(store, held):
+        for _ in mirror.follow(store, in_step):
             pass
     return replaced
 
@@ -159,9 +194,10 @@ def _path(url: str) -> str:
     return path
 
 
-def _there(url: str) -> str:
+def _existing(url: str) -> str:
+    """The file of the database at *url*, which is there. Raises DatabaseError."""
     path = _path(url)
-    schema = dialect.schema_version(path)
+    schema = SqliteDialect(path).schema_version()
     if not schema:
         raise DatabaseError(f"There is no database at {path}. Run: playbook init")
     migrate.refuse_newer(path, schema)
@@ -169,7 +205,7 @@ def _there(url: str) -> str:
 
 
 def _changed_at(path: str) -> datetime:
-    """When the file or its log was last written; the log of nobody is empty."""
+    """When the file or its log was last written; a log in which nothing is doesn't count."""
     times = [os.stat(path).st_mtime]
     if files.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
@@ -178,45 +214,6 @@ def _changed_at(path: str) -> datetime:
 
 def _schema_of(path: str) -> int | None:
     try:
-        return files.schema_of(path)
+        return SqliteDialect(path, "at rest").schema_version()
     except DatabaseError:
         return None
-
-
-# Whether a database is sound: the file itself, its references, and that the points equal what the history says.
-
-
-NOT_IN_A_QUICK_LOOK = ("indexes", "references", "whether each playbook equals its history", "ranks")
-REPAIR = "Salvage what can be read: playbook db repair"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What was found wrong with the database `where`, and what to do about it; both empty where all is well."""
-
-    where: str
-    problems: tuple[str, ...]
-    remedy: str = ""
-
-
-def check(store: Store, *, quick: bool = False) -> list[str]:
-    """What is wrong with the database, in words; nothing where all is well.
-
-    A quick look leaves out what takes long: NOT_IN_A_QUICK_LOOK.
-    """
-    with store.snapshot() as connection:
-        return check_rows.look(connection, check_rows.QUICK if quick else check_rows.THOROUGH)
-
-
-def check_database(url: str, *, quick: bool = False) -> Report:
-    """What is wrong with the database at *url*, whatever stands there; not a byte of it is changed."""
-    where = connect.described(url)
-    try:
-        migrate.require_current(url)
-        with check_rows.opened_to_check(connect.sqlite_path(url) or "") as store:
-            found = check(store, quick=quick)
-    except DamagedError as error:
-        return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), REPAIR)
-    except DatabaseError as error:
-        return Report(where, (str(error),))
-    return Report(where, tuple(found), REPAIR if found else "")

@@ -5,7 +5,6 @@ empty database. The points that were saved come in as one revision for each play
 checked beside the damaged one, under another name, and takes its place at the end; the damaged file is moved aside.
 """
 
-import functools
 import os
 import shutil
 from collections.abc import Collection, Iterator
@@ -31,8 +30,9 @@ from playbook_db.store import connect, erasure, migrate, salvage
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.salvage import SavedPlaybook
-from playbook_db.store.sqlite import backups, dialect, files, page_reader, restore
+from playbook_db.store.sqlite import backups, files, page_reader, restore
 from playbook_db.store.sqlite.backups import Backup, Held
+from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.page_reader import Pages
 
 _ROUNDS = 3  # of building, where somebody writes into the damaged file meanwhile
@@ -97,7 +97,8 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     if not os.path.isfile(path) and not files.has_log(path):
         raise RepairError(f"There is no database file at {path}. Run: playbook init")
     moment = now or datetime.now(UTC)
-    with dialect.disk_refusals(functools.partial(_refused, path)), _alone(path), _workshop(path) as workshop:
+    refused = files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
+    with refused, _alone(path), _workshop(path) as workshop:
         files.take_back(path)
         for turn in range(_ROUNDS):
             copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
@@ -114,10 +115,6 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
         return replace(repaired, mirrors=(*repaired.mirrors, *_take_mirrors_in(store)), aside=aside)
 
 
-def _refused(path: str, why: str) -> RepairError:
-    return RepairError(f"{path} can't be repaired: {why}. It is as it was.")
-
-
 def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repaired:
     """Build the database *new* from *copy*, that of the one in *path*, unless it is sound."""
     pages = page_reader.open_file(copy)
@@ -132,9 +129,9 @@ def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repair
     backup = _put_newest_backup(path, saved, new)
     if backup is None:
         os.replace(empty, new)
-    with Store(connect.make_engine(f"sqlite:///{new}")) as store:
+    with Store(SqliteDialect(new).make_engine()) as store:
         playbooks = tuple(_bring_in_all(store, saved, now))
-        is_empty = not any(held.revision for held in backups.held_in(new, in_use=True))
+        is_empty = not any(held.revision for held in backups.held_in(new, "read"))
         mirrors = _start_from_mirror(store, path, folder) if is_empty else ()
         forget.finish_waiting(store)
         problems = maintenance.check(store)
@@ -158,7 +155,7 @@ def _require_ours(path: str, pages: Pages) -> None:
 def _is_sound(copy: str) -> bool:
     """Whether the check finds nothing in *copy*, which is brought to our schema where it is older."""
     try:
-        schema = dialect.schema_version(copy)
+        schema = SqliteDialect(copy).schema_version()
         if schema and schema < SCHEMA:
             migrate.migrate(f"sqlite:///{copy}")
     except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
@@ -173,13 +170,13 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
     with open(empty, "rb") as sound, open(image, "wb") as file:
         file.write(pages.with_header_of(sound.read()))
     try:
-        with closing(files.open_untouched(image)) as connection, dialect.explained(image):
+        with closing(files.open_file(image, "at rest")) as connection, files.explained(image):
             connection.execute("VACUUM INTO ?", (new,))
     except DatabaseError:
         return False
     if not _is_sound(new):
         return False
-    with Store(connect.make_engine(f"sqlite:///{new}")) as store, store.snapshot() as connection:
+    with Store(SqliteDialect(new).make_engine()) as store, store.snapshot() as connection:
         return salvage.agrees_with_indexes(connection, pages)
 
 
@@ -195,7 +192,7 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
 
 
 def _descend_from(saved: Collection[SavedPlaybook], url: str) -> bool:
-    with Store(connect.make_engine(url)) as store, store.snapshot() as connection:
+    with Store(connect.dialect_for(url).make_engine()) as store, store.snapshot() as connection:
         return all(each.descends_from(salvage.revision_times(connection, each.number)) for each in saved)
 
 
@@ -282,7 +279,7 @@ def _alone(path: str) -> Iterator[None]:
     wait_s = settings.LOCK_WAIT_S
     try:
         with (
-            FileLock(migrate.lock_path(path), timeout=wait_s, mode=0o600),
+            FileLock(SqliteDialect(path).lock_path, timeout=wait_s, mode=0o600),
             FileLock(settings.worker_lock(), timeout=wait_s, mode=0o600),
         ):
             yield

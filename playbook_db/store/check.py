@@ -1,6 +1,6 @@
-"""What the database itself says of its soundness, and whether what is kept beside the points is true of them.
+"""Checking a database: whether it is sound, whether its structure is ours, and whether its history gives its points.
 
-Each look takes a connection and gives what is wrong, in words; nothing where all is well.
+Each check takes a connection and returns what is wrong, in words; nothing where all is well.
 """
 
 import functools
@@ -9,15 +9,15 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event
+from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
-from playbook_db.store import migrate
-from playbook_db.store.connect import make_engine
-from playbook_db.store.engine import Store
+from playbook_db.store.connect import dialect_of
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.repository import PlaybookRepository, all_keys
-from playbook_db.store.sqlite import dialect, files
+from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.files import open_file
 
 _MISCOUNTED = sql("""
 SELECT p.key FROM playbooks AS p WHERE p.live_points <> (
@@ -35,54 +35,46 @@ SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
 ) AS changed_in
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
 """)
-Look = Callable[[Connection], list[str]]
+Check = Callable[[Connection], list[str]]
 _TOLERANCE = 1e-9  # of a rank; another machine may round the last bit another way
 
 
 @contextmanager
 def opened_to_check(path: str) -> Iterator[Store]:
     """The database file *path* as it is: nothing is made, migrated or written, whatever is in it."""
-    engine: Engine = create_engine(f"sqlite:///{path}", creator=lambda: files.open_to_check(path), poolclass=NullPool)
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    with closing(files.open_to_read(path)), Store(engine) as store:
+    with closing(open_file(path, "read")), Store(SqliteDialect(path, "check").make_engine()) as store:
         yield store
 
 
-def look(connection: Connection, stages: Sequence[Sequence[Look]]) -> list[str]:
-    """What the looks of *stages* find, up to the first stage that finds anything: the next ones trust what it saw."""
-    for looks in stages:
-        found = [problem for each in looks for problem in _looked(each, connection)]
-        if found:
-            return found
+def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
+    """The problems of the first of *stages* that has any, in words: the stages after it trust what it checks."""
+    for checks in stages:
+        problems = [problem for each in checks for problem in _problems(each, connection)]
+        if problems:
+            return problems
     return []
 
 
 def check_pages(connection: Connection) -> list[str]:
     """The file's pages and rows by themselves, in the time that it takes to read them once."""
-    return dialect.check_quickly(connection) if connection.dialect.name == "sqlite" else []
+    return dialect_of(connection).check(connection, quick=True)
 
 
 def check_file(connection: Connection) -> list[str]:
     """The file, its indexes and its references."""
-    return dialect.check(connection) if connection.dialect.name == "sqlite" else []
+    return dialect_of(connection).check(connection)
 
 
 def check_structure(connection: Connection) -> list[str]:
     """Tables, indexes, views and triggers: all that a fresh database has. What people add is theirs, but for triggers,
     which could change what we write."""
-    if connection.dialect.name != "sqlite":
-        return []
-    there, wanted = dialect.structure(connection), _fresh_structure()
-    found = [f"the {name} is missing" for name in sorted(wanted.keys() - there.keys())]
-    found += [
-        f"the {name} is none of ours" for name in sorted(there.keys() - wanted.keys()) if name.startswith("trigger")
+    there, fresh = dialect_of(connection).structure(connection), _fresh_structure()
+    problems = [f"the {name} is missing" for name in sorted(fresh.keys() - there.keys())]
+    problems += [
+        f"the {name} is none of ours" for name in sorted(there.keys() - fresh.keys()) if name.startswith("trigger")
     ]
-    changed = [name for name in sorted(wanted.keys() & there.keys()) if there[name] != wanted[name]]
-    return found + [f"the {name} isn't as it should be" for name in changed]
+    changed = [name for name in sorted(fresh.keys() & there.keys()) if there[name] != fresh[name]]
+    return problems + [f"the {name} isn't as it should be" for name in changed]
 
 
 def check_revisions(connection: Connection) -> list[str]:
@@ -110,28 +102,28 @@ def check_ranks(connection: Connection) -> list[str]:
 
 def check_histories(connection: Connection) -> list[str]:
     """Each playbook equals what its history says."""
-    found = []
+    problems = []
     for key in all_keys(connection):
-        found += _looked(functools.partial(_check_history, key), connection)
-    return found
+        problems += _problems(functools.partial(_check_history, key), connection)
+    return problems
 
 
-QUICK: tuple[tuple[Look, ...], ...] = ((check_pages, check_structure), (check_revisions, check_counts))
+QUICK: tuple[tuple[Check, ...], ...] = ((check_pages, check_structure), (check_revisions, check_counts))
 THOROUGH = ((check_file, check_structure), (check_revisions, check_counts), (check_histories, check_ranks))
 
 
 def _check_history(key: str, connection: Connection) -> list[str]:
     book = PlaybookRepository.open(connection, key)
-    told, stands = book.at(book.revision), book.playbook()
-    if told.points == stands.points and told.header == stands.header:
+    by_history, now = book.at(book.revision), book.playbook()
+    if by_history.points == now.points and by_history.header == now.header:
         return []
     return [f"the playbook of {key} is not what its history says (revision {book.revision})"]
 
 
-def _looked(each: Look, connection: Connection) -> list[str]:
-    """What a look finds; that it can't read what it looks at is a find as well."""
+def _problems(check: Check, connection: Connection) -> list[str]:
+    """What *check* says; where it can't read what it checks, that is the problem."""
     try:
-        return each(connection)
+        return check(connection)
     except Exception as error:  # whatever damaged bytes make the code stumble over, it is the file that is wrong
         cause = getattr(error, "orig", None) or error
         return [f"what is stored can't be read: {type(cause).__name__}: {cause}"]
@@ -142,10 +134,5 @@ def _fresh_structure() -> dict[str, str]:
     """The structure of a database that was just made."""
     with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
         url = f"sqlite:///{os.path.join(folder, 'fresh.db')}"
-        migrate.ensure_current(url)
-        engine = make_engine(url)
-        try:
-            with engine.begin() as connection:
-                return dialect.structure(connection)
-        finally:
-            engine.dispose()
+        with open_store(url) as store, store.snapshot() as connection:
+            return dialect_of(connection).structure(connection)

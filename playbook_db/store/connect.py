@@ -1,29 +1,65 @@
-"""From a URL to connections whose transactions are ours, and what a URL means in words."""
+"""From a URL to the dialect of its database, and what a URL means in words."""
 
 import os
+from contextlib import AbstractContextManager
+from typing import Protocol
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from playbook_db.errors import SettingError
-from playbook_db.store.sqlite import dialect
+from playbook_db.errors import DatabaseError, SettingError
+from playbook_db.store.sqlite.dialect import SqliteDialect
 
 
-def make_engine(url: str, *, foreign_keys: bool = True) -> Engine:
-    """An engine for *url* whose transactions are ours. Raises SettingError where the URL can't be understood."""
+class Dialect(Protocol):
+    """What each kind of database does in its own way, for one database. `SqliteDialect` says what each is for."""
+
+    @property
+    def where(self) -> str: ...
+    def make_engine(self, *, foreign_keys: bool = True) -> Engine: ...
+    def explained(self) -> AbstractContextManager[None]: ...
+
+    def schema_version(self) -> int | None: ...
+    def mark_version(self, connection: Connection, version: int) -> None: ...
+
+    def prepare(self) -> None: ...
+    def exclusive(self) -> AbstractContextManager[None]: ...
+    def back_up_before_migration(self, version: int) -> str | None: ...
+    def drop_views_and_triggers(self, connection: Connection) -> None: ...
+    def make_views_and_triggers(self, connection: Connection) -> None: ...
+    def broken_references(self, connection: Connection) -> list[str]: ...
+
+    def lock_playbook(self, connection: Connection, key: str) -> None: ...
+    def by_index(self, name: str) -> str: ...
+    def size_bytes(self, connection: Connection) -> int | None: ...
+    def table_bytes(self, connection: Connection) -> dict[str, int]: ...
+
+    def check(self, connection: Connection, *, quick: bool = False) -> list[str]: ...
+    def structure(self, connection: Connection) -> dict[str, str]: ...
+
+    def after_commit(self) -> None: ...
+    def tidy(self) -> None: ...
+
+
+def dialect_for(url: URL | str) -> Dialect:
+    """The dialect of the database at *url*. Raises SettingError where the URL can't be understood, DatabaseError where
+    it names a kind of database that playbooks can't be kept in."""
     try:
-        engine = create_engine(make_url(url))
+        made = make_url(url)
+        made.get_dialect()
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise SettingError(f"{url!r} is no database that playbook-db can open ({error}).") from error
-    if engine.dialect.name == "sqlite":
-        dialect.set_up(engine, foreign_keys=foreign_keys)
-    return engine
+    path = sqlite_path(made)
+    if not path or path == ":memory:":
+        raise DatabaseError(f"{described(made)} is no SQLite file; this version of playbook-db keeps playbooks in one.")
+    return SqliteDialect(path)
 
 
-def for_migrations(url: str) -> Engine:
-    """An engine for migrations: a rebuilt table must not empty those that refer to it."""
-    return make_engine(url, foreign_keys=False)
+def dialect_of(database: Connection | Engine) -> Dialect:
+    """The dialect whose `make_engine` made *database*."""
+    dialect: Dialect = database.get_execution_options()["playbook_dialect"]
+    return dialect
 
 
 def described(url: URL | str) -> str:

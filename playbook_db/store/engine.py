@@ -12,14 +12,10 @@ from typing import Self
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, OperationalError
 
-from playbook_db import settings
-from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
 from playbook_db.store import migrate
-from playbook_db.store.connect import described, make_engine, sqlite_path
+from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.repository import PlaybookRepository
-from playbook_db.store.sqlite import dialect, files
 
 
 class Store:
@@ -27,6 +23,7 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._dialect = dialect_of(engine)
         self._readers = engine.execution_options(writes=False)
 
     @property
@@ -37,7 +34,7 @@ class Store:
     @property
     def where(self) -> str:
         """The database in words for a message: its path, or its URL without the password."""
-        return described(self.url)
+        return self._dialect.where
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -45,16 +42,14 @@ class Store:
 
         Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds.
         """
-        with self._translated(), self._engine.begin() as connection:
+        with self._dialect.explained(), self._engine.begin() as connection:
             yield connection
-        path = sqlite_path(self.url)
-        if path is not None:
-            dialect.checkpoint(path)
+        self._dialect.after_commit()
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A transaction that only reads, and sees one state of the database throughout."""
-        with self._translated(), self._readers.begin() as connection:
+        with self._dialect.explained(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
@@ -78,10 +73,8 @@ class Store:
 
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""
-        path = sqlite_path(self.url)
-        if path is not None:
-            self._engine.dispose()
-            dialect.checkpoint(path, least_bytes=1)
+        self._engine.dispose()
+        self._dialect.tidy()
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -95,20 +88,6 @@ class Store:
     ) -> None:
         self.close()
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except (DBAPIError, *files.DRIVER_ERRORS) as error:
-            cause = (isinstance(error, DBAPIError) and error.orig) or error
-            if files.is_damage(cause):
-                raise DamagedError(self.where, str(cause)) from error
-            if not isinstance(error, OperationalError):
-                raise
-            if "locked" in str(cause):
-                raise DatabaseBusyError(self.where, settings.LOCK_WAIT_S) from error
-            raise DatabaseError(f"{self.where} can't be used: {cause}. Nothing was changed.") from error
-
 
 def open_store(url: str) -> Store:
     """Open the database at *url*; make it, or bring it to our schema after a backup, where need be.
@@ -117,4 +96,4 @@ def open_store(url: str) -> Store:
     used.
     """
     migrate.ensure_current(url)
-    return Store(make_engine(url))
+    return Store(dialect_for(url).make_engine())

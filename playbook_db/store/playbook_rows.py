@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Row
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store.sqlite import dialect
+from playbook_db.store.connect import dialect_of
 
 
 class PlaybookRows:
@@ -17,8 +17,8 @@ class PlaybookRows:
         self.playbook_id = playbook_id
 
     def index_hint(self, name: str) -> str:
-        """What holds SQLite's planner to the index *name*, to stand behind a table's name; other planners need none."""
-        return dialect.by_index(name) if self.connection.dialect.name == "sqlite" else ""
+        """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
+        return dialect_of(self.connection).by_index(name)
 
 
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:

@@ -18,6 +18,7 @@ from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Reti
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.store import hook_queries
+from playbook_db.store.connect import dialect_of
 from playbook_db.store.learning import LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
@@ -40,7 +41,6 @@ FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
     AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
 WHERE p.key = :project_key
 """)
-_LOCK = select(playbooks.c.id).where(playbooks.c.key == bindparam("project_key")).with_for_update()
 _MIRROR_STATE = select(playbooks.c.mirror).where(playbooks.c.id == _OF_PLAYBOOK)
 _IGNORED = select(playbooks.c.ignored).where(playbooks.c.id == _OF_PLAYBOOK)
 _MIRROR = select(mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns).where(
@@ -109,12 +109,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
+        dialect_of(connection).lock_playbook(connection, key)
         book = cls(connection, key, now=now, is_writable=True)
         if not book.playbook_id:
             connection.execute(insert(playbooks).values(key=key, created_at=book.now))
             book = cls(connection, key, now=now, is_writable=True)
-        if connection.dialect.name != "sqlite":  # SQLite has locked the whole file
-            connection.execute(_LOCK, {"project_key": key})
         return book
 
     @cached_property

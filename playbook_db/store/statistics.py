@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, TextClause, func, select
 from sqlalchemy import text as sql
 
-from playbook_db.store.sqlite import dialect
+from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import metadata
 
 _LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")
@@ -140,7 +140,7 @@ def count(connection: Connection, key: str) -> Counts:
         ((since, number),) = rows(totals)
         return Sessions(since, number, Counter(dict(rows(by_point))))
 
-    is_sqlite = connection.dialect.name == "sqlite"
+    dialect = dialect_of(connection)
     return Counts(
         live=[LivePoint(*row) for row in rows(_LIVE)],
         retired=dict(rows(_RETIRED)),
@@ -151,8 +151,8 @@ def count(connection: Connection, key: str) -> Counts:
         unpriced=rows(_UNPRICED)[0][0],
         learned_from=rows(_LEARNED)[0],
         revisions=dict(rows(_SOURCES)),
-        file_bytes=dialect.size_bytes(connection) if is_sqlite else None,
-        tables=_tables(connection, dialect.table_bytes(connection) if is_sqlite else {}),
+        file_bytes=dialect.size_bytes(connection),
+        tables=_tables(connection, dialect.table_bytes(connection)),
     )
 
 

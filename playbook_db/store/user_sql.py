@@ -4,7 +4,6 @@ Three things hold it: the file is opened read-only, the connection refuses to wr
 a statement would do whether it may. The first two alone would let it make other files.
 """
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -47,12 +46,15 @@ def ask(url: str, question: str, *, project_key: str) -> Iterator[Answer]:
         raise QueryError("the statement is no UTF-8 text")
     if not question.strip("; \t\r\n"):
         raise QueryError("there is no statement")
-    with _open_to_read(url) as connection, _explained(connection, url):
-        _allow_reading_only(connection)
-        with closing(connection.execute(question, {"project": project_key})) as cursor:
-            if cursor.description is None:
-                raise QueryRefusedError
-            yield Answer(tuple(column[0] for column in cursor.description), cursor)
+    path = sqlite_path(url) or ""
+    with files.left_at_rest(path):
+        migrate.require_current(url)
+        with closing(files.open_file(path, "read")) as connection, _explained(connection, path):
+            _allow_reading_only(connection)
+            with closing(connection.execute(question, {"project": project_key})) as cursor:
+                if cursor.description is None:
+                    raise QueryRefusedError
+                yield Answer(tuple(column[0] for column in cursor.description), cursor)
 
 
 def _is_unicode(text: str) -> bool:
@@ -63,37 +65,9 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-@contextmanager
-def _open_to_read(url: str) -> Iterator[sqlite3.Connection]:
-    """A connection that can't write to the database at *url*, which is at our schema.
-
-    Who reads from a file with a write-ahead log makes the log's files, and who may only read can't remove them: so
-    they are taken away afterwards where there were none.
-    """
-    path = sqlite_path(url) or ""
-    was_at_rest = not os.path.exists(f"{path}-wal")
-    try:
-        migrate.require_current(url)
-        with closing(files.open_to_read(path)) as connection:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("PRAGMA temp_store = MEMORY")  # a long sort makes no file either
-            yield connection
-    finally:
-        if was_at_rest:
-            _drop_empty_log(path)
-
-
-def _drop_empty_log(path: str) -> None:
-    """Let SQLite remove the log of the database in *path*, where it is empty and no one else has it open."""
-    try:
-        if os.path.getsize(f"{path}-wal") == 0:
-            with closing(sqlite3.connect(path, timeout=0)) as connection:
-                connection.execute("SELECT count(*) FROM sqlite_master")
-    except (OSError, sqlite3.Error):
-        return
-
-
 def _allow_reading_only(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")  # a long sort makes no file either
     # SQLite makes these tables at their first use, and asks for that as if it were a change of the schema.
     for table in ("json_each", "json_tree", "dbstat", *(f"pragma_{name}" for name in _TELLING_PRAGMAS)):
         with suppress(sqlite3.OperationalError):  # not every SQLite has dbstat
@@ -120,8 +94,8 @@ def _may(action: int, first: str | None, second: str | None, _database: str | No
 
 
 @contextmanager
-def _explained(connection: sqlite3.Connection, url: str) -> Iterator[None]:
-    """Turn the driver's errors into ours: those about the statement, and those about the file at *url*."""
+def _explained(connection: sqlite3.Connection, path: str) -> Iterator[None]:
+    """Turn the driver's errors into ours: those about the statement, and those about the file *path*."""
     try:
         yield
     except MemoryError as error:
@@ -133,7 +107,8 @@ def _explained(connection: sqlite3.Connection, url: str) -> Iterator[None]:
         if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or str(error).startswith(_REFUSALS):
             raise QueryRefusedError from error
         if isinstance(error, sqlite3.Error) and code in _OF_THE_FILE:
-            raise files.translated(error, sqlite_path(url) or url) from error
+            with files.explained(path):
+                raise
         raise QueryError(str(error), views=_views(connection)) from error
 
 

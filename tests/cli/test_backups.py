@@ -54,7 +54,7 @@ def test_the_list_shows_when_and_why(playbook: Playbook, data: Path) -> None:
     playbook("backup")
     (made,) = (data / "backups").iterdir()
     (data / "backups" / "playbook-20260301T080910Z.daily.db").write_text("nothing")
-    os.link(made, data / "playbook.db.schema-0002-20260201T080910Z.backup")
+    os.link(made, data / "backups" / "playbook-20260201T080910Z.schema-0002.db")
 
     lines = [line.split("\t") for line in playbook("backup", "--list").out.splitlines()]
     listed = playbook("backup", "--list", "--json").json

@@ -22,7 +22,7 @@ from playbook_db.store import hook_queries
 from playbook_db.store import statistics as counts
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.sqlite import dialect
+from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import a_new_project
 
@@ -268,7 +268,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
 def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every SQLite is built to count its pages."""
     _add(project, a_key_point("pat-001"))
-    monkeypatch.setattr(dialect, "table_bytes", lambda _: {})
+    monkeypatch.setattr(SqliteDialect, "table_bytes", lambda *_: {})
 
     assert {table.size_bytes for table in _gather(project).file.tables} == {None}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.store.sqlite.backups import before_migrations_kept, daily_kept
+from playbook_db.store.sqlite.backups import daily_kept
 
 _A_MONDAY = datetime(2026, 1, 5, 10, tzinfo=UTC)
 times = st.lists(st.datetimes(datetime(2025, 11, 1), datetime(2026, 3, 1)).map(lambda t: t.replace(tzinfo=UTC)))
@@ -57,9 +57,3 @@ def test_what_stays_was_there_and_stays_again(taken: list[datetime]) -> None:
     assert set(sorted(set(taken))[-7:]) <= kept
     assert daily_kept(kept) == kept
     assert daily_kept(reversed(taken)) == kept
-
-
-@given(times)
-def test_the_newest_three_before_migrations_stay(taken: list[datetime]) -> None:
-    """However long ago they were."""
-    assert before_migrations_kept(taken) == set(sorted(set(taken))[-3:])

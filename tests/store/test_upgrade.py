@@ -99,10 +99,11 @@ def test_without_a_backup_nothing_is_migrated(tmp_path: Path, folder: Path, requ
 def test_of_the_backups_before_migrations_the_newest_three_stay(
     tmp_path: Path, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Those of older versions, which lie beside the database, are counted with them."""
+    """The oldest goes when another is taken."""
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
-    older = [tmp_path / f"playbook.db.schema-0001-2026010{day}T101500Z.backup" for day in (1, 2, 3)]
+    (tmp_path / "backups").mkdir()
+    older = [tmp_path / "backups" / f"playbook-2026010{day}T101500Z.schema-0001.db" for day in (1, 2, 3)]
     for file in older:
         shutil.copy(path, file)
     request.getfixturevalue("next_version").write_text(_next_migration("pass"))

@@ -8,25 +8,26 @@ They lie in `backups/` beside the database, each with its time and what it was t
 import contextlib
 import os
 import re
-import sqlite3
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from playbook_db.errors import BackupError, DamagedError
+from playbook_db.errors import BackupError
+from playbook_db.files import to_disk
 from playbook_db.store.sqlite import files
+from playbook_db.store.sqlite.files import Access
 
 BY_HAND, DAILY, BEFORE_RESTORE = "hand", "daily", "before-restore"
 _STAMP = "%Y%m%dT%H%M%SZ"
-_STAMPED = r"(?P<time>\d{8}T\d{6}Z)"
-_NAME = rf"-{_STAMPED}(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
-_OLDER_NAME = rf"\.(?P<kind>schema-\d+)-{_STAMPED}\.backup"
+_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 _PARTIAL = ".partial"  # the end of the name of one that is being written
-_LONGEST_WRITE_S = 24 * 3600.0  # a partial that is older was left by a kill
+_LONGEST_WRITE = timedelta(hours=24)  # a partial that is older was left by a kill
 _SAME_SECOND = 1000  # backups at most
+DAILY_KEPT = 7
+WEEKLY_KEPT = 4  # weeks before those
+MIGRATIONS_KEPT = 3
 _HELD = """
 SELECT p.key, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
        (SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NULL)
@@ -44,11 +45,6 @@ class Backup:
     kind: str
     size_bytes: int
 
-    @property
-    def is_before_migration(self) -> bool:
-        """Whether it was taken because the schema was about to change."""
-        return self.kind.startswith("schema-")
-
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -60,11 +56,16 @@ class Held:
 
 
 def list_backups(path: str) -> list[Backup]:
-    """The backups of the database file *path*, newest first; also those beside it that older versions took."""
-    beside, name = os.path.split(os.path.abspath(path))
-    found = _matching(folder_of(path), re.escape(_stem(path)) + _NAME)
-    found += _matching(beside, re.escape(name) + _OLDER_NAME)
-    return [backup for _, backup in sorted(found, key=lambda each: (each[1].time, each[0]), reverse=True)]
+    """The backups of the database file *path*, newest first."""
+    folder, backups = folder_of(path), []
+    pattern = re.escape(_stem(path)) + _NAME
+    for match in filter(None, (re.fullmatch(pattern, name) for name in _names_in(folder))):
+        file = os.path.join(folder, match.string)
+        with contextlib.suppress(OSError, ValueError):  # it has just gone, or the time is none
+            time = datetime.strptime(match["time"], _STAMP).replace(tzinfo=UTC)
+            status = os.stat(file)
+            backups.append((time, status.st_mtime_ns, Backup(file, time, match["kind"] or BY_HAND, status.st_size)))
+    return [backup for _, _, backup in sorted(backups, key=lambda each: each[:2], reverse=True)]
 
 
 def folder_of(path: str) -> str:
@@ -75,23 +76,24 @@ def folder_of(path: str) -> str:
 def make_folder(path: str) -> str:
     """The folder of the backups of *path*, made where it isn't there. Raises BackupError."""
     folder = folder_of(path)
-    try:
+    with _explained(folder, "can't be made"):
         for each in (os.path.dirname(folder), folder):
             os.makedirs(each, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise BackupError(f"{folder} can't be made: {error.strerror}. No backup was taken.") from error
     return folder
 
 
 def take(path: str, kind: str, *, now: datetime) -> Backup:
     """Copy the database file *path*, as it is at one moment, into the folder of its backups, without what is forgotten
     meanwhile. Raises BackupError, DamagedError."""
-    now = now.astimezone(UTC).replace(microsecond=0)
+    folder, time = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
+    beginning = os.path.join(folder, f"{_stem(path)}-{time:{_STAMP}}")
+    end = ".db" if kind == BY_HAND else f".{kind}.db"
     while True:
-        taken = _take(path, kind, now)
-        if _erasures_in(path, in_use=True) <= _erasures_in(taken, in_use=False):
-            return Backup(taken, now, kind, os.path.getsize(taken))
-        _remove(taken)
+        with copied(path, folder) as partial:
+            taken = place(partial, (f"{beginning}{number}{end}" for number in ("", *range(-2, -_SAME_SECOND, -1))))
+        if _erasures_in(path, "read") <= _erasures_in(taken, "at rest"):
+            return Backup(taken, time, kind, os.path.getsize(taken))
+        os.unlink(taken)
 
 
 def take_to(path: str, target: str) -> None:
@@ -103,69 +105,63 @@ def take_to(path: str, target: str) -> None:
     if os.path.isdir(target):
         raise BackupError(f"{target} is a folder. Name a file in it.")
     if os.path.lexists(target):
-        raise _there_already(target)
+        raise _already_there(target)
     if not os.path.isdir(folder):
         raise BackupError(f"There is no folder {folder}. Make it, or name a file somewhere else.")
     with copied(path, folder) as partial:
         place(partial, [target])
 
 
-def rotate(path: str) -> list[str]:
-    """Remove the oldest of the backups that were taken by themselves, and what a kill left half-written; what went."""
-    found = list_backups(path)
-    daily = [backup for backup in found if backup.kind == DAILY]
-    migrations = [backup for backup in found if backup.is_before_migration]
-    days = daily_kept(backup.time for backup in daily)
-    newest = before_migrations_kept(backup.time for backup in migrations)
-    gone = [backup.path for backup in daily if backup.time not in days]
-    gone += [backup.path for backup in migrations if backup.time not in newest]
-    gone += [left for left in partials(path) if _age_s(left) > _LONGEST_WRITE_S]
-    return [removed for removed in gone if _remove(removed)]
+def rotate(path: str) -> None:
+    """Remove the oldest of the backups that were taken by themselves, and what a kill left half-written."""
+    backups = list_backups(path)
+    daily = [backup for backup in backups if backup.kind == DAILY]
+    migrations = [backup for backup in backups if backup.kind.startswith("schema-")]
+    kept = daily_kept(backup.time for backup in daily)
+    gone = [backup.path for backup in daily if backup.time not in kept]
+    gone += [backup.path for backup in migrations[MIGRATIONS_KEPT:]]
+    gone += [partial for partial in partials(path) if _age(partial) > _LONGEST_WRITE]
+    for file in gone:
+        with contextlib.suppress(OSError):
+            os.unlink(file)
 
 
 def partials(path: str) -> list[str]:
     """What is being written into the folder of the backups of *path*, or was left there by a kill."""
     folder = folder_of(path)
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    return [os.path.join(folder, name) for name in names if name.startswith(".") and _PARTIAL in name]
+    return [os.path.join(folder, name) for name in _names_in(folder) if name.startswith(".") and _PARTIAL in name]
 
 
-def held_in(path: str, *, in_use: bool = False) -> list[Held]:
-    """What the database file *path*, of any schema, holds; `in_use` where others may have it open.
-
-    Raises DatabaseError.
-    """
-    with closing(_opened(path, in_use=in_use)) as connection:
-        try:
-            return [Held(*row) for row in connection.execute(_HELD)]
-        except files.DRIVER_ERRORS as error:
-            raise files.translated(error, path) from error
+def held_in(path: str, access: Access = "at rest") -> list[Held]:
+    """What the database file *path* holds of each playbook. Raises DatabaseError."""
+    with closing(files.open_file(path, access)) as connection, files.explained(path):
+        return [Held(*row) for row in connection.execute(_HELD)]
 
 
 @contextmanager
-def copied(path: str, folder: str, *, in_use: bool = True) -> Iterator[str]:
+def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
     """A sound copy of the database file *path* in *folder*, for its owner alone, under a name that goes at the end.
 
-    One that nobody else has open isn't touched, and is checked more thoroughly. Raises BackupError, DamagedError.
+    One *at rest* isn't touched, and the copy is checked more thoroughly. Raises BackupError, DamagedError.
     """
-    try:
+    with _explained(folder, "can't be written"):
         handle, partial = tempfile.mkstemp(prefix=f".{_stem(path)}-", suffix=_PARTIAL, dir=folder)
-    except OSError as error:
-        raise BackupError(f"{folder} can't be written: {error.strerror}. No backup was taken.") from error
-    os.close(handle)
+        os.close(handle)
     try:
-        _copy(path, partial, in_use=in_use)
+        with _explained(path, "can't be copied"):
+            files.copy(path, partial, at_rest=at_rest)
         yield partial
     finally:
         for suffix in ("", *files.BESIDE):
-            _remove(partial + suffix)
+            with contextlib.suppress(OSError):
+                os.unlink(partial + suffix)
 
 
 def place(partial: str, names: Iterable[str]) -> str:
     """Give the file *partial* the first of *names* under which nothing is, at once; that name. Raises BackupError."""
     name = ""
     for name in names:
-        try:
+        with _explained(name, "can't be made"):
             try:
                 os.link(partial, name)
             except FileExistsError:
@@ -174,90 +170,38 @@ def place(partial: str, names: Iterable[str]) -> str:
                 if os.path.lexists(name):
                     continue
                 os.rename(partial, name)
-            files.to_disk(os.path.dirname(os.path.abspath(name)))
-        except OSError as error:
-            raise BackupError(f"{name} can't be made: {error.strerror}. No backup was taken.") from error
+            to_disk(os.path.dirname(os.path.abspath(name)))
         return name
-    raise _there_already(name)
+    raise _already_there(name)
 
 
-def _take(path: str, kind: str, now: datetime) -> str:
-    with copied(path, make_folder(path)) as partial:
-        beginning = os.path.join(folder_of(path), f"{_stem(path)}-{now:{_STAMP}}")
-        end = ".db" if kind == BY_HAND else f".{kind}.db"
-        return place(partial, (f"{beginning}{number}{end}" for number in ("", *range(-2, -_SAME_SECOND, -1))))
-
-
-def _erasures_in(path: str, *, in_use: bool) -> int:
-    """How often something was forgotten in the database file *path*; 0 where its schema doesn't know of it."""
-    with closing(_opened(path, in_use=in_use)) as connection, contextlib.suppress(*files.DRIVER_ERRORS):
+def _erasures_in(path: str, access: Access) -> int:
+    """How often something was forgotten in the database file *path*."""
+    with closing(files.open_file(path, access)) as connection, files.explained(path):
         return int(connection.execute("SELECT count(*) FROM erasures").fetchone()[0])
-    return 0
 
 
-def _opened(path: str, *, in_use: bool) -> sqlite3.Connection:
-    return files.open_to_read(path) if in_use else files.open_untouched(path)
+def _explained(where: str, problem: str) -> AbstractContextManager[None]:
+    return files.explained(where, problem, kind=BackupError, end="No backup was taken.", of_files=True)
 
 
-def _copy(path: str, partial: str, *, in_use: bool) -> None:
+def _age(path: str) -> timedelta:
     try:
-        with closing(_opened(path, in_use=in_use)) as source:
-            problems = files.copy(source, partial, thoroughly=not in_use)
-    except files.DRIVER_ERRORS as error:
-        if files.is_damage(error):
-            raise DamagedError(path, str(error)) from error
-        raise BackupError(f"{path} can't be copied: {error}. No backup was taken.") from error
-    except OSError as error:
-        raise BackupError(f"{path} can't be copied: {error.strerror}. No backup was taken.") from error
-    if problems:
-        raise DamagedError(path, problems[0])
+        return datetime.now(UTC) - datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+    except OSError:
+        return timedelta(0)
 
 
 def _stem(path: str) -> str:
     return os.path.basename(path).removesuffix(".db")
 
 
-def _matching(folder: str, pattern: str) -> list[tuple[int, Backup]]:
-    """The backups in *folder* whose names match *pattern*, each with when it was written: a second may hold several."""
-    found = []
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    for match in filter(None, (re.fullmatch(pattern, name) for name in names)):
-        told = match.groupdict()
-        path = os.path.join(folder, match.string)
-        with contextlib.suppress(OSError, ValueError):  # it has just gone, or the time is none
-            taken = datetime.strptime(told["time"], _STAMP).replace(tzinfo=UTC)
-            status = os.stat(path)
-            found.append((status.st_mtime_ns, Backup(path, taken, told["kind"] or BY_HAND, status.st_size)))
-    return found
+def _names_in(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []
 
 
-def _there_already(name: str) -> BackupError:
+def _already_there(name: str) -> BackupError:
     return BackupError(f"{name} is there already; nothing is overwritten. Remove it, or name another file.")
-
-
-def _age_s(path: str) -> float:
-    try:
-        return time.time() - os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
-def _remove(path: str) -> bool:
-    try:
-        os.unlink(path)
-    except OSError:
-        return False
-    return True
-
-
-# Which of the backups that were taken by themselves stay.
-#
-# Pure: a backup is its time here. Those that a person took are not asked about: they stay.
-
-
-DAILY_KEPT = 7
-WEEKLY_KEPT = 4  # weeks before those
-MIGRATIONS_KEPT = 3
 
 
 def daily_kept(times: Iterable[datetime]) -> set[datetime]:
@@ -269,11 +213,6 @@ def daily_kept(times: Iterable[datetime]) -> set[datetime]:
         if _week(taken_at) < _week(kept[-1]):
             weeks.setdefault(_week(taken_at), taken_at)
     return {*kept, *list(weeks.values())[:WEEKLY_KEPT]}
-
-
-def before_migrations_kept(times: Iterable[datetime]) -> set[datetime]:
-    """Of those taken before migrations the newest MIGRATIONS_KEPT."""
-    return set(sorted(set(times), reverse=True)[:MIGRATIONS_KEPT])
 
 
 def _week(time: datetime) -> tuple[int, int]:

@@ -6,21 +6,19 @@ So the file is rewritten whole, and the log emptied.
 
 import contextlib
 import random
-import sqlite3
 import time
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 
-from sqlalchemy import Connection, NullPool, create_engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection
 
 from playbook_db import settings
 from playbook_db.domain.erasure import SHORTEST_TEXT
-from playbook_db.store.sqlite import dialect, files
-from playbook_db.store.sqlite.files import BESIDE
+from playbook_db.store.sqlite import files
+from playbook_db.store.sqlite.dialect import SqliteDialect
 
 _RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader keeps the log
-_SIGN_BYTES = 64  # of a text's beginning; a page holds so few in one piece
+_BEGINNING_BYTES = 64  # of a text; a page holds so few in one piece
 
 
 def rewrite(path: str) -> bool:
@@ -33,7 +31,7 @@ def rewrite(path: str) -> bool:
 
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     try:
-        with FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S), dialect.explained(path):
+        with FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S), files.explained(path):
             return _rewrite(path, deadline)
     except Timeout:
         return False
@@ -42,11 +40,11 @@ def rewrite(path: str) -> bool:
 def holds(path: str, texts: Collection[str]) -> bool:
     """Whether the bytes of the file at *path*, or of those that SQLite makes beside it, hold any of *texts*; those that
     stand anywhere by chance don't count."""
-    signs = [text.encode("utf-8", "replace")[:_SIGN_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
-    for file in (f"{path}{end}" for end in ("", *BESIDE)):
+    beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
+    for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
         with contextlib.suppress(OSError), open(file, "rb") as opened:
             data = opened.read()
-            if any(sign in data for sign in signs):
+            if any(beginning in data for beginning in beginnings):
                 return True
     return False
 
@@ -54,19 +52,13 @@ def holds(path: str, texts: Collection[str]) -> bool:
 @contextmanager
 def opened(path: str) -> Iterator[Connection]:
     """A transaction that reads the backup at *path*; nothing is made beside it. Raises DatabaseError."""
-    engine = create_engine("sqlite://", creator=lambda: files.open_untouched(path), poolclass=NullPool)
-    try:
-        with engine.begin() as connection:
-            connection.exec_driver_sql("BEGIN")
-            yield connection
-    except DBAPIError as error:
-        if isinstance(error.orig, sqlite3.Error):
-            raise files.translated(error.orig, path) from error
-        raise
+    dialect = SqliteDialect(path, "at rest")
+    with dialect.explained(), dialect.make_engine().begin() as connection:
+        yield connection
 
 
 def _rewrite(path: str, deadline: float) -> bool:
-    with closing(sqlite3.connect(path, timeout=settings.LOCK_WAIT_S, isolation_level=None)) as connection:
+    with closing(files.open_file(path, "write")) as connection:
         connection.execute("VACUUM")
         connection.execute("PRAGMA busy_timeout = 0")
         while True:

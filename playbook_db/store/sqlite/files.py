@@ -1,4 +1,4 @@
-"""SQLite files as a whole: opened to read alone, copied while others write, put over one that others have open."""
+"""SQLite files as a whole: opened, copied while others write, replaced under those who have them open."""
 
 import contextlib
 import fcntl
@@ -11,58 +11,92 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 from urllib.parse import quote
+
+from sqlalchemy.exc import DBAPIError
 
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
+from playbook_db.files import replace_by, to_disk
+
+Access = Literal["read", "at rest", "check", "write"]
 
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite has beside a database file
 # Where SQLite's message quotes a name that is damaged, the driver fails to make it a text.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _NOT_A_DATABASE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_WAITS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _RETRY_AFTER_S = 0.005  # when the write lock is taken
 
 
-def open_to_read(path: str) -> sqlite3.Connection:
-    """A connection to the file at *path* that can't change it, though others may.
+def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:
+    """A connection to the SQLite file at *path*, which is there; it waits up to *wait_s* seconds (else LOCK_WAIT_S)
+    for a lock, and begins no transactions by itself.
 
-    Raises DamagedError, DatabaseError.
+    `read` can't change the file, though others may. `at rest` is for a file that nobody has open: nothing is made
+    beside it. `check` writes nothing, but could: SQLite looks at no CHECK constraint where a file is opened for reading
+    alone. Hold a `read` open beside it, since closing the last connection that may write would work the log into the
+    file. Raises DamagedError, DatabaseBusyError, DatabaseError.
     """
-    try:
+    wait_s = settings.LOCK_WAIT_S if wait_s is None else wait_s
+    with explained(path, "can't be opened"):
+        if access == "write":
+            return _open(path, "mode=rw", wait_s)
+        if access == "at rest" and not has_log(path):
+            return _open(path, "immutable=1", wait_s)
+        if access == "check":
+            with contextlib.suppress(*DRIVER_ERRORS):
+                connection = _open(path, "mode=rw", wait_s)
+                connection.execute("PRAGMA query_only = ON")
+                return connection
         try:
-            return _opened(path, "mode=ro")
+            return _open(path, "mode=ro", wait_s)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF in _WAITS or os.path.exists(f"{path}-wal"):
+            if error.sqlite_errorcode & 0xFF in _BUSY or os.path.exists(f"{path}-wal"):
                 raise
-            return _opened(path, "immutable=1")  # where nobody may write, SQLite can't make its own files either
-    except DRIVER_ERRORS as error:
-        raise translated(error, path) from error
+            return _open(path, "immutable=1", wait_s)  # where nobody may write, SQLite can't make its own files either
 
 
-def open_untouched(path: str) -> sqlite3.Connection:
-    """A connection to a file that nobody has open: nothing is made beside it. Raises DamagedError, DatabaseError."""
-    if has_log(path):
-        return open_to_read(path)
-    try:
-        return _opened(path, "immutable=1")
-    except DRIVER_ERRORS as error:
-        raise translated(error, path) from error
+@contextmanager
+def explained(
+    where: str,
+    problem: str = "can't be used",
+    *,
+    kind: type[DatabaseError] = DatabaseError,
+    end: str = "Nothing was changed.",
+    of_files: bool = False,
+) -> Iterator[None]:
+    """Turn the errors of SQLite and its driver into ours, and with *of_files* those of the file system; bugs stay.
 
-
-def open_to_check(path: str) -> sqlite3.Connection:
-    """A connection that writes nothing, for a check of the file at *path* while an `open_to_read` is open: closing the
-    last connection that may write would work the log into the file.
-
-    SQLite looks at no CHECK constraint where a file is opened for reading alone.
+    Damage gives DamagedError, a lock that is held too long DatabaseBusyError, all else a *kind*: "*where* *problem*:
+    the reason. *end*"
     """
     try:
-        connection = _opened(path, "mode=rw")
-    except DRIVER_ERRORS:
-        return open_to_read(path)
-    connection.execute("PRAGMA query_only = ON")
-    return connection
+        yield
+    except (DBAPIError, OSError, *DRIVER_ERRORS) as error:
+        cause = (isinstance(error, DBAPIError) and error.orig) or error
+        if isinstance(cause, OSError):
+            if not of_files:
+                raise
+            raise kind(f"{where} {problem}: {cause.strerror}. {end}") from error
+        if is_damage(cause):
+            raise DamagedError(where, str(cause)) from error
+        if not isinstance(cause, sqlite3.OperationalError):
+            raise
+        if cause.sqlite_errorcode & 0xFF in _BUSY:
+            raise DatabaseBusyError(where, settings.LOCK_WAIT_S) from error
+        raise kind(f"{where} {problem}: {cause}. {end}") from error
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether the driver's *error* says that the file isn't the database it should be."""
+    if not isinstance(error, sqlite3.Error):
+        return isinstance(error, UnicodeDecodeError)
+    code = getattr(error, "sqlite_errorcode", None)
+    return (code is not None and code & 0xFF in _NOT_A_DATABASE) or str(error).startswith(
+        ("no such table", "no such column", "no such index", "Could not decode")
+    )
 
 
 def has_log(path: str) -> bool:
@@ -70,26 +104,63 @@ def has_log(path: str) -> bool:
     return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
-def schema_of(path: str) -> int:
-    """The number of the schema that the file at *path*, which nobody has open, is at. Raises DatabaseError."""
-    with closing(open_untouched(path)) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
+@contextmanager
+def left_at_rest(path: str) -> Iterator[None]:
+    """Leave nothing beside the database file *path* that wasn't there before.
+
+    Who reads from a file with a write-ahead log makes the log's files, and who may only read can't remove them.
+    """
+    was_at_rest = not os.path.exists(f"{path}-wal")
+    try:
+        yield
+    finally:
+        if was_at_rest:
+            _drop_empty_log(path)
 
 
-def copy(source: sqlite3.Connection, target: str, *, thoroughly: bool = False) -> list[str]:
-    """Copy what *source* reads into the empty file *target*: one state of it, without pages that were freed, in one
-    file that needs no other to be read. What a check finds wrong with the copy, and *thoroughly* with the source's
-    indexes too, which are made anew in the copy; the copy is on the disk."""
-    source.text_factory = lambda data: data.decode("utf-8", "replace")  # a check may quote damaged names
-    found = source.execute("PRAGMA integrity_check").fetchall() if thoroughly else []
-    source.execute("VACUUM INTO ?", (target,))
-    with closing(sqlite3.connect(target, isolation_level=None)) as made:
-        made.text_factory = source.text_factory
-        made.execute("PRAGMA journal_mode = DELETE")
-        found += made.execute("PRAGMA quick_check").fetchall()
+def _drop_empty_log(path: str) -> None:
+    """Let SQLite remove the log of the database in *path*, where it is empty and no one else has it open."""
+    with contextlib.suppress(OSError, DatabaseError):
+        if os.path.getsize(f"{path}-wal") == 0:
+            open_file(path, "write", wait_s=0).close()
+
+
+def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(os.path.abspath(path)))}?{options}",
+        uri=True,
+        timeout=wait_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def copy(path: str, target: str, *, at_rest: bool) -> None:
+    """Write what the database file *path* holds into the empty file *target*: one state of it, without freed pages, in
+    one file that needs no other to be read. It is on the disk afterwards.
+
+    The copy is checked, and of a file *at_rest* its indexes too, which are made anew in the copy. Raises DamagedError,
+    DatabaseError.
+    """
+    with closing(open_file(path, "at rest" if at_rest else "read")) as source:
+        problems = _check(source, "integrity_check") if at_rest else []
+        source.execute("VACUUM INTO ?", (target,))
+    with closing(open_file(target, "write")) as made:
+        problems += _check(made, "quick_check")
+    if problems:
+        raise DamagedError(path, problems[0])
     to_disk(target)
-    return [problem for (problem,) in found if problem != "ok"]
+
+
+def _check(connection: sqlite3.Connection, pragma: str) -> list[str]:
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a check may quote damaged names
+    return [problem for (problem,) in connection.execute(f"PRAGMA {pragma}") if problem != "ok"]
 
 
 def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
@@ -103,17 +174,14 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
 
     def at_step(status: int, _remaining: int, _total: int) -> None:
         nonlocal has_begun
-        if status & 0xFF in _WAITS:
+        if status & 0xFF in _BUSY:
             if time.monotonic() > deadline:
                 raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
         elif not has_begun:
             has_begun = True
             before()
 
-    with (
-        closing(sqlite3.connect(source, isolation_level=None)) as new,
-        closing(sqlite3.connect(path, timeout=settings.LOCK_WAIT_S, isolation_level=None)) as live,
-    ):
+    with closing(open_file(source, "write")) as new, closing(open_file(path, "write")) as live:
         live.execute("PRAGMA journal_mode = WAL")  # else who writes keeps *before* from reading
         live.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait loses to a crowd's short ones
         _take_page_size(new, live)
@@ -122,56 +190,12 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
         new.backup(live, pages=max(1, pages // 4), progress=at_step, sleep=_RETRY_AFTER_S)
 
 
-def is_damage(error: BaseException) -> bool:
-    """Whether the driver's *error* says that the file isn't the database it should be."""
-    if not isinstance(error, sqlite3.Error):
-        return isinstance(error, UnicodeDecodeError)
-    code = getattr(error, "sqlite_errorcode", None)
-    return (code is not None and code & 0xFF in _NOT_A_DATABASE) or str(error).startswith(
-        ("no such table", "no such column", "no such index", "Could not decode")
-    )
-
-
-def translated(error: Exception, path: str) -> DatabaseError:
-    """What the driver's *error* about the file at *path* means to a user."""
-    if is_damage(error):
-        return DamagedError(path, str(error))
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _WAITS:
-        return DatabaseBusyError(path, settings.LOCK_WAIT_S)
-    return DatabaseError(f"{path} can't be opened: {error}.")
-
-
-def _opened(path: str, options: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"file:{quote(os.fsencode(os.path.abspath(path)))}?{options}",
-        uri=True,
-        timeout=settings.LOCK_WAIT_S,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _take_page_size(new: sqlite3.Connection, live: sqlite3.Connection) -> None:
     """Give *new* the page size of *live*: a write-ahead log can't hold another."""
-    (wanted,) = live.execute("PRAGMA page_size").fetchone()
-    if new.execute("PRAGMA page_size").fetchone() != (wanted,):
-        new.execute(f"PRAGMA page_size = {wanted:d}")
+    (page_bytes,) = live.execute("PRAGMA page_size").fetchone()
+    if new.execute("PRAGMA page_size").fetchone() != (page_bytes,):
+        new.execute(f"PRAGMA page_size = {page_bytes:d}")
         new.execute("VACUUM")
-
-
-def to_disk(path: str) -> None:
-    """Wait until the file or folder at *path* is on the disk. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # Another file in the place of a damaged database, which is moved aside with its log and never written into.
@@ -233,7 +257,6 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
     None, and nothing done, where it isn't as it was when it was *copied*. Raises DatabaseBusyError where another
     program keeps it open.
     """
-    to_disk(new)
     aside = _free_name(path, now)
     folder = os.path.dirname(os.path.abspath(path))
     try:
@@ -245,8 +268,7 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
             _move_log(path, aside)
             to_disk(folder)
             shutil.copymode(path, new)
-            os.replace(new, path)
-        to_disk(folder)
+            replace_by(path, new)
     except OSError as error:
         take_back(path)
         raise DatabaseError(f"{path} can't be replaced: {error.strerror}. It is as it was.") from error
