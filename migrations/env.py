@@ -1,19 +1,15 @@
-"""Runs the migrations: on the connection that the store hands over, or on the configured URL for `alembic`."""
+"""Runs Alembic's commands: on the connection that the store hands over, else on the database that is configured."""
 
 from alembic import context
+from alembic.util import CommandError
 
-from playbook_db import settings
-from playbook_db.store import connect, migrate
+from playbook_db.store import migrate
 
-config = context.config
-handed_over = config.attributes.get("connection")
-
-if context.is_offline_mode():
-    raise SystemExit("playbook-db migrates a real database only; run it without --sql.")
-if handed_over is not None:
-    migrate.run_migrations(context, handed_over)
+connection = context.config.attributes.get("connection")
+if connection is not None:
+    migrate.run_alembic(context, connection)
+elif context.is_offline_mode():
+    raise CommandError("playbook-db migrates a real database only; run it without --sql.")
 else:
-    given = context.get_x_argument(as_dictionary=True).get("db") or config.get_main_option("sqlalchemy.url")
-    dialect = connect.dialect_for(settings.database_url(given))
-    with dialect.make_engine(foreign_keys=False).begin() as connection:
-        migrate.run_migrations(context, connection)
+    url = context.get_x_argument(as_dictionary=True).get("db") or context.config.get_main_option("sqlalchemy.url")
+    migrate.run_alembic_command(context, url)

@@ -10,8 +10,8 @@ depends_on = ${repr(depends_on)}
 
 
 def upgrade() -> None:
-    ${upgrades if upgrades else "raise RuntimeError('write me')"}
+    ${upgrades if upgrades else "pass"}
 
 
 def downgrade() -> None:
-    ${downgrades if downgrades else "raise RuntimeError('write me')"}
+    raise NotImplementedError("playbook-db doesn't migrate down")

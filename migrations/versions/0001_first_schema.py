@@ -467,4 +467,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    metadata.drop_all(op.get_bind())
+    raise NotImplementedError("playbook-db doesn't migrate down")

@@ -1,11 +1,14 @@
 """Bringing a database to the schema that this code knows: making it, migrating it, refusing a newer one."""
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from playbook_db.errors import DatabaseError, SchemaTooNewError, SchemaTooOldError
+from playbook_db import settings
+from playbook_db.errors import DatabaseError, PlaybookError, SchemaTooNewError, SchemaTooOldError
 from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups
@@ -58,35 +61,76 @@ def migrate(url: str) -> None:
 
     dialect = dialect_for(url)
     dialect.prepare()
-    engine = dialect.make_engine(foreign_keys=False)  # a rebuilt table must not empty those that refer to it
+    with _migrating(dialect) as connection:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
+        command.upgrade(config, "head")
+
+
+def run_alembic_command(context: Any, url: str | None) -> None:
+    """Run the command that somebody gave to Alembic, which calls `migrations/env.py` with its *context*, on the
+    database at *url*, else on the configured one. Commands that only look change nothing and make no file."""
+    from alembic.util import CommandError
+
+    url = settings.database_url(url)
     try:
-        with engine.begin() as connection:
-            config = Config(attributes={"connection": connection})
-            config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
-            command.upgrade(config, "head")
-    finally:
-        engine.dispose()
+        dialect = dialect_for(url)
+        context.configure(url=url)
+        if "destination_rev" not in context.get_context().opts:  # upgrade, downgrade and stamp have one
+            with dialect.unchanged() as connection:
+                run_alembic(context, connection)
+            return
+        dialect.schema_version()  # raises where the database isn't ours
+        dialect.prepare()
+        with dialect.exclusive(), _migrating(dialect) as connection:
+            run_alembic(context, connection)
+    except PlaybookError as error:
+        raise CommandError(str(error)) from error
 
 
-def run_migrations(context: Any, connection: "Connection") -> None:
+def run_alembic(context: Any, connection: "Connection") -> None:
     """Run Alembic's *context* on *connection*, inside the transaction that is under way there.
 
-    Views and triggers are dropped before and made after: SQLite refuses to rebuild a table under a view, and
-    drops triggers with a rebuilt table without a word.
+    Where migrations are to run, views and triggers are dropped before and made after.
     """
+    from alembic.runtime.migration import RevisionStep
+    from alembic.util import CommandError
+
     from playbook_db.store.tables import metadata
 
     dialect = dialect_of(connection)
-    dialect.drop_views_and_triggers(connection)
-    context.configure(connection=connection, target_metadata=metadata, on_version_apply=_mirror_version)
+    migrations: list[RevisionStep] = []
+
+    def plan(heads: Any, migration_context: Any) -> list[Any]:
+        steps = list(alembics_plan(heads, migration_context))
+        migrations.extend(step for step in steps if isinstance(step, RevisionStep))
+        if any(step.is_downgrade for step in migrations):
+            raise CommandError(
+                "playbook-db doesn't migrate down, which would lose what was written since; put back the backup that "
+                "was taken before the upgrade: playbook restore-backup FILE"
+            )
+        if migrations:
+            dialect.drop_views_and_triggers(connection)
+        return steps
+
+    context.configure(connection=connection)
+    alembics_plan = context.get_context().opts["fn"]
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        on_version_apply=_mirror_version,
+        process_revision_directives=functools.partial(_number, context),
+        fn=plan,
+    )
     with context.begin_transaction():
         context.run_migrations()
-    dialect.make_views_and_triggers(connection)
-    broken = dialect.broken_references(connection)
-    if broken:
-        raise DatabaseError(
-            f"A migration would have left {len(broken)} rows without their parents; nothing was changed."
-        )
+    if migrations:
+        dialect.make_views_and_triggers(connection)
+        broken = dialect.broken_references(connection)
+        if broken:
+            raise DatabaseError(
+                f"A migration would have left {len(broken)} rows without their parents; nothing was changed."
+            )
 
 
 def migrations_folder() -> str:
@@ -110,6 +154,24 @@ def _is_current(dialect: Dialect) -> bool:
     if version is not None:
         refuse_newer(dialect.where, version)
     return version == SCHEMA
+
+
+@contextmanager
+def _migrating(dialect: Dialect) -> "Iterator[Connection]":
+    """A transaction for migrations: a rebuilt table must not empty those that refer to it."""
+    engine = dialect.make_engine(foreign_keys=False)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "list[Any]") -> None:
+    """Give a new migration the next number, unless `--rev-id` gave it one."""
+    for script in scripts:
+        if not getattr(context.config.cmd_opts, "rev_id", None):
+            script.rev_id = f"{int(context.script.get_current_head() or 0) + 1:04d}"
 
 
 def _mirror_version(*, ctx: Any, heads: Iterable[str], **_: Any) -> None:

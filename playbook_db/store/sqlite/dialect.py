@@ -104,6 +104,18 @@ class SqliteDialect:
 
     # Making and migrating it.
 
+    @contextmanager
+    def unchanged(self) -> Iterator[Connection]:
+        """A transaction that can't change the file, nor make one; of a file that isn't there or is empty it sees an
+        empty database."""
+        with files.left_at_rest(self.path), self.explained():
+            if self.schema_version():
+                engine = SqliteDialect(self.path, "read").make_engine()
+            else:
+                engine = create_engine("sqlite://", execution_options={"playbook_dialect": self})
+            with engine.begin() as connection:
+                yield connection
+
     def prepare(self) -> None:
         """Make the file and its folder, for their owner alone, where they aren't there yet."""
         folder = os.path.dirname(self.path)

@@ -1,0 +1,213 @@
+"""Alembic's own commands, as a developer runs them in a checkout."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from playbook_db.store.hook_queries import SCHEMA
+from tests.databases import put_empty_database
+
+ROOT = Path(__file__).parents[2]
+HEAD = f"{SCHEMA:04d}"
+READING = ["current", "check", "history", "heads"]
+
+
+def alembic(*arguments: str, cwd: Path = ROOT, code: int = 0, **environment: str) -> str:
+    """What `python -m alembic` says to *arguments* in a home of the test's own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "alembic", *arguments],
+        cwd=cwd, env={**os.environ, **environment}, text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def default(home: Path) -> Path:
+    """Where the user's database is, or would be."""
+    return home / ".claude" / "playbook" / "playbook.db"
+
+
+def tables(path: Path) -> set[str]:
+    """What there is in the database."""
+    with closing(sqlite3.connect(path)) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+
+
+def version(path: Path) -> tuple[int, list[tuple[str]]]:
+    """The schema's number, as a hook reads it and as Alembic does."""
+    with closing(sqlite3.connect(path)) as connection:
+        (number,) = connection.execute("PRAGMA user_version").fetchone()
+        return number, connection.execute("SELECT version_num FROM alembic_version").fetchall()
+
+
+def state(path: Path) -> dict[str, bytes | None]:
+    """What stands at *path* and beside it."""
+    return {file.name: file.read_bytes() for file in path.parent.iterdir()} if path.parent.is_dir() else {}
+
+
+def test_upgrade_without_options_makes_the_user_s_database(default: Path) -> None:
+    """On a machine that never saw playbook-db; for its owner alone, whole, and usable at once."""
+    alembic("upgrade", "head")
+
+    assert oct(default.stat().st_mode & 0o777) == "0o600"
+    assert oct(default.parent.stat().st_mode & 0o777) == "0o700"
+    assert version(default) == (SCHEMA, [(HEAD,)])
+    assert {"key_points", "live_key_points", "changes_no_update"} <= tables(default)
+    with open_store(f"sqlite:///{default}") as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+
+
+@pytest.mark.parametrize("way", ["-x", "-x path", "ini", "environment"])
+def test_another_database_can_be_named(tmp_path: Path, default: Path, way: str) -> None:
+    """By an option, in the ini file or by a variable; the user's own is left alone."""
+    path = tmp_path / "elsewhere" / "other.db"
+    url = f"sqlite:///{path}"
+    if way == "ini":
+        ini = tmp_path / "other.ini"
+        ini.write_text(f"[alembic]\nscript_location = {ROOT / 'migrations'}\nsqlalchemy.url = {url}\n")
+        alembic("-c", str(ini), "upgrade", "head", PLAYBOOK_DB_URL=f"sqlite:///{tmp_path / 'not this.db'}")
+    elif way == "environment":
+        alembic("upgrade", "head", PLAYBOOK_DB_URL=url)
+    else:
+        alembic("-x", f"db={url if way == '-x' else path}", "upgrade", "head")
+
+    assert version(path) == (SCHEMA, [(HEAD,)])
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    assert not default.exists()
+    assert not (tmp_path / "not this.db").exists()
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("kind", ["missing", "empty", "current"])
+def test_commands_that_look_change_no_byte(default: Path, kind: str, command: str) -> None:
+    """Nor do they make a file, or leave one beside the database."""
+    if kind == "empty":
+        default.parent.mkdir(parents=True)
+        default.touch()
+    elif kind == "current":
+        put_empty_database(default)
+        with closing(sqlite3.connect(default)) as connection:
+            connection.execute("CREATE VIEW mine AS SELECT 1")  # which remaking all views would drop
+    before = state(default)
+
+    is_behind = command == "check" and kind in ("missing", "empty")
+    said = alembic(*command.split(), code=255 if is_behind else 0)
+
+    assert state(default) == before
+    if is_behind:
+        assert "FAILED: Target database is not up to date." in said
+    elif command == "check":
+        assert "No new upgrade operations detected." in said
+    if command == "current":
+        assert (f"{HEAD} (head)" in said) == (kind == "current")
+
+
+def test_stamp_writes_the_version_alone(default: Path) -> None:
+    """In both places where it is read; tables, views and triggers stay as they are."""
+    put_empty_database(default)
+    before = tables(default)
+
+    alembic("stamp", "base")
+    assert version(default) == (0, [])
+    alembic("stamp", "head")
+
+    assert version(default) == (SCHEMA, [(HEAD,)])
+    assert tables(default) == before
+
+
+def test_upgrade_goes_step_by_step(default: Path) -> None:
+    """`+1` is the next migration."""
+    alembic("upgrade", "+1")
+
+    assert version(default) == (1, [("0001",)])
+
+
+@pytest.mark.parametrize("target", ["base", "-1"])
+def test_downgrade_is_refused_in_one_sentence(default: Path, target: str) -> None:
+    """It says why, and what to do instead; nothing is changed."""
+    put_empty_database(default)
+    with closing(sqlite3.connect(default)) as connection:
+        before = list(connection.iterdump())
+
+    said = alembic("downgrade", target, code=255)
+
+    assert said.startswith("FAILED: playbook-db doesn't migrate down")
+    assert len(said.splitlines()) == 1
+    assert "playbook restore-backup FILE" in said
+    with closing(sqlite3.connect(default)) as connection:
+        assert list(connection.iterdump()) == before
+
+
+@pytest.mark.parametrize("command", ["current", "upgrade head", "stamp head"])
+def test_the_database_of_another_program_is_refused_in_one_line(default: Path, command: str) -> None:
+    """And left as it is."""
+    default.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(default)) as connection:
+        connection.execute("CREATE TABLE moz_places (url)")
+    before = default.read_bytes()
+
+    said = alembic(*command.split(), code=255)
+
+    assert said == f"FAILED: {default} is the database of another program. Name another file with --db.\n"
+    assert default.read_bytes() == before
+
+
+def test_offline_mode_is_refused_in_one_sentence() -> None:
+    """Views, triggers and the version's mirror need a database."""
+    said = alembic("upgrade", "head", "--sql", code=255)
+
+    assert said == "FAILED: playbook-db migrates a real database only; run it without --sql.\n"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout in which the tables have a column and a table more than the migrations make."""
+    made = tmp_path / "checkout"
+    for folder in ("playbook_db", "migrations"):
+        shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "alembic.ini", made)
+    description = made / "playbook_db" / "store" / "tables.py"
+    text = description.read_text().replace(
+        'Column("forgotten", Integer', 'Column("note", Text),\n    Column("forgotten", Integer'
+    )
+    description.write_text(f'{text}\nlabels = table("labels", Column("name", Text, primary_key=True))\n')
+    return made
+
+
+def test_autogenerate_gives_the_next_migration_and_it_can_be_applied(checkout: Path, default: Path) -> None:
+    """It is numbered in order, holds what is missing, and makes it; the points that are there stay."""
+    alembic("upgrade", "head", cwd=checkout)
+    with open_store(f"sqlite:///{default}") as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+
+    assert "FAILED: New upgrade operations detected" in alembic("check", cwd=checkout, code=255)
+    alembic("revision", "--autogenerate", "-m", "Labels and a note", cwd=checkout)
+    made = checkout / "migrations" / "versions" / "0002_labels_and_a_note.py"
+    alembic("upgrade", "+1", cwd=checkout)
+
+    assert 'down_revision = "0001"' in made.read_text().replace("'", '"')
+    assert version(default) == (2, [("0002",)])
+    assert {"labels", "live_key_points", "changes_no_update"} <= tables(default)
+    with closing(sqlite3.connect(default)) as connection:
+        assert connection.execute("SELECT text, note FROM key_points").fetchall() == [("use type hints", None)]
+    assert "No new upgrade operations detected." in alembic("check", cwd=checkout)
+
+
+def test_a_migration_that_is_written_by_hand_is_numbered_too(checkout: Path, default: Path) -> None:
+    """Without a database, and unless it is given an id."""
+    alembic("revision", "-m", "by hand", cwd=checkout)
+    alembic("revision", "--rev-id", "0007", "-m", "with an id", cwd=checkout)
+
+    made = sorted(file.name for file in (checkout / "migrations" / "versions").glob("0*.py"))
+    assert made == ["0001_first_schema.py", "0002_by_hand.py", "0007_with_an_id.py"]
+    assert not default.exists()
