@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseBusyError, DatabaseError, SettingError
+from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.services import edit
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite import dialect
 
@@ -129,13 +128,6 @@ def test_a_log_that_somebody_keeps_for_himself_is_left_to_him(project: Project) 
         other.execute("PRAGMA user_version = 99")
 
         project.store.tidy()
-
-
-@pytest.mark.parametrize("url", ["nonsense://x", "sqlite+nothing:///x", "://"])
-def test_a_url_that_names_no_database_is_told(url: str) -> None:
-    """Not a traceback but the value and what is wrong with it."""
-    with pytest.raises(SettingError, match="is no database"):
-        dialect_for(url)
 
 
 def test_a_folder_in_the_place_of_the_database_is_told(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqli
         if access == "write":
             return _open(path, "mode=rw", wait_s)
         if access == "at rest" and not has_log(path):
-            return _open(path, "immutable=1", wait_s)
+            return _open(path, "mode=ro&immutable=1", wait_s)
         if access == "check":
             with contextlib.suppress(*DRIVER_ERRORS):
                 connection = _open(path, "mode=rw", wait_s)
@@ -55,7 +55,8 @@ def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqli
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF in _BUSY or os.path.exists(f"{path}-wal"):
                 raise
-            return _open(path, "immutable=1", wait_s)  # where nobody may write, SQLite can't make its own files either
+            # Where nobody may write, SQLite can't make its own files either.
+            return _open(path, "mode=ro&immutable=1", wait_s)
 
 
 @contextmanager
