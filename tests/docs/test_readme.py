@@ -1,0 +1,46 @@
+"""README.md and ARCHITECTURE.md: short, and true of the code."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAX_LINES = 150
+SESSIONS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["README.md"])
+def test_the_two_pages_for_newcomers_stay_short(name: str) -> None:
+    """What is longer belongs into docs/."""
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("page", [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))])
+def test_links_lead_to_files(page: Path) -> None:
+    """A link to a file of the repository leads to one."""
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+
+    assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_commands_print_what_the_readme_says(folder: Path, home: Path, playbook: Playbook) -> None:  # noqa: F811
+    """All examples with output, one after the other in an empty project, with an empty home folder."""
+    (folder / ".claude").rmdir()
+    for command, expected in _examples():
+        program, *arguments = shlex.split(command)
+        result = playbook(*arguments)
+        printed = (result.out + result.err).replace(str(folder), "/home/ann/shop").replace(str(home), "/home/ann")
+
+        assert program == "playbook"
+        assert (command, printed, result.code) == (command, expected, 0)
+
+
+def _examples() -> list[tuple[str, str]]:
+    """The commands in README.md whose output stands below them, with that output."""
+    examples = (example for session in SESSIONS for example in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:])
+    return [(command, output) for command, _, output in (example.partition("\n") for example in examples)]
