@@ -10,11 +10,13 @@ from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PACKAGE = ROOT / "playbook_db"
 MAX_LINES = 150
 SESSIONS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md"])
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md"])
 def test_the_two_pages_for_newcomers_stay_short(name: str) -> None:
     """What is longer belongs into docs/."""
     assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= MAX_LINES
@@ -26,6 +28,17 @@ def test_links_lead_to_files(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
 
     assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_architecture_names_each_module() -> None:
+    """Its table has each module of the package once, and none that isn't there."""
+    table = ARCHITECTURE.partition("## Modules")[2].partition("Outside the package")[0]
+    named = [name for row in table.splitlines() if row.startswith("| `") for name in _modules_in(row)]
+    there = {
+        str(path.relative_to(PACKAGE).with_suffix("")) for path in PACKAGE.glob("*/**/*.py") if path.stem != "__init__"
+    }
+
+    assert sorted(named) == sorted(there)
 
 
 def test_the_commands_print_what_the_readme_says(folder: Path, home: Path, playbook: Playbook) -> None:  # noqa: F811
@@ -44,3 +57,16 @@ def _examples() -> list[tuple[str, str]]:
     """The commands in README.md whose output stands below them, with that output."""
     examples = (example for session in SESSIONS for example in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:])
     return [(command, output) for command, _, output in (example.partition("\n") for example in examples)]
+
+
+def _modules_in(row: str) -> list[str]:
+    """The modules in a row of the table, by their paths; what stands in brackets explains, and names none."""
+    package, modules = re.sub(r"\([^)]*\)", "", row).strip("| ").split(" | ")
+    folder = re.findall(r"`(.*?)/`", package)[0]
+    paths = []
+    for name in re.findall(r"`(.*?)`", modules):
+        if name.endswith("/"):
+            folder = f"{folder}/{name[:-1]}"
+        else:
+            paths.append(f"{folder}/{name}")
+    return paths
