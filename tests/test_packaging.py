@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.errors import DatabaseError
+from playbook_db.services import sql
+from playbook_db.services.sql import read_docs
 from playbook_db.store.migrate import migrations_folder
 from tests.builders import a_flat_dict
 
@@ -25,7 +28,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_the_wheel_carries_migrations_hooks_templates_and_sql(wheel: Path) -> None:
+@pytest.mark.slow
+def test_the_wheel_carries_migrations_hooks_templates_sql_and_its_documentation(wheel: Path) -> None:
     """What is read at run time lies inside the package."""
     names = set(zipfile.ZipFile(wheel).namelist())
 
@@ -35,14 +39,14 @@ def test_the_wheel_carries_migrations_hooks_templates_and_sql(wheel: Path) -> No
         "playbook_db/prompts/playbook.txt",
         "playbook_db/store/views.sql",
         "playbook_db/store/triggers.sql",
-        "playbook_db/store/questions.sql",
-        "playbook_db/store/descriptions.toml",
+        "playbook_db/_docs/sql.md",
         "playbook_db/py.typed",
     } <= names
     assert any(name.startswith("playbook_db/_hooks/") for name in names)
     assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
 
 
+@pytest.mark.slow
 def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp_path: Path) -> None:
     """Outside the checkout, with nothing on the path but the environment: its files come from the package."""
     environment = tmp_path / "environment"
@@ -70,12 +74,30 @@ def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp
     where = "import playbook_db.store.migrate as u; print(u.migrations_folder())"
     found = subprocess.run([str(python), "-c", where], env=settings, cwd=project, capture_output=True, text=True)
     assert found.stdout.strip() == str(site / "playbook_db" / "_migrations")
+    described = json.loads(playbook("db", "metadata", "--db", "x.db"))["databases"]["x"]
+    assert (len(described["queries"]), "live_key_points" in described["tables"]) == (25, True)
     playbook("init")
     assert "1 added" in playbook("import", "old.json")
     assert "[kpt_001] helpful=0 harmful=0 :: use type hints" in playbook("render")
     assert json.loads(playbook("export"))["sections"]["OTHERS"][0]["name"] == "kpt_001"
 
 
-def test_an_editable_install_finds_the_repositorys_own_migrations() -> None:
+def test_an_editable_install_finds_the_repositorys_own_migrations_and_documentation() -> None:
     """There the package's folder has none, and the checkout's serve."""
     assert migrations_folder() == str(_ROOT / "migrations")
+    assert read_docs() == (_ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
+
+
+def test_documentation_of_the_package_comes_first_and_none_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands in a folder `docs` beside an installed package is another's."""
+    package = tmp_path / "site-packages" / "playbook_db"
+    monkeypatch.setattr(sql, "files", lambda name: package)
+    with pytest.raises(DatabaseError, match=r"lacks docs/sql\.md"):
+        read_docs()
+
+    for folder, text in ((package.parent / "docs", "another's"), (package / "_docs", "ours")):
+        folder.mkdir(parents=True)
+        (folder / "sql.md").write_text(text)
+    assert read_docs() == "ours"

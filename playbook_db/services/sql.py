@@ -1,47 +1,29 @@
-"""The database asked in SQL: people's own questions, what the views mean, and all of it as Datasette shows it."""
+"""The database asked in SQL: people's own questions, and all of it as Datasette shows it.
+
+What the views and tables mean, and the worked questions, are written in docs/sql.md alone; the package carries it.
+"""
 
 import re
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from playbook_db import __version__
 from playbook_db.errors import DatabaseError
-from playbook_db.store import connect, user_sql
-from playbook_db.store.user_sql import Answer
+from playbook_db.store import connect
+from playbook_db.store.user_sql import Answer, ask
 
-__all__ = ["Answer", "Described", "Question", "ask", "datasette_metadata", "read_questions", "tables", "views"]
-
-
-def ask(url: str, query: str, *, project_key: str) -> AbstractContextManager[Answer]:
-    """The answer of the database at *url* to one SELECT, in which `:project` is *project_key*; it can only read.
-
-    Raises QueryError, QueryRefusedError, DatabaseError. Nothing is migrated, nothing is left beside the file.
-    """
-    return user_sql.ask(url, query, project_key=project_key)
-
-
-# What the views and tables mean (`descriptions.toml`), and what people ask of them (`questions.sql`).
+__all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """A view or table: what a row is (may be empty), what its columns mean, in their order, and how to show it.
-
-    `facets` are the columns whose values are worth counting, `label_column` is the one that stands for a row, `sort` or
-    `sort_desc` the one that orders the rows, `hidden` says that it is no one's business.
-    """
+class Table:
+    """What a row of a view or table is, and what its columns mean, in their order."""
 
     about: str
     columns: Mapping[str, str]
-    facets: list[str] = field(default_factory=list)
-    label_column: str | None = None
-    sort: str | None = None
-    sort_desc: str | None = None
-    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,42 +31,32 @@ class Question:
     """A question in words, the SQL that answers it for the project `:project`, and what to know of the answer."""
 
     title: str
-    note: str
     sql: str
+    note: str
 
 
-def views() -> dict[str, Described]:
-    """The views by name, in the order of docs/sql.md."""
-    return _described("views")
+def read_docs() -> str:
+    """The text of docs/sql.md: that of the installed package, else the repository's own."""
+    package = Path(str(files("playbook_db")))
+    for file in (package / "_docs" / "sql.md", package.parent / "docs" / "sql.md"):
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+    raise DatabaseError("This installation lacks docs/sql.md. Run: pip install --force-reinstall playbook-db")
 
 
-def tables() -> dict[str, Described]:
-    """The tables by name, in the order of docs/sql.md."""
-    return _described("tables")
+def parse_tables(text: str) -> dict[str, Table]:
+    """The views and tables by name: below a heading `name` a paragraph about a row, then a table of the columns."""
+    entries = re.findall(r"^### `(\w+)`\n((?:.+\n)+)\n\| column \| meaning \|\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)
+    return {
+        name: Table(" ".join(about.split()), dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.MULTILINE)))
+        for name, about, rows in entries
+    }
 
 
-def read_questions() -> list[Question]:
-    """The questions: in the file a comment, of which the first line is the title, then the SQL, then an empty line."""
-    questions = []
-    for block in _text("questions.sql").strip().split("\n\n"):
-        lines = block.splitlines()
-        comment = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
-        statement = "\n".join(line for line in lines if not line.startswith("-- "))
-        questions.append(Question(comment[0], " ".join(comment[1:]), statement))
-    return questions
-
-
-def _described(kind: str) -> dict[str, Described]:
-    import tomllib  # late: a question needs none of it
-
-    return {name: Described(**fields) for name, fields in tomllib.loads(_text("descriptions.toml"))[kind].items()}
-
-
-def _text(file_name: str) -> str:
-    return files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
-
-
-# The database as Datasette shows it: what everything means, how it is sorted, and the questions as ready queries.
+def parse_questions(text: str) -> list[Question]:
+    """The questions: below a numbered heading the SQL, then what to know of the answer, then an answer."""
+    entries = re.findall(r"^### \d+\. ([^\n]+)\n```sql\n(.*?)\n```\n(.*?)```text$", text, re.MULTILINE | re.DOTALL)
+    return [Question(title, sql, " ".join(note.split())) for title, sql, note in entries]
 
 
 # A form in the browser knows no current project: left empty it means the one in which something happened last.
@@ -93,6 +65,38 @@ _PROJECT = (
 )
 _PROJECT_NOTE = "project: a project's folder; left empty, the project that changed last."
 _ABOUT = "What Claude Code learned in your projects, how it came about, and what became of it."
+# How Datasette shows each view or table: which values it counts, which column stands for a row, what orders the rows.
+DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "live_key_points": {"facets": ["section", "playbook"]},
+    "retired_key_points": {"facets": ["section", "playbook"]},
+    "history": {"facets": ["source", "kind"], "sort_desc": "time"},
+    "rewordings": {"facets": ["source"], "sort_desc": "time"},
+    "vote_log": {"facets": ["tag", "is_matched"], "sort_desc": "time"},
+    "votes_by_point": {"sort_desc": "last_vote_at"},
+    "session_impact": {"facets": ["playbook"], "sort_desc": "last_at"},
+    "shown_points": {"facets": ["source"], "sort_desc": "time"},
+    "cited_points": {"facets": ["name"], "sort_desc": "time"},
+    "point_use": {"facets": ["section"], "sort_desc": "shown_in"},
+    "skipped": {"facets": ["reason"], "sort_desc": "time"},
+    "cost_by_day": {"sort_desc": "day"},
+    "reflection_log": {"facets": ["model"], "sort_desc": "time"},
+    "erasure_log": {"sort_desc": "time"},
+    "playbook_summary": {"sort_desc": "last_changed_at"},
+    "playbooks": {"label_column": "key"},
+    "sections": {"label_column": "name", "sort": "position"},
+    "key_points": {"facets": ["section"], "label_column": "name"},
+    "revisions": {"facets": ["source"], "label_column": "number", "sort_desc": "time"},
+    "changes": {"facets": ["kind"]},
+    "votes": {"facets": ["tag"]},
+    "transcripts": {"sort_desc": "updated_at"},
+    "reflections": {"facets": ["model"], "sort_desc": "created_at"},
+    "model_calls": {"facets": ["kind", "model"], "sort_desc": "time"},
+    "jobs": {"facets": ["state"], "sort_desc": "created_at"},
+    "injections": {"facets": ["source"], "sort_desc": "time"},
+    "citations": {"sort_desc": "time"},
+    "erasures": {"sort_desc": "time"},
+    "alembic_version": {"hidden": True},
+}
 
 
 def datasette_metadata(url: str) -> dict[str, Any]:
@@ -103,44 +107,26 @@ def datasette_metadata(url: str) -> dict[str, Any]:
     path = connect.sqlite_path(url)
     if not path:
         raise DatabaseError(f"{connect.described(url)} is no SQLite file, and Datasette reads no other.")
-    described = views() | tables()
-    return {
-        "title": "The playbooks of Claude Code",
-        "description": f"{_ABOUT} Columns and questions are those of docs/sql.md.",
-        "source": f"playbook-db {__version__}",
-        "license": "The data is your own",
-        "databases": {
-            Path(path).stem: {
-                "description": _ABOUT,
-                "tables": {name: _table(each) for name, each in described.items()},
-                "queries": _queries(read_questions()),
-            }
-        },
+    text = read_docs()
+    tables = {
+        name: {"description": table.about, "columns": table.columns, **DATASETTE_SETTINGS.get(name, {})}
+        for name, table in parse_tables(text).items()
     }
-
-
-def _table(described: Described) -> dict[str, Any]:
-    shown: Mapping[str, Any] = {
-        "description": described.about,
-        "columns": dict(described.columns),
-        "facets": described.facets,
-        "label_column": described.label_column,
-        "sort": described.sort,
-        "sort_desc": described.sort_desc,
-        "hidden": described.hidden,
-    }
-    return {key: value for key, value in shown.items() if value}
-
-
-def _queries(questions: list[Question]) -> dict[str, Any]:
-    """By a name that begins with the question's number: Datasette sorts them by it."""
-    return {
+    # Datasette sorts the queries by name, hence the number.
+    queries = {
         f"{number:02d}-{_slug(question.title)}": {
             "title": question.title,
             "description": f"{question.note} ({_PROJECT_NOTE})".strip(),
             "sql": question.sql.replace(":project", _PROJECT),
         }
-        for number, question in enumerate(questions, 1)
+        for number, question in enumerate(parse_questions(text), 1)
+    }
+    return {
+        "title": "The playbooks of Claude Code",
+        "description": f"{_ABOUT} Columns and questions are those of docs/sql.md.",
+        "source": f"playbook-db {__version__}",
+        "license": "The data is your own",
+        "databases": {Path(path).stem: {"description": _ABOUT, "tables": tables, "queries": queries}},
     }
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -26,24 +25,8 @@ from tests.docs.hafen import TODAY, live_two_weeks
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 DOCS = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class Worked:
-    """A worked question of docs/sql.md; `note` is what it says beside."""
-
-    title: str
-    sql: str
-    note: str
-    answer: str = ""
-
-
-QUERIES = {
-    title: Worked(title, sql, " ".join(note.replace("It begins:", "").split()), answer)
-    for title, sql, note, answer in re.findall(
-        r"^### \d+\. (.+?)\n```sql\n(.*?)\n```\n(.*?)```text\n(.*?)```", DOCS, re.MULTILINE | re.DOTALL
-    )
-}
+QUESTIONS = {question.title: question for question in sql_service.parse_questions(DOCS)}
+ANSWERS = dict(re.findall(r"^### \d+\. ([^\n]+)\n```sql\n.*?^```text\n(.*?)```$", DOCS, re.MULTILINE | re.DOTALL))
 
 
 @pytest.fixture(scope="module")
@@ -78,19 +61,6 @@ def connection(hafen: Project) -> Iterator[sqlite3.Connection]:
         yield opened
 
 
-def told(chapter: str) -> dict[str, tuple[str, dict[str, str]]]:
-    """What *chapter* of docs/sql.md says of each view or table: its first words, and the meaning of each column."""
-    text = DOCS.partition(f"\n## {chapter}\n")[2].partition("\n## ")[0]
-    named = re.findall(r"^### `(\w+)`\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL)
-    return {
-        name: (
-            " ".join(body.partition("| column |")[0].split()),
-            dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", body, re.MULTILINE)),
-        )
-        for name, body in named
-    }
-
-
 def live(connection: sqlite3.Connection, kind: str) -> dict[str, list[str]]:
     """The columns of each view or table that the database has."""
     names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = ?", (kind,))]
@@ -99,43 +69,58 @@ def live(connection: sqlite3.Connection, kind: str) -> dict[str, list[str]]:
 
 def ask(connection: sqlite3.Connection, question: str, project: Project) -> sqlite3.Cursor:
     """What the database answers to the worked *question*, asked on the day of the printed answers."""
-    return connection.execute(QUERIES[question].sql.replace("'now'", f"'{TODAY}'"), {"project": project.key})
+    return connection.execute(QUESTIONS[question].sql.replace("'now'", f"'{TODAY}'"), {"project": project.key})
 
 
 @pytest.mark.parametrize(("chapter", "kind"), [("Views", "view"), ("Tables", "table")])
 def test_docs_describe_every_column_there_is_and_none_that_is_not(
     connection: sqlite3.Connection, chapter: str, kind: str
 ) -> None:
-    """Each view and table of the database has its chapter in docs/sql.md, with its columns in their order."""
-    assert {name: list(columns) for name, (_, columns) in told(chapter).items()} == live(connection, kind)
+    """Each view and table of the database has its entry in its chapter of docs/sql.md, with words for a row and for
+    each column, in their order."""
+    text = DOCS.partition(f"\n## {chapter}\n")[2].partition("\n## ")[0]
+
+    described = sql_service.parse_tables(text)
+
+    assert {name: list(table.columns) for name, table in described.items()} == live(connection, kind)
+    assert all(words.strip() for table in described.values() for words in (table.about, *table.columns.values()))
+    assert text.count("\n### ") == len(described)
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) == sum(len(table.columns) for table in described.values())
 
 
-@pytest.mark.parametrize(
-    ("chapter", "described"),
-    [("Views", sql_service.views()), ("Tables", sql_service.tables())],
-    ids=["views", "tables"],
-)
-def test_docs_and_the_package_describe_the_database_in_the_same_words(
-    chapter: str, described: dict[str, sql_service.Described]
-) -> None:
-    """What Datasette is told, from descriptions.toml, is what docs/sql.md says, word for word."""
-    assert told(chapter) == {name: (each.about, dict(each.columns)) for name, each in described.items()}
+def test_every_sql_block_of_the_docs_is_a_question_with_its_answer() -> None:
+    """None is overlooked for a slip in how it is written; the numbers run from 1."""
+    assert DOCS.count("```sql\n") == len(QUESTIONS) == len(ANSWERS) == 25
+    assert re.findall(r"^### (\d+)\.", DOCS, re.MULTILINE) == [str(number) for number in range(1, 26)]
+    assert QUESTIONS.keys() == ANSWERS.keys()
 
 
-def test_docs_and_the_package_ask_the_same_questions() -> None:
-    """Every SQL block of docs/sql.md is a worked question of questions.sql: title, SQL, what to know of the answer."""
-    packaged = [Worked(q.title, q.sql, q.note) for q in sql_service.read_questions()]
+def test_words_about_a_row_and_about_an_answer_are_one_line_whatever_the_docs_wrap() -> None:
+    """A paragraph that is wrapped in docs/sql.md comes as one line; a question needs no note."""
+    history = sql_service.parse_tables(DOCS)["history"]
+    wrapped, bare = QUESTIONS["What would pruning take next?"], QUESTIONS["What was undone?"]
 
-    assert [replace(worked, answer="") for worked in QUERIES.values()] == packaged
-    assert DOCS.count("```sql\n") == len(packaged) == 25
+    assert history.about == (
+        "One row for each change; one row with the columns from `seq` on NULL for a revision that changed no point "
+        "(neutral votes alone, skipped operations alone, a top-level key of the file)."
+    )
+    assert history.columns["seq"] == "the change's place in the revision, from 1"
+    assert wrapped.note.endswith(
+        "With 0 votes left it goes when it next looks, which is when a session is learned from; "
+        "`playbook edit` or a helpful vote may save it."
+    )
+    assert bare.note == ""
+    assert bare.sql.startswith("SELECT revision,")
+    assert bare.sql.endswith("ORDER BY revision DESC;")
 
 
-@pytest.mark.parametrize("question", QUERIES)
+@pytest.mark.parametrize("question", QUESTIONS)
 def test_worked_query_gives_the_answer_that_is_printed(
     connection: sqlite3.Connection, hafen: Project, question: str
 ) -> None:
     """The answers in docs/sql.md are true, to the letter; of a long one the beginning is printed."""
-    printed = QUERIES[question].answer.splitlines()
+    printed = ANSWERS[question].splitlines()
     cursor = ask(connection, question, hafen)
 
     columns = tuple(column[0] for column in cursor.description)
@@ -167,13 +152,14 @@ def test_datasette_is_told_of_what_there_is_and_asks_what_can_be_answered(
 
     assert told_of[0] == "playbook"
     there = live(connection, "view") | live(connection, "table")
+    assert sql_service.DATASETTE_SETTINGS.keys() <= there.keys()
     assert told_of[1]["tables"].keys() == there.keys()
     for name, table in told_of[1]["tables"].items():
         named = [table[key] for key in ("sort", "sort_desc", "label_column") if key in table]
         assert {*table["columns"]} == {*there[name]}
         assert {*named, *table.get("facets", [])} <= {*there[name]}
     assert told_of[1]["tables"]["alembic_version"]["hidden"]
-    assert len(told_of[1]["queries"]) == len(QUERIES)
+    assert len(told_of[1]["queries"]) == len(QUESTIONS)
     for query in told_of[1]["queries"].values():
         statement = query["sql"].replace("'now'", f"'{TODAY}'")
         found, empty, elsewhere = (
@@ -231,6 +217,7 @@ def test_older_example_mixes_all_four_shapes_of_entries() -> None:
     assert reading.is_flat
 
 
+@pytest.mark.slow
 def test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone(home: Path, tmp_path: Path) -> None:
     """`make demo` exits with 0 after every promise held, and never touches the home or database of who runs it."""
     theirs = tmp_path / "theirs.db"
