@@ -1,0 +1,55 @@
+"""docs/configuration.md names each environment variable that the code reads."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from playbook_db.claude_code import registration
+from playbook_db.llm import anthropic_api, claude_cli
+from playbook_db.services import similarity
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+NAMED = set(re.findall(r"`([^`=]+)(?:=\w+)?`", PAGE))
+VARIABLE = r"(?:PLAYBOOK|AGENTIC|CLAUDE|ANTHROPIC)_[A-Z_]+"
+
+
+def test_each_variable_of_the_code_stands_on_the_page() -> None:
+    """Whether it is read, set for another program or kept from one: as a string of Python's, or in a shell script."""
+    variables = set(_variables_in_python()) | set(_variables_in_hooks())
+
+    assert "PLAYBOOK_DB_URL" in variables
+    assert not variables - NAMED
+
+
+def test_each_variable_on_the_page_is_one_of_the_code() -> None:
+    """What is gone from the code goes from the page."""
+    variables = set(_variables_in_python()) | set(_variables_in_hooks())
+
+    assert not {name for name in NAMED if re.fullmatch(VARIABLE, name)} - variables
+
+
+def test_settings_and_defaults_are_those_of_the_code() -> None:
+    """The switches in Claude Code's settings, and the defaults that are constants."""
+    defaults = (
+        *(anthropic_api.DEFAULT_MODEL, anthropic_api.DEFAULT_URL, f"{anthropic_api.TIMEOUT_S:g}"),
+        *(claude_cli.DEFAULT_MODEL, str(similarity.DEFAULT_THRESHOLD)),
+    )
+
+    assert set(registration.SWITCHES) <= NAMED
+    assert not [default for default in defaults if not re.search(rf"(`|\| ){re.escape(default)}(`| \|)", PAGE)]
+
+
+def _variables_in_python() -> Iterator[str]:
+    for path in sorted((ROOT / "playbook_db").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(VARIABLE, node.value):
+                yield node.value
+
+
+def _variables_in_hooks() -> Iterator[str]:
+    for path in sorted((ROOT / "hooks").iterdir()):
+        if path.is_file():
+            yield from re.findall(rf"\$\{{?({VARIABLE})", path.read_text(encoding="utf-8"))
+            yield from re.findall(rf"^\s*({VARIABLE})=", path.read_text(encoding="utf-8"), re.MULTILINE)
