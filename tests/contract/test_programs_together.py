@@ -152,6 +152,7 @@ for number in range(6):
 """
 
 
+@pytest.mark.slow
 def test_four_programs_at_once_lose_no_vote_and_no_point(folder: Path) -> None:
     """4 processes x 6 rounds of load, update and save: 24 votes, 24 new points of 24 names, in database and file."""
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
