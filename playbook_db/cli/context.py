@@ -59,7 +59,7 @@ def opened(*, sync: bool = True) -> "AbstractContextManager[Project]":
     """
     from playbook_db.services.projects import open_project
 
-    return open_project(database_url(), existing_project_folder(), sync=sync, notify=lambda line: tell([line]))
+    return open_project(database_url(), existing_project_folder(), sync=sync, notify=lambda line: notify([line]))
 
 
 def opened_store() -> "AbstractContextManager[Store]":
@@ -69,7 +69,7 @@ def opened_store() -> "AbstractContextManager[Store]":
     return open_store(database_url())
 
 
-def tell(lines: Iterable[str]) -> None:
+def notify(lines: Iterable[str]) -> None:
     """Print *lines* for the person, on stderr."""
     for line in lines:
         click.echo(f"playbook: {line}", err=True)

@@ -9,10 +9,10 @@ import click
 from playbook_db.cli.context import (
     as_json,
     database_url,
-        is_interactive,
+    is_interactive,
+    notify,
     project_folder,
     project_options,
-    tell,
 )  # fmt: skip
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
 from playbook_db.errors import DatabaseError
@@ -124,7 +124,7 @@ def restore_backup(file: str, yes: bool) -> None:
     with maintenance.candidate(database_url(), file) as chosen:
         _show(chosen)
         if not yes and not click.confirm(f"Replace {chosen.path}?", err=True):
-            tell(["left alone; nothing was changed"])
+            notify(["left alone; nothing was changed"])
             return
         _tell_restored(maintenance.put_back(chosen))
         click.echo(f"{chosen.path} holds what {file} holds")
@@ -140,7 +140,7 @@ def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
         schema = "can't be read" if each.schema is None else f"schema {each.schema:04d}"
         click.echo(f"{time}\t{_kind(kept.kind)}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
     if not listed:
-        tell(["there is no backup yet; take one with: playbook backup"])
+        notify(["there is no backup yet; take one with: playbook backup"])
 
 
 def _show(chosen: "Candidate") -> None:
@@ -152,17 +152,17 @@ def _show(chosen: "Candidate") -> None:
         now = _told(here[key]) if key in here else "not there"
         back = _told(then[key]) if key in then else "not there"
         lines.append(f"  {one_line(key)}: {now} -> {back}")
-    tell(lines)
+    notify(lines)
 
 
 def _tell_restored(done: "Restored") -> None:
     replaced = done.replaced
     if replaced.backup:
-        tell([f"what was there is kept as {replaced.backup}"])
-    tell(f"what was there is now {path}" for path in replaced.aside)
+        notify([f"what was there is kept as {replaced.backup}"])
+    notify(f"what was there is now {path}" for path in replaced.aside)
     if done.worker_was_at_work:
-        tell(["a worker is at work; what it learns comes on top of the backup"])
-    tell(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
+        notify(["a worker is at work; what it learns comes on top of the backup"])
+    notify(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
 
 
 def _kind(kind: str) -> str:
@@ -193,9 +193,9 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
     if not dry_run and not yes and is_interactive():
         planned = repair_service.repair(database_url(), folder=folder, dry_run=True)
         if planned.is_damaged:
-            tell(one_line(line) for line in _repair_text(planned))
+            notify(one_line(line) for line in _repair_text(planned))
             if not click.confirm("Put the new database in the place of the damaged one?", err=True):
-                tell(["left as it is"])
+                notify(["left as it is"])
                 return
     repaired = repair_service.repair(database_url(), folder=folder, dry_run=dry_run)
     if as_json:

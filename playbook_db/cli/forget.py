@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, is_interactive, opened, project_options, tell
+from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, project_options
 from playbook_db.cli.output import one_line, print_json
 from playbook_db.services import records
 
@@ -73,14 +73,14 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
                 _print(planned, as_json=as_json, dry_run=True)
                 return
             if not planned.is_nothing:
-                tell(one_line(line) for line in (*_lines(planned, shows_texts=True), *_notes(planned)))
+                notify(one_line(line) for line in (*_lines(planned, shows_texts=True), *_notes(planned)))
                 if not click.confirm("Erase this for good?", err=True):
-                    tell(["nothing was done"])
+                    notify(["nothing was done"])
                     return
         done = forget_service.forget(project, request)
         _print(done, as_json=as_json, dry_run=False)
         if not done.is_rewritten:
-            tell([_TRACES.format(project.store.where)])
+            notify([_TRACES.format(project.store.where)])
 
 
 def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
@@ -93,9 +93,9 @@ def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
             click.echo(one_line(line))
         if dry_run:
             click.echo("dry run: nothing was erased")
-    tell(one_line(note) for note in _notes(forgotten))
+    notify(one_line(note) for note in _notes(forgotten))
     if not forgotten.is_nothing:
-        tell([_NOT_OURS])
+        notify([_NOT_OURS])
 
 
 def _notes(forgotten: "Forgotten") -> list[str]:

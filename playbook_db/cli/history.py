@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, opened, project_options, read_input, tell
+from playbook_db.cli.context import as_json, dry_run_option, notify, opened, project_options, read_input
 from playbook_db.cli.output import one_line, print_json, print_points, print_revised, write_text
 from playbook_db.services import records
 
@@ -64,11 +64,11 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
     texts = (history_view.logged(revision, of_point=query.name is not None) for revision in shown)
     first = next(texts, None)
     if first is None:
-        tell(["there is no such revision" if any(options.values()) else "nothing has happened to this playbook yet"])
+        notify(["there is no such revision" if any(options.values()) else "nothing has happened to this playbook yet"])
         return
     _print_texts(itertools.chain([first], texts), paged=True)
     if not is_bounded and next(revisions, None) is not None:
-        tell([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
+        notify([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
 
 
 @click.command()
@@ -90,7 +90,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
         raise click.UsageError("Give --json or --render, not both.")
     with opened() as project:
         then = history.at(project, when)
-        tell([then.note] if then.note else [])
+        notify([then.note] if then.note else [])
         if as_prompt:
             text = history.prompt_at(project, str(then.revision))
             write_text(text if not text or text.endswith("\n") else text + "\n", output)
@@ -99,7 +99,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
         elif then.playbook.points:
             print_points(then.playbook.points)
         elif not then.note:
-            tell([f"the playbook had no key points at {when}"])
+            notify([f"the playbook had no key points at {when}"])
 
 
 @click.command()
@@ -121,7 +121,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     with opened() as project:
         sides = [_side(project, text) for text in (before, after)]
         for side in sides:
-            tell([*([side.note] if side.note else []), *map(one_line, side.reading.warnings)])
+            notify([*([side.note] if side.note else []), *map(one_line, side.reading.warnings)])
         comparison = history.difference(*sides)
         if as_json:
             print_json(records.difference_record(comparison, *sides))
@@ -223,7 +223,7 @@ def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
 def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:
     """Print what was taken back, each change that it took, and the revision that did it."""
     revised = undone.result
-    tell(revised.notes)
+    notify(revised.notes)
     if as_json:
         print_json(records.undo_record(undone, dry_run=dry_run))
         return
@@ -231,7 +231,7 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
         click.echo(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
-        tell(["`playbook undo` again brings it back"])
+        notify(["`playbook undo` again brings it back"])
 
 
 COMMANDS = {"log": log, "at": at, "diff": diff, "undo": undo, "restore": restore}

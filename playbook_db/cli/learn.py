@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from playbook_db.cli.context import as_json, database_url, is_interactive, opened, project_options, tell
+from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_options
 from playbook_db.cli.output import count_of, one_line, print_json, readable
 from playbook_db.errors import JobError, SettingError
 from playbook_db.services import records
@@ -57,7 +57,7 @@ def bootstrap(yes: bool) -> None:
         if not new:
             click.echo(f"nothing new in {len(paths)} transcripts")
             return
-        tell([_estimate(len(new), sum(unread[path] for path in new))])
+        notify([_estimate(len(new), sum(unread[path] for path in new))])
         if not yes and is_interactive() and not click.confirm("Begin?", err=True):
             return
         model = choose.find_model()

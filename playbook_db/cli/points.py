@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, opened, project_options, read_input, tell
+from playbook_db.cli.context import as_json, dry_run_option, notify, opened, project_options, read_input
 from playbook_db.cli.output import (
     one_line,
     print_json,
@@ -58,7 +58,7 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
         elif points:
             print_points(points)
         else:
-            tell(["there are no key points here yet; add one with: playbook add TEXT"])
+            notify(["there are no key points here yet; add one with: playbook add TEXT"])
 
 
 @click.command()
@@ -174,7 +174,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
         revised = edit.apply_batch(project, operations, origin=origin, dry_run=dry_run)
         if not dry_run:
             diagnostics.operations(project.folder, len(operations), revised.skipped, unknown_sections(operations))
-        tell(revised.notes)
+        notify(revised.notes)
         _print(revised, as_json=as_json, dry_run=dry_run)
 
 
@@ -250,7 +250,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
     with opened() as project:
         revised = import_export.import_playbook(project, reading, source=source, replace=replace)
         diagnostics.migration(project.folder, reading.migrated)
-        tell(one_line(note) for note in revised.notes)
+        notify(one_line(note) for note in revised.notes)
         total = len(read_playbook(project).points)
         if revised.revision is None:
             click.echo(f"nothing new in {source}; the playbook has {total} points")

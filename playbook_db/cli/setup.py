@@ -12,11 +12,11 @@ from playbook_db.cli.context import (
     database_url,
     existing_project_folder,
     is_interactive,
+    notify,
     opened,
     opened_store,
     project_folder,
     project_options,
-    tell,
 )  # fmt: skip
 from playbook_db.cli.output import one_line, print_json
 from playbook_db.errors import InstallError, MirrorError
@@ -61,7 +61,7 @@ def install_hooks(scope: str) -> None:
             click.echo(f"the file as it was: {done.backup}")
     else:
         click.echo(f"{done.path}: the hooks are registered already; nothing was changed")
-    tell(done.notes)
+    notify(done.notes)
 
 
 @click.command("uninstall")
@@ -89,7 +89,7 @@ def uninstall_hooks(scope: str) -> None:
             any_done = True
             end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
             click.echo(f"{done.path}: {end}")
-            tell(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
+            notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
     if problems:
         raise InstallError("\n".join(problems))
     if not any_done:
@@ -120,11 +120,11 @@ def init(yes: bool) -> None:
         if mirror.is_waiting(project):
             _show_waiting(project)
             if not yes and is_interactive() and not click.confirm("Take it in?", err=True):
-                tell(["left alone; nothing of it goes into a prompt. Run playbook init again to take it in"])
+                notify(["left alone; nothing of it goes into a prompt. Run playbook init again to take it in"])
                 return
-            tell(mirror.accept(project).notes)
+            notify(mirror.accept(project).notes)
         else:
-            tell(mirror.enrol(project).notes)
+            notify(mirror.enrol(project).notes)
         points = len(read_playbook(project).points)
         click.echo(f"{project.key}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})")
 
@@ -137,7 +137,7 @@ def switch_mirror(state: str) -> None:
     from playbook_db.services import mirror
 
     with opened(sync=False) as project:
-        tell(mirror.switch(project, on=state == "on").notes)
+        notify(mirror.switch(project, on=state == "on").notes)
         where = project.mirror_path
         click.echo(f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on")
 
@@ -155,12 +155,12 @@ def _show_waiting(project: "Project") -> None:
     reading = playbook_file.decode(data, source=path)
     revised = import_export.import_playbook(project, reading, source=path, dry_run=True)
     shown = f"{os.path.relpath(path)} holds {len(reading.playbook.points)} key points"
-    tell([f"{shown} ({import_export.summary(revised)}):"])
+    notify([f"{shown} ({import_export.summary(revised)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
-        tell([f"  [{change.point.name}] {one_line(change.point.text)}"])
+        notify([f"  [{change.point.name}] {one_line(change.point.text)}"])
     if len(revised.changes) > _SHOWN_POINTS:
-        tell([f"  ... and {len(revised.changes) - _SHOWN_POINTS} more"])
-    tell(one_line(note) for note in revised.notes)
+        notify([f"  ... and {len(revised.changes) - _SHOWN_POINTS} more"])
+    notify(one_line(note) for note in revised.notes)
 
 
 # Projects as such: project list, project ignore, project move.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import projects
-from playbook_db.cli.context import as_json, database_url, project_folder, project_options, read_input, tell
+from playbook_db.cli.context import as_json, database_url, notify, project_folder, project_options, read_input
 from playbook_db.cli.output import one_line, readable
 from playbook_db.services import records
 
@@ -32,7 +32,7 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
         raise click.UsageError("Give --csv or --json, not both.")
     if query in (None, "-"):
         if sys.stdin.isatty():
-            tell(["type one SELECT, then Ctrl-D"])
+            notify(["type one SELECT, then Ctrl-D"])
         query = read_input("-").decode("utf-8", "surrogateescape")
     from playbook_db.services import sql as sql_service
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, opened, project_options, tell
+from playbook_db.cli.context import as_json, notify, opened, project_options
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_file
 from playbook_db.errors import MissingExtraError
 from playbook_db.services import records
@@ -39,7 +39,7 @@ def stats(as_json: bool, svg: str | None) -> None:
         numbers = statistics.gather(project)
     if svg is not None:
         write_file(_picture(numbers), svg)
-        tell([f"drew {one_line(svg)}"])
+        notify([f"drew {one_line(svg)}"])
     if as_json:
         print_json(records.statistics_record(numbers))
     else:

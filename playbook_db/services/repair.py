@@ -99,7 +99,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     moment = now or datetime.now(UTC)
     refused = files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
     with refused, _alone(path), _workshop(path) as workshop:
-        files.take_back(path)
+        files.undo_swap(path)
         for turn in range(_ROUNDS):
             copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
             copied = files.copy_to(path, copy)

@@ -47,7 +47,7 @@ def ask(url: str, question: str, *, project_key: str) -> Iterator[Answer]:
     if not question.strip("; \t\r\n"):
         raise QueryError("there is no statement")
     path = sqlite_path(url) or ""
-    with files.left_at_rest(path):
+    with files.without_new_log(path):
         migrate.require_current(url)
         with closing(files.open_file(path, "read")) as connection, _explained(connection, path):
             _allow_reading_only(connection)

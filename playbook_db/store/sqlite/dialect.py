@@ -108,7 +108,7 @@ class SqliteDialect:
     def unchanged(self) -> Iterator[Connection]:
         """A transaction that can't change the file, nor make one; of a file that isn't there or is empty it sees an
         empty database."""
-        with files.left_at_rest(self.path), self.explained():
+        with files.without_new_log(self.path), self.explained():
             if self.schema_version():
                 engine = SqliteDialect(self.path, "read").make_engine()
             else:

@@ -106,16 +106,16 @@ def has_log(path: str) -> bool:
 
 
 @contextmanager
-def left_at_rest(path: str) -> Iterator[None]:
+def without_new_log(path: str) -> Iterator[None]:
     """Leave nothing beside the database file *path* that wasn't there before.
 
     Who reads from a file with a write-ahead log makes the log's files, and who may only read can't remove them.
     """
-    was_at_rest = not os.path.exists(f"{path}-wal")
+    had_log = os.path.exists(f"{path}-wal")
     try:
         yield
     finally:
-        if was_at_rest:
+        if not had_log:
             _drop_empty_log(path)
 
 
@@ -215,7 +215,7 @@ _TRIES = 20  # at a copy that nobody wrote into meanwhile
 State = tuple[tuple[int, int, int] | None, ...]
 
 
-def take_back(path: str) -> None:
+def undo_swap(path: str) -> None:
     """Undo a swap that was killed before the new file had the name: give the damaged one its log back."""
     for aside in glob.glob(f"{glob.escape(path)}.damaged-*"):
         if aside.endswith(BESIDE) or not (os.path.exists(path) and os.path.samefile(path, aside)):
@@ -271,7 +271,7 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
             shutil.copymode(path, new)
             replace_by(path, new)
     except OSError as error:
-        take_back(path)
+        undo_swap(path)
         raise DatabaseError(f"{path} can't be replaced: {error.strerror}. It is as it was.") from error
     return aside
 
