@@ -61,6 +61,7 @@ def test_a_user_without_a_name_is_a_number(error: Exception, monkeypatch: pytest
     assert settings.actor().startswith(f"{os.getuid()}@")
 
 
+@pytest.mark.slow
 def test_settings_import_nothing_that_only_the_actor_needs() -> None:
     """The hooks import them at every start."""
     code = "import sys; from playbook_db import settings; print({'getpass', 'socket', 'pwd'} & {*sys.modules})"

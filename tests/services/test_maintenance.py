@@ -481,6 +481,7 @@ while moments:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["sound", "damaged"])
 def test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole(
     url: str, project: Project, tmp_path: Path, state: str

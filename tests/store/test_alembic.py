@@ -16,6 +16,8 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from tests.databases import put_empty_database
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 ROOT = Path(__file__).parents[2]
 HEAD = f"{SCHEMA:04d}"
 READING = ["current", "check", "history", "heads"]

@@ -54,6 +54,7 @@ def test_nobody_asks_which_kind_of_database_it_is() -> None:
     assert modules_with("get_backend_name") == ["store/connect.py"]
 
 
+@pytest.mark.slow
 def test_no_other_database_is_in_memory(tmp_path: Path) -> None:
     """Its part of SQLAlchemy would cost each command more than all of ours; Alembic alone, which migrates, has it."""
     put_empty_database(tmp_path / "playbook.db")

@@ -50,6 +50,7 @@ def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
     assert read_playbook(project).by_name["oth-001"].helpful == 60
 
 
+@pytest.mark.slow
 def test_processes_that_write_batches_at_once_lose_none(project: Project) -> None:
     """Four processes of 20 batches each: every one is there, and nobody meets a locked database."""
     edit.add(project, "use type hints")
