@@ -1,4 +1,4 @@
-"""The main job of playbook-db, told by its own command. Run it with: make demo
+"""A tour of playbook-db, as its own command prints it. Run it with: make demo
 
 It works in a temporary folder with a home of its own, and never touches yours. A step that fails, or a promise that
 does not hold, ends it with exit code 1.
@@ -18,8 +18,8 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parent
 WIDTH = min(shutil.get_terminal_size((120, 24)).columns, 140)
-OURS = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")  # variables of the user's that must not be heard
-TOLD = ["import"] * 2 + ["edit"] * 4 + ["prune", "sync"] + ["undo"] * 2
+OURS = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")  # variables of the user's that must not count
+SOURCES = ["import"] * 2 + ["edit"] * 4 + ["prune", "sync"] + ["undo"] * 2
 KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
 MODEL_VARIABLES = ("AGENTIC_CONTEXT_", "ANTHROPIC_")
 WHO_DID_WHAT = """\
@@ -112,18 +112,18 @@ def promise(text: str, holds: bool) -> None:
     print(f"  ok: {text}")
 
 
-def tell(person: Person) -> None:
-    """The whole story, in order."""
+def tour(person: Person) -> None:
+    """All steps, in order."""
     step("Take the project in. The database stands beside Claude Code's own files; the work tree stays as it is.")
     person.types("playbook init")
     database = person.types("playbook db path")[0]
 
-    step("Bring in what a colleague's Claude learnt. What a new playbook takes in, it gives back to the byte.")
+    step("Bring in what a colleague's Claude learned. What a new playbook imports, it exports to the byte.")
     person.types("playbook import realistic.json")
     person.types("playbook export -o same.json")
     person.sees_same("realistic.json", "same.json")
 
-    step("An older, flat file mixes four shapes of entries. What is known keeps the higher counts; the rest is added.")
+    step("An older, flat file mixes four shapes of entries. A known point keeps the higher counts; the rest is added.")
     person.types("playbook import mixed_legacy.json")
     person.types("playbook list", head=5)
     person.types("playbook list --section OTHERS", head=0, tail=5)
@@ -133,17 +133,17 @@ def tell(person: Person) -> None:
     person.types("playbook vote pat-014 harmful")
     person.types("playbook vote pat-014 harmful")
 
-    step("Rehearse a curator's batch, half of it broken: each bad operation is skipped with its reason.")
-    rehearsed = person.types("playbook apply --dry-run operations.json")
-    step("Now for real: all of the valid operations are one revision, and come out as rehearsed.")
+    step("Try a curator's batch, half of it broken, without writing: each bad operation is skipped with its reason.")
+    planned = person.types("playbook apply --dry-run operations.json")
+    step("Now for real: all of the valid operations are one revision, and give what the dry run said.")
     applied = person.types("playbook apply operations.json", head=2, tail=1)
-    promise("the batch did what its rehearsal said", rehearsed[:-1] == applied[:-1])
+    promise("the batch did what its dry run said", planned[:-1] == applied[:-1])
     promise("five operations were skipped, none in silence", sum(li.startswith("skipped") for li in applied) == 5)
 
     step("Prune what the votes say harms: at least 3 harmful votes, and more than helpful ones.")
-    rehearsed = person.types("playbook prune --dry-run")
+    planned = person.types("playbook prune --dry-run")
     pruned = person.types("playbook prune", head=0, tail=1)
-    promise("pruning did what its rehearsal said", rehearsed[:-1] == pruned[:-1])
+    promise("pruning did what its dry run said", planned[:-1] == pruned[:-1])
     step("Nothing is erased. A retired point is listed with when and why; `playbook restore NAME` brings it back.")
     person.types("playbook list --retired", head=4)
 
@@ -166,13 +166,13 @@ def tell(person: Person) -> None:
     person.sees_same("exported.json", "again.json")
     promise("a second import is no revision", "nothing new" in person.types("playbook import exported.json")[0])
 
-    step("Keep a copy, while anybody may write. Check the file, and that every playbook is what its history says.")
+    step("Back the database up, while anybody may write. Check the file, and each playbook against its history.")
     person.types("playbook backup")
     person.types("playbook db check")
 
-    step("The database is yours to ask, read-only: who did what? docs/sql.md describes the views.")
+    step("Ask the database in SQL, read-only: who did what? docs/sql.md describes the views.")
     sources = [row[1] for row in person.asks(database, WHO_DID_WHAT)]
-    promise("every step is in the history", [source for source in sources if source != "learn"] == TOLD)
+    promise("every step is in the history", [source for source in sources if source != "learn"] == SOURCES)
 
 
 def learn(person: Person) -> None:
@@ -194,21 +194,21 @@ def learn(person: Person) -> None:
     person.types("playbook learn session.jsonl")
     person.types("playbook sessions")
     person.types("playbook why pat-001")
-    step("The same lines are never learnt from twice, however many hooks saw them.")
-    told = person.types("playbook learn session.jsonl")
-    promise("nothing new is found in what was learnt from", "nothing new" in told[0])
+    step("The same lines are never learned from twice, however many hooks saw them.")
+    again = person.types("playbook learn session.jsonl")
+    promise("a transcript that was learned from holds nothing new", "nothing new" in again[0])
 
 
 def look_back(person: Person, pruned: list[str]) -> None:
-    """See what was done, what that changed and how it was before, and take back what *pruned* printed."""
+    """See what was done, what that changed and how it was before, and undo what *pruned* printed."""
     revision = pruned[-1].split()[-1]
-    step("Look back: what did the last revisions do? And what has changed since the pruning?")
+    step("What did the last revisions do? And what has changed since the pruning?")
     person.types("playbook log -n 3", head=24)
     person.types(f"playbook diff {revision}", head=8)
-    step("Any revision can be had again exactly as it was; here the first one, which is the file that came in.")
+    step("Any revision can be exported exactly as it was; here the first one, which is the imported file.")
     person.types("playbook at 1 -o then.json")
     person.sees_same("realistic.json", "then.json")
-    step("Take the pruning back: the points return with their votes, and what came later stays. Then think again.")
+    step("Undo the pruning: the points return with their votes, and what came later stays. Then undo the undo.")
     before = person.types("playbook list", head=0)
     undone = person.types(f"playbook undo {revision}")
     promise("the pruned points are back", sum(line.startswith("restore") for line in undone) == len(pruned) - 1)
@@ -228,7 +228,7 @@ def main() -> int:
     print("A tour of playbook-db, in a temporary folder. Lines wider than the terminal are cut.")
     with tempfile.TemporaryDirectory(prefix="demo-") as root:
         try:
-            tell(Person(Path(root).resolve()))
+            tour(Person(Path(root).resolve()))
         except DemoError as error:
             print(f"demo failed: {error}", file=sys.stderr)
             return 1

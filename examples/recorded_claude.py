@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stands in for `claude -p` in the demo, where there is neither a key nor Claude Code; its answers are recorded.
 
-The reflector's question is told from the curator's by what it asks for.
+The reflector's prompt is the one that asks for `bullet_tags`.
 """
 
 import json
@@ -29,8 +29,8 @@ CURATION = {
     ],
 }
 
-asked = sys.stdin.read()
-answer = REFLECTION if "bullet_tags" in asked else CURATION
+prompt = sys.stdin.read()
+answer = REFLECTION if "bullet_tags" in prompt else CURATION
 print(
     json.dumps(
         {
@@ -38,7 +38,7 @@ print(
             "is_error": False,
             "result": json.dumps(answer),
             "structured_output": answer,
-            "usage": {"input_tokens": len(asked) // 4, "output_tokens": len(json.dumps(answer)) // 4},
+            "usage": {"input_tokens": len(prompt) // 4, "output_tokens": len(json.dumps(answer)) // 4},
             "modelUsage": {"recorded": {}},
         }
     )

@@ -29,7 +29,7 @@ def _modules_after(statement: str) -> set[str]:
     ],
 )
 def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
-    """These rooms are for the hooks too, where an import costs the user milliseconds at every prompt."""
+    """The hooks use these modules too, and each import costs the user milliseconds at every start."""
     imported = {name.partition(".")[0] for name in _modules_after(f"import playbook_db.{module}")}
 
     assert imported <= _ALLOWED_FOR_A_HOOK
