@@ -1,7 +1,6 @@
-"""A playbook while it is being changed: every step is noted as a Change, and the original stays as it was.
+"""A playbook while it is being changed: every step is noted as a Change, and the original isn't touched.
 
-The rules (votes, operations, pruning ...) each take a draft and work on it, so that several of them
-make one revision.
+Votes, operations, pruning and the rest all work on a draft, so that several of them can make one revision.
 """
 
 from collections import Counter
@@ -25,7 +24,7 @@ from playbook_db.domain.sections import SECTION_SLUGS
 
 
 class PlaybookSource(Protocol):
-    """Where a draft reads a playbook from, no more of it than it needs."""
+    """A playbook that a draft can read in part."""
 
     def playbook(self) -> Playbook:
         """All of it."""
@@ -79,12 +78,12 @@ class Draft:
         return Playbook(tuple(self.points()), frozenset(self._spent), original.header, self._highest_position())
 
     def is_used(self, name: str) -> bool:
-        """Whether *name* belongs to a point, live or gone, and so can't be given again."""
+        """Whether *name* belongs to a point, live or retired, and so can't be given again."""
         self._read_all()
         return name in self or name in self._spent
 
     def has_text(self, text: str) -> bool:
-        """Whether a live point says *text* already, up to case, white space and trailing punctuation."""
+        """Whether a live point has this text, up to case, white space and trailing punctuation."""
         if self._texts is None:
             self._texts = Counter(normalised(point.text) for point in self.points())
         return self._texts[normalised(text)] > 0
@@ -99,7 +98,7 @@ class Draft:
         return format_name(prefix, self._highest[prefix])
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep `new_name` off *names*, which points still to come have as their own."""
+        """Keep `new_name` from giving *names*, which points that come later have as their own."""
         self._reserved = frozenset(names)
         for prefix, highest in self._highest.items():
             self._highest[prefix] = max(highest, highest_number(self._reserved, prefix))
@@ -112,20 +111,20 @@ class Draft:
         return placed
 
     def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> KeyPoint:
-        """Let *point* take the place of the live one of its name; a new section puts it at that section's end."""
+        """Replace the live point of this name by *point*; in a new section it comes last."""
         if point.section != self[point.name].section:
             point = replace(point, position=self._next_position())
         self._note(kind, point, reason)
         return point
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Let *point*, live or coming back, stand exactly as it is given, position included."""
+        """Put *point*, live or to be restored, exactly as it is, position included."""
         self._last_position = max(self._highest_position(), point.position)
         self._spent.discard(point.name)
         self._note(kind, point, reason)
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
-        """Take the point out of the playbook; its name stays used."""
+        """Retire the point; its name is never given again."""
         point = self[name]
         self._count_text(point.text, -1)
         self._points[name] = None

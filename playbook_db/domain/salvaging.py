@@ -18,7 +18,7 @@ _MAX_POSITION = 2**53
 
 @dataclass(frozen=True, slots=True)
 class SavedPoint:
-    """A point as it was last seen in a damaged file, under its number there.
+    """A point as a damaged file has it, with its number there.
 
     `revision` is the one that changed it last, 0 where that isn't known; `reason` is why it was retired. A name or a
     text that couldn't be read is "".
@@ -41,7 +41,7 @@ class SavedPoint:
 
 
 def changed_in(helpful: int, harmful: int, rank: float) -> int:
-    """The revision that a point was last changed in, which its rank tells; 0 where rank and votes don't agree."""
+    """The revision that last changed a point, by its rank; 0 where rank and votes don't agree."""
     if not 0 <= helpful < 2**53 or not 0 <= harmful < 2**53:
         return 0
     age = (rank - prompt_text.rank(helpful, harmful, 0)) * prompt_text.FADING_REVISIONS

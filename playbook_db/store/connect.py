@@ -69,8 +69,10 @@ def described(url: URL | str) -> str:
 
 
 def sqlite_path(url: URL | str) -> str | None:
-    """The file of an SQLite database, None for any other database. Of a link it is what that leads to: SQLite has its
-    log beside that."""
+    """The file of an SQLite database, None for any other database.
+
+    Links are resolved: SQLite keeps its log beside the real file.
+    """
     made = make_url(url)
     path = made.database if made.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path
