@@ -38,8 +38,14 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
 
     key = projects.project_key(project_folder())
     with sql_service.ask(database_url(), query or "", project_key=key) as answer:
-        show = _print_csv if as_csv else _print_json if as_json else _print_table
-        show(answer)
+        if as_csv:
+            _print_csv(answer)
+        elif as_json:
+            _print_json(answer)
+        elif sys.stdout.isatty():
+            _print_on_terminal(answer)
+        else:
+            click.echo("\n".join(aligned(answer.columns, answer.rows)))
 
 
 def _print_csv(answer: "Answer") -> None:
@@ -57,15 +63,6 @@ def _print_json(answer: "Answer") -> None:
     click.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
 
 
-def _print_table(answer: "Answer") -> None:
-    """Columns under their titles: as wide as need be in a pipe, fitted to the window on a terminal."""
-    if sys.stdout.isatty():
-        _print_on_terminal(answer)
-        return
-    for line in aligned(answer.columns, answer.rows):
-        click.echo(line)
-
-
 def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """The lines of a table as docs/sql.md prints it: titles, a rule, one line a row, two spaces between columns."""
     titles, cells = [_line(title) for title in columns], [[_line(value) for value in row] for row in rows]
@@ -75,6 +72,7 @@ def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[s
 
 
 def _print_on_terminal(answer: "Answer") -> None:
+    """Columns under their titles, fitted to the window."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -17,14 +17,14 @@ from playbook_db.store.sqlite import files
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _OUTWARD_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
-_TELLING_PRAGMAS = ("table_list", "table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list")
+_READING_PRAGMAS = ("table_list", "table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list")
 _REFUSALS = ("not authorized", "authorization denied")  # some come without a number of their own
 _OF_THE_FILE = {
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
 _CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite's whole work; no question takes the machine
-_STEPS_PER_LOOK = 20_000  # of SQLite's machine between two looks for Ctrl-C; some milliseconds
+_STEPS_PER_CHECK = 20_000  # of SQLite's machine between two checks for Ctrl-C; some milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,52 +36,40 @@ class Answer:
 
 
 @contextmanager
-def ask(url: str, question: str, *, project_key: str) -> Iterator[Answer]:
+def ask(url: str, query: str, *, project_key: str) -> Iterator[Answer]:
     """What the database at *url* answers to one SQL statement; `:project` in it is *project_key*.
 
     Raises QueryError where it is no SQL that can be run, QueryRefusedError where it would do more than read, and
     DatabaseError and its kin where the database can't be used. Nothing is migrated, nothing is left beside the file.
     """
-    if not _is_unicode(question):
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # what Python makes of bytes that are none
         raise QueryError("the statement is no UTF-8 text")
-    if not question.strip("; \t\r\n"):
+    if not query.strip("; \t\r\n"):
         raise QueryError("there is no statement")
     path = sqlite_path(url) or ""
     with files.without_new_log(path):
         migrate.require_current(url)
         with closing(files.open_file(path, "read")) as connection, _explained(connection, path):
             _allow_reading_only(connection)
-            with closing(connection.execute(question, {"project": project_key})) as cursor:
+            with closing(connection.execute(query, {"project": project_key})) as cursor:
                 if cursor.description is None:
                     raise QueryRefusedError
                 yield Answer(tuple(column[0] for column in cursor.description), cursor)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _allow_reading_only(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA temp_store = MEMORY")  # a long sort makes no file either
     # SQLite makes these tables at their first use, and asks for that as if it were a change of the schema.
-    for table in ("json_each", "json_tree", "dbstat", *(f"pragma_{name}" for name in _TELLING_PRAGMAS)):
+    for table in ("json_each", "json_tree", "dbstat", *(f"pragma_{name}" for name in _READING_PRAGMAS)):
         with suppress(sqlite3.OperationalError):  # not every SQLite has dbstat
             connection.execute(f"SELECT * FROM {table} LIMIT 0")
     connection.execute(f"PRAGMA hard_heap_limit = {_MEMORY_BYTES}")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL_BYTES)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
-    connection.set_progress_handler(_go_on, _STEPS_PER_LOOK)
+    # Go on: between two lines of Python a Ctrl-C is heard, and SQLite alone would not hear it.
+    connection.set_progress_handler(lambda: 0, _STEPS_PER_CHECK)
     connection.set_authorizer(_may)
-
-
-def _go_on() -> int:
-    """Not to stop. It is Python, and between two lines of Python a Ctrl-C is heard; SQLite alone would not."""
-    return 0
 
 
 def _may(action: int, first: str | None, second: str | None, _database: str | None, _inside: str | None) -> int:
@@ -89,7 +77,7 @@ def _may(action: int, first: str | None, second: str | None, _database: str | No
     if action == sqlite3.SQLITE_FUNCTION:
         return sqlite3.SQLITE_DENY if (second or "").lower() in _OUTWARD_FUNCTIONS else sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA:
-        return sqlite3.SQLITE_OK if (first or "").lower() in _TELLING_PRAGMAS else sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK if (first or "").lower() in _READING_PRAGMAS else sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
 
@@ -109,13 +97,5 @@ def _explained(connection: sqlite3.Connection, path: str) -> Iterator[None]:
         if isinstance(error, sqlite3.Error) and code in _OF_THE_FILE:
             with files.explained(path):
                 raise
-        raise QueryError(str(error), views=_views(connection)) from error
-
-
-def _views(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """The names of the views there are."""
-    try:
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
-        return tuple(name for (name,) in found)
-    except sqlite3.Error:
-        return ()
+        views = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
+        raise QueryError(str(error), views=tuple(name for (name,) in views)) from error

@@ -129,6 +129,7 @@ def on_terminal(*arguments: str) -> str:
     return seen.decode().replace("\r", "")  # a terminal's own line ends
 
 
+@pytest.mark.slow
 def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
     """Long texts are folded in their column; numbers stand to the right; nothing steers."""
     seen = on_terminal(f"SELECT 'pat-001' AS name, 7 AS helpful, '{'word ' * 30}' AS text, ({STEERING}) AS odd")
@@ -139,6 +140,7 @@ def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
     assert seen.splitlines()[1].index("7") > seen.splitlines()[0].index("helpful")
 
 
+@pytest.mark.slow
 def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
     """In a pipe the value is exact; before a person's eyes it is made harmless."""
     assert all(char.isprintable() or char == "\n" for char in on_terminal("--csv", STEERING))
@@ -170,6 +172,7 @@ def test_mistake_is_explained(playbook: Playbook, arguments: tuple[str, ...], co
     assert told in result.err
 
 
+@pytest.mark.slow
 def test_sql_that_is_no_text_is_explained(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes that aren't UTF-8 are an error of the one who gave them, not ours."""
     done = subprocess.run(
@@ -180,6 +183,7 @@ def test_sql_that_is_no_text_is_explained(playbook: Playbook, monkeypatch: pytes
     assert b"no UTF-8 text" in done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_question_that_would_never_end(playbook: Playbook) -> None:
     """Though SQLite itself would count on: exit code 130."""
     question = f"SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT * FROM ({FOREVER})"  # the driver looks a row ahead
@@ -202,6 +206,7 @@ def test_ctrl_c_ends_a_question_that_would_never_end(playbook: Playbook) -> None
     assert b"interrupted" in err
 
 
+@pytest.mark.slow
 def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> None:
     """SQLite has 512 MiB for one: a recursion without end is explained before the machine is out of memory."""
     greedy = "WITH RECURSIVE n(b) AS (SELECT randomblob(9999999) UNION SELECT randomblob(9999999) FROM n)"
@@ -217,6 +222,7 @@ def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> Non
     assert b"more memory" in done.stderr
 
 
+@pytest.mark.slow
 def test_reader_that_leaves_early_leaves_no_trace(playbook: Playbook, home: Path) -> None:
     """`playbook sql --csv ... | head` says nothing of it, and leaves nothing beside the file."""
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT i FROM n"
