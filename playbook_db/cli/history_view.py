@@ -91,7 +91,7 @@ def differences(comparison: "Comparison", before: "ComparedSide", after: "Compar
 def _head(revision: "LoggedRevision") -> Iterator[str]:
     session = f"  session {one_line(revision.session_id)}" if revision.session_id else ""
     number = click.style(f"revision {revision.number}", fg="yellow")
-    yield f"{number}  {local(revision.time)}  {revision.source}{session}"
+    yield f"{number}  {local(revision.time)}  {revision.source}  {one_line(revision.actor)}{session}"
     if revision.message:
         yield f"    {one_line(revision.message)}"
     if revision.undone_in is not None:

@@ -107,9 +107,9 @@ def why(name: str, as_json: bool) -> None:
     if life.merged:
         click.echo(f"merged from {', '.join(life.merged)}")
     for event in life.events:
-        session = f" (session {event.session_id})" if event.session_id else ""
+        by = f" (session {event.session_id})" if event.session_id else f" (by {one_line(event.actor)})"
         into = f" into {event.successor}" if event.successor else ""
-        click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.text or '')}{session}")
+        click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.text or '')}{by}")
 
 
 def _estimate(count: int, size_bytes: int) -> str:

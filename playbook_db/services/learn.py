@@ -155,8 +155,14 @@ class _Lesson:
             votes = operations.cast_votes(book.draft, ballot.votes)
             skipped = operations.apply_operations(book.draft, proposed)
             pruned = operations.prune(book.draft)
+            session = self.chunk.session_id
             result = book.commit(
-                "learn", "learnt from a session", votes=votes, skipped=skipped, session_id=self.chunk.session_id
+                "learn",
+                "learnt from a session",
+                votes=votes,
+                skipped=skipped,
+                session_id=session,
+                actor=session or None,
             )
             book.finish_reflection(
                 reflection.id,

@@ -80,7 +80,8 @@ def all_playbooks(connection: Connection) -> dict[int, str]:
 def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
     """The points of a playbook, live and retired, but not those that were forgotten."""
     query = select(key_points.c.id, key_points.c.name, key_points.c.text)
-    rows = connection.execute(query.where(key_points.c.playbook_id == playbook_id, key_points.c.forgotten == 0))
+    query = query.where(key_points.c.playbook_id == playbook_id, key_points.c.forgotten == 0)
+    rows = connection.execute(query.order_by(key_points.c.id))
     return [PointText(*row) for row in rows]
 
 

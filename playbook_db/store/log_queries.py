@@ -91,7 +91,7 @@ EVERY_CHANGE = 2**31 - 1
 
 # What a revision did besides its changes is counted by steps down the indexes of those tables.
 _REVISIONS = """
-SELECT r.number, r.time, r.source, r.session_id, r.message, r.took_back_from, r.took_back_to,
+SELECT r.number, r.time, r.source, r.actor, r.session_id, r.message, r.took_back_from, r.took_back_to,
     (SELECT count(*) FROM votes AS v {by_neutral}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
     {unmatched} AS unmatched_votes,
@@ -158,6 +158,7 @@ class LoggedRevision:
     number: int
     time: str
     source: str
+    actor: str
     session_id: str | None
     message: str | None
     neutral_votes: int
@@ -269,6 +270,7 @@ class LifeEvent:
     revision: int
     time: str
     source: str
+    actor: str
     session_id: str | None
     message: str | None
     kind: str
@@ -398,7 +400,7 @@ class LogQueries(PlaybookRows):
         all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
         events: list[LifeEvent] = []
         for made in reversed(self.read_log(all_revisions, limit=MAX_COUNTER, most_changes=EVERY_CHANGE)):
-            origin = (made.number, made.time, made.source, made.session_id, made.message)
+            origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
             for change in made.changes:
                 if change.kind != "vote":
                     text = change.point.text if change.stores_text else change.reason

@@ -13,6 +13,7 @@ from typing import Self
 from sqlalchemy import BindParameter, Connection, TextClause, bindparam, delete, func, insert, select, update
 from sqlalchemy import text as sql
 
+from playbook_db import settings
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, RetiredPoint, Skipped, Vote
 from playbook_db.domain.times import timestamp
@@ -133,13 +134,14 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         keeps_last_updated: bool = False,
         even_if_unchanged: bool = False,
         session_id: str | None = None,
+        actor: str | None = None,
         undone: RevisionRange | None = None,
     ) -> RevisionResult:
         """Keep what the draft has become as the next revision, with *source* and *message*.
 
         *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
         time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
-        unless *even_if_unchanged*; none in a dry run.
+        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`.
         """
         changes = self.draft.changes
         changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
@@ -160,6 +162,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
                 changes_header=changed_header is not None,
                 message=message,
                 session_id=session_id,
+                actor=actor or settings.actor(),
                 changes=changes,
                 votes=votes,
                 skipped=skipped,

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlalchemy import BindParameter, bindparam, func, insert, select, update
 
-from playbook_db import settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.playbook import Change, Header, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -60,11 +59,11 @@ class NewRevision:
 
     time: str
     source: str
+    actor: str
     header: Header
     changes_header: bool = False
     message: str | None = None
     session_id: str | None = None
-    actor: str = field(default_factory=settings.actor)
     changes: Sequence[Change] = ()
     votes: Sequence[Vote] = ()
     skipped: Sequence[Skipped] = ()

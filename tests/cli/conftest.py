@@ -32,6 +32,7 @@ Playbook = Callable[..., Result]
 @pytest.fixture
 def playbook(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Playbook:
     """Runs `playbook ARGUMENT ...` for the project in `folder`; `stdin` is what it reads there."""
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
 
     def run(*arguments: str, stdin: str = "") -> Result:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8")), encoding="utf-8"))

@@ -70,16 +70,16 @@ def _read(leader: int) -> Iterator[bytes]:
 def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:
     """Newest first: what each revision did to which point, and what else there was, in one look."""
     assert parts(lived("log").out) == [
-        "revision 5  TIME  edit\n    retired pat-001\n"
+        "revision 5  TIME  edit  ann@laptop\n    retired pat-001\n"
         "    retire   pat-001 settled\n    1 change: 1 retired",
-        "revision 4  TIME  edit\n    applied a batch from stdin\n"
+        "revision 4  TIME  edit  ann@laptop\n    applied a batch from stdin\n"
         "    edit     oth-001: use ruff format\n    add      oth-002 [OTHERS]: prefer pathlib\n"
         "    2 changes: 1 added, 1 edited; 1 operation skipped",
-        "revision 3  TIME  edit\n    voted pat-001 harmful\n"
+        "revision 3  TIME  edit  ann@laptop\n    voted pat-001 harmful\n"
         "    vote     pat-001 +0 -1, now 0 helpful, 1 harmful\n    1 change: 1 with other votes",
-        "revision 2  TIME  edit\n    added pat-001\n"
+        "revision 2  TIME  edit  ann@laptop\n    added pat-001\n"
         "    add      pat-001 [PATTERNS & APPROACHES]: no globals\n    1 change: 1 added",
-        "revision 1  TIME  edit\n    added oth-001\n"
+        "revision 1  TIME  edit  ann@laptop\n    added oth-001\n"
         "    add      oth-001 [OTHERS]: use ruff\n    1 change: 1 added",
     ]  # fmt: skip
 
@@ -340,7 +340,7 @@ def test_a_log_marks_what_was_taken_back_later(lived: Playbook) -> None:
     lived("undo", "3")
 
     assert parts(lived("log").out)[3].splitlines()[:3] == [
-        "revision 3  TIME  edit",
+        "revision 3  TIME  edit  ann@laptop",
         "    voted pat-001 harmful",
         "    taken back in revision 6",
     ]
@@ -359,3 +359,19 @@ def test_a_log_of_no_revisions_is_not_asked_for(lived: Playbook) -> None:
 
     assert (result.code, result.out) == (2, "")
     assert "x>=1" in result.err
+
+
+def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`log`, `show` and `why` name the actor, as text and for programs."""
+    playbook("add", "use uv")
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
+    playbook("vote", "oth-001", "helpful")
+
+    assert [revision["actor"] for revision in playbook("log", "--json").json] == ["ben@desk", "ann@laptop"]
+    assert playbook("show", "2", "--json").json["actor"] == "ben@desk"
+    assert [event["actor"] for event in playbook("why", "oth-001", "--json").json["events"]] == [
+        "ann@laptop",
+        "ben@desk",
+    ]
+    assert "ben@desk" in playbook("log", "-n", "1").out
+    assert "(by ann@laptop)" in playbook("why", "oth-001").out
