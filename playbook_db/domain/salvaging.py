@@ -7,7 +7,7 @@ dated by its rank. Pure.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from playbook_db.domain import merge, prompt_text
+from playbook_db.domain import prompt_text
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK
 from playbook_db.domain.playbook import KeyPoint, RetiredPoint
@@ -113,8 +113,6 @@ def _bring_in_one(draft: Draft, saved: SavedPoint, here: KeyPoint | None, places
     are those that live points take."""
     point = saved.point
     is_live = point.name in draft
-    if here is not None and merge.may_be_original(point.text, here.text):
-        point = replace(point, text=here.text)
     is_taken = saved.is_live and (point.section, point.position) in places
     if is_taken or not 0 <= point.position < _MAX_POSITION:
         point = replace(point, position=draft.free_position())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import projects, settings
-from playbook_db.domain import merge, playbook_file, salvaging
+from playbook_db.domain import playbook_file, salvaging
 from playbook_db.domain.times import local
 from playbook_db.errors import (
     DatabaseBusyError,
@@ -226,7 +226,7 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook, now: datetime) -> Re
         result = book.commit(
             "import",
             f"repaired: {lost}" if is_lost else "repaired",
-            header=saved.header and merge.without_erased_header(book.header, saved.header),
+            header=saved.header,
             even_if_unchanged=is_lost,
         )
         salvage.put_rest(book, saved, result.revision)

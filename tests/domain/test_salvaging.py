@@ -113,22 +113,18 @@ def test_points_that_were_retired_or_restored_since_are_so_again() -> None:
 
 
 def test_what_was_forgotten_stays_forgotten() -> None:
-    """A text under a forgotten name stays out, and so does what may have stood at a mark. A point of which nothing else
-    is known than that it was forgotten is retired."""
-    draft = a_draft(
-        a_key_point("pat-002", f"ask {MARK} first", position=1), a_key_point("pat-003", "told"), spent=("pat-001",)
-    )
+    """A text under a forgotten name stays out. A point of which nothing else is known than that it was forgotten is
+    retired."""
+    draft = a_draft(a_key_point("pat-002", "told", position=1), spent=("pat-001",))
+    forgotten = RetiredPoint(a_key_point("pat-001", MARK), 3, is_forgotten=True)
 
-    _brought_in(
-        draft,
-        _saved(1, a_key_point("pat-001", "a secret")),
-        _saved(2, a_key_point("pat-002", "ask Bob first", helpful=1, position=1)),
-        retired=(RetiredPoint(a_key_point("pat-001", MARK), 3, is_forgotten=True),),
-    )
+    _brought_in(draft, _saved(1, a_key_point("pat-001", "a secret")), retired=(forgotten,))
+    _brought_in(draft, SavedPoint(0, a_key_point("pat-002", MARK), is_live=False))
 
-    _brought_in(draft, SavedPoint(0, a_key_point("pat-003", MARK), is_live=False))
-
-    assert [(p.name, p.text, p.helpful) for p in draft.points()] == [("pat-002", f"ask {MARK} first", 1)]
+    assert [(change.kind, change.point.name, change.point.text) for change in draft.changes] == [
+        ("edit", "pat-002", MARK),
+        ("retire", "pat-002", MARK),
+    ]
 
 
 def test_a_text_whose_name_is_lost_gets_a_new_one_unless_it_is_there_already() -> None:
