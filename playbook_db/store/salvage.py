@@ -46,7 +46,6 @@ _CHANGES = ("add", "vote", "edit", "move", "retire", "restore")
 # What an index tells of a row whose own page is gone.
 _KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
 _MIRROR = "/.claude/playbook.json"
-_MAX_ID = 2**31
 
 Row = dict[str, Any]
 
@@ -269,8 +268,7 @@ def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, li
             best.setdefault((row[owner], *(row[name] for name in key)), row)
         rows[table.name] = defaultdict(list)
         for (number, *_), row in best.items():
-            if 0 < number < _MAX_ID:
-                rows[table.name][number].append(row)
+            rows[table.name][number].append(row)
     return rows
 
 

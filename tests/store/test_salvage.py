@@ -1,5 +1,6 @@
 """Reading the pages of a damaged file, and what they say of its playbooks together."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -117,6 +118,21 @@ def test_points_whose_changes_are_lost_are_read_from_their_rows(sample: Path) ->
     assert _saved(*saved) == _stored(sample)
     assert [each.last_revision for each in saved] == [45, 15]
     assert [each.times for each in saved] == [{}, {}]
+
+
+def test_revisions_that_are_out_of_line_are_not_believed(sample: Path) -> None:
+    """A number or a time that damage changed stands against those around it."""
+    data = sample.read_bytes()
+    (edited,) = re.finditer(rb"\x2c(?=.editctx)", data, re.DOTALL)  # in revision 44
+    with closing(sqlite3.connect(sample)) as connection:
+        (time,) = connection.execute("SELECT time FROM revisions WHERE playbook_id = 1 AND number = 7").fetchone()
+    data = _over(data, edited.start(), bytes([120]))
+    data = _over(data, data.index(time.encode()), b"9")
+
+    saved, _ = salvage.read(open_pages(data))
+
+    assert saved.last_revision == 45
+    assert saved.times.keys() == set(range(1, 46)) - {7}
 
 
 def test_the_key_of_a_playbook_whose_row_is_lost_stands_in_its_index(sample: Path) -> None:
