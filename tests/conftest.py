@@ -1,6 +1,8 @@
 """What every test gets: no network, a home and a data folder of its own, no settings of the machine's."""
 
+import functools
 import os
+import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
-from tests.databases import DATABASES, copy_or_migrate
+from tests.databases import KINDS, Kind, NewProject, copy_or_migrate
 
 settings.register_profile(
     "search", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -34,6 +36,14 @@ sys.addaudithook(lambda event, _: _started.append(event) if event in _STARTS els
 @pytest.fixture(autouse=True)
 def _no_network(socket_disabled: None) -> None:
     """No test reaches the network."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_are_read_once() -> Iterator[None]:
+    """Each client of an API reads all those of the machine, which takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -72,10 +82,16 @@ def _new_databases_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "migrate", copy_or_migrate)
 
 
-@pytest.fixture(params=DATABASES)
-def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
-    """An open database of the test's own, of each kind in turn."""
-    with open_store(DATABASES[request.param](tmp_path)) as opened:
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Each kind of database, one after the other."""
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def store(kind: Kind, tmp_path: Path) -> Iterator[Store]:
+    """An open database of the test's own."""
+    with open_store(kind.new(tmp_path)) as opened:
         yield opened
 
 
@@ -83,3 +99,14 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
 def project(store: Store, folder: Path) -> Project:
     """The project in `folder`, with an empty playbook."""
     return Project.in_folder(store, str(folder))
+
+
+@pytest.fixture
+def new_project(kind: Kind, project: Project) -> NewProject:
+    """Gives the project with an empty playbook in an empty database again, for each example of a property."""
+
+    def empty() -> Project:
+        kind.empty(project.store)
+        return project
+
+    return empty

@@ -4,10 +4,10 @@ A migration takes thirty times as long as a copy of what it makes.
 """
 
 import functools
-import itertools
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from playbook_db.services.projects import Project
@@ -15,23 +15,31 @@ from playbook_db.store import migrate
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.engine import Store, open_store
 
+NewProject = Callable[[], Project]
 _MIGRATE = migrate.migrate  # before a test's own takes its place
-_numbers = itertools.count(1)
 
 
-def new_sqlite_database(folder: Path) -> str:
-    """The URL of a new database in a file of its own, `playbook.db` in *folder*."""
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of database: `new` makes one in a folder and gives its URL, `empty` takes everything out of one."""
+
+    new: Callable[[Path], str]
+    empty: Callable[[Store], None]
+
+
+def _new_sqlite_database(folder: Path) -> str:
     put_empty_database(folder / "playbook.db")
     return f"sqlite:///{folder / 'playbook.db'}"
 
 
-NewDatabase = Callable[[Path], str]
-DATABASES: dict[str, NewDatabase] = {"sqlite": new_sqlite_database}
+def _empty_sqlite_database(store: Store) -> None:
+    store.close()
+    for suffix in ("-wal", "-shm"):
+        Path(f"{store.where}{suffix}").unlink(missing_ok=True)
+    put_empty_database(Path(store.where))
 
 
-def a_new_project(store: Store) -> Project:
-    """A project without a playbook: for each example of a property, where a database for each would take long."""
-    return Project.in_folder(store, f"/work/{next(_numbers)}")
+KINDS = {"sqlite": Kind(_new_sqlite_database, _empty_sqlite_database)}
 
 
 def put_empty_database(path: Path) -> None:

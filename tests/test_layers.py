@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow  # starts processes
+
 _ALLOWED_FOR_A_HOOK = {"os", "sys", "playbook_db"}
 
 

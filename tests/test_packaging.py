@@ -15,6 +15,8 @@ from playbook_db.services.sql import read_docs
 from playbook_db.store.migrate import migrations_folder
 from tests.builders import a_flat_dict
 
+pytestmark = pytest.mark.slow  # starts processes
+
 _ROOT = Path(__file__).parent.parent
 
 

@@ -25,6 +25,7 @@ def repository(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_all_worktrees_of_a_repository_are_one_project(repository: Path, tmp_path: Path) -> None:
     """A linked worktree, made by git itself, has the key of the main one; a folder inside, that of its twin."""
     linked = tmp_path / "elsewhere"
@@ -34,6 +35,7 @@ def test_all_worktrees_of_a_repository_are_one_project(repository: Path, tmp_pat
     assert projects.project_key(str(linked / "package")) == str(repository / "package")
 
 
+@pytest.mark.slow
 def test_a_worktree_of_a_bare_repository_is_keyed_by_that(repository: Path, tmp_path: Path) -> None:
     """Where there is no main worktree the bare repository stands for the project."""
     _git("clone", "-q", "--bare", str(repository), str(tmp_path / "bare.git"), cwd=tmp_path)
@@ -45,6 +47,7 @@ def test_a_worktree_of_a_bare_repository_is_keyed_by_that(repository: Path, tmp_
     assert keys == {str(tmp_path / "bare.git")}
 
 
+@pytest.mark.slow
 def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
     """Its `.git` is a file too, but it is another repository."""
     outer = tmp_path / "outer"
@@ -65,6 +68,7 @@ def test_links_to_a_folder_are_the_folder(tmp_path: Path) -> None:
     assert projects.project_key(str(tmp_path / "one" / "app")) != projects.project_key(str(tmp_path / "two" / "app"))
 
 
+@pytest.mark.slow
 def test_the_variable_of_claude_code_names_the_project(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +80,7 @@ def test_the_variable_of_claude_code_names_the_project(
     assert projects.project_dir(str(tmp_path)) == str(tmp_path)
 
 
+@pytest.mark.slow
 def test_inside_a_project_a_command_means_the_whole_of_it(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The nearest folder upwards with `.git` or `.claude` is the project."""
     monkeypatch.chdir(repository / "package")

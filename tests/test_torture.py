@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.torture import backups, damage, kills, mutations, processes
+
+pytestmark = pytest.mark.slow  # starts processes
 
 
 def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_path: Path) -> None:

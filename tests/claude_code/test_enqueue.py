@@ -17,6 +17,8 @@ from playbook_db.claude_code import enqueue, spool, worker
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SESSION, Client
 
+pytestmark = pytest.mark.slow  # starts processes
+
 _ROW = "SELECT kind, session_id, transcript_path, parent_path, agent_id, reason, state, attempts FROM jobs"
 
 

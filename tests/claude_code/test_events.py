@@ -177,6 +177,7 @@ def test_a_folder_and_a_link_to_it_are_one_project(
     assert {projects.project_key(told or "") for told in found} == {os.path.realpath(folder)}
 
 
+@pytest.mark.slow
 def test_worktrees_of_a_repository_are_one_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder inside one is keyed by its twin in the main one."""
     main, linked = tmp_path / "main", tmp_path / "linked"

@@ -24,6 +24,8 @@ from playbook_db.store.hook_queries import SCHEMA
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SILENT, Client, Ended
 
+pytestmark = pytest.mark.slow  # starts processes
+
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 
 

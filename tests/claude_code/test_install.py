@@ -61,6 +61,7 @@ def test_each_event_gets_its_hook_with_its_timeout(home: Path, folder: Path) -> 
         assert registration.is_live(entry["command"])
 
 
+@pytest.mark.slow
 def test_the_command_written_runs_the_hook(folder: Path, settings: Path, hooks: Path) -> None:
     """Through a shell without a PATH, with the scope and the environment's own interpreter as arguments."""
     install.install("project", str(folder), now=NOW)
@@ -440,6 +441,7 @@ def test_it_is_told_when_hooks_are_switched_off(off: bool, folder: Path, setting
     assert ["disableAllHooks" in note for note in notes] == [True] * off
 
 
+@pytest.mark.slow
 def test_the_interpreter_is_the_real_file_outside_the_environment(tmp_path: Path) -> None:
     """An environment's `python` is a link; the hooks run with what it leads to."""
     environment = tmp_path / "environment"

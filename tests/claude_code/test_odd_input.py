@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.torture import hooks
+
+pytestmark = pytest.mark.slow  # starts processes
 
 
 def test_no_payload_makes_a_hook_fail(tmp_path: Path) -> None:

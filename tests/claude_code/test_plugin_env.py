@@ -14,6 +14,8 @@ import pytest
 
 from tests.claude_code import running
 
+pytestmark = pytest.mark.slow  # starts processes
+
 _SETUP = running.HOOKS / "setup.py"
 _UV = """#!/bin/sh
 echo "$*" >> "{calls}"

@@ -158,6 +158,7 @@ def test_a_variable_switches_it_off(client: Client, monkeypatch: pytest.MonkeyPa
     assert len(spool.waiting()) == 1
 
 
+@pytest.mark.slow
 def test_the_database_is_left_as_one_file(client: Client) -> None:
     """The next hook opens it at once."""
     client.enqueue()

@@ -6,7 +6,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.claude_code import running
+
+pytestmark = pytest.mark.slow  # starts processes
 
 _PROBE = """
 import json, os, sys, time

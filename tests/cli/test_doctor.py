@@ -2,6 +2,7 @@
 
 import fcntl
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -10,14 +11,19 @@ from typing import Any
 import pytest
 
 from playbook_db import settings
+from playbook_db.claude_code import doctor, worker_start
 from tests.cli.conftest import Playbook
+
+pytestmark = pytest.mark.slow  # starts processes
 
 Findings = Callable[[], dict[str, list[dict[str, Any]]]]
 
 
 @pytest.fixture
-def findings(playbook: Playbook) -> Findings:
-    """What doctor finds, by what it is about; `code` holds the exit code."""
+def findings(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Findings:
+    """What doctor finds, by what it is about. Each hook runs once, and the worker's Python imports less than all."""
+    monkeypatch.setattr(doctor, "_RUNS", 1)
+    monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.events")
 
     def examine() -> dict[str, list[dict[str, Any]]]:
         done = playbook("doctor", "--json")
@@ -166,6 +172,7 @@ def test_for_people_each_finding_is_a_line_with_its_remedy_below(playbook: Playb
     assert done.code == 1
     assert "BROKEN  hooks: registered nowhere" in done.out
     assert "        -> playbook install" in done.out
+    assert f"ok      worker: {sys.executable} can run it" in done.out
 
 
 @pytest.mark.parametrize("told_by", ["settings", "the plugin's own command"])

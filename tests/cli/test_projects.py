@@ -46,6 +46,7 @@ def test_no_projects_are_an_empty_list(playbook: Playbook) -> None:
     assert playbook("project", "list").out == ""
 
 
+@pytest.mark.slow
 def test_an_ignored_project_is_kept_out_until_it_is_let_in(playbook: Playbook, client: Client) -> None:
     """The hooks neither tell nor queue; nothing is forgotten."""
     playbook("add", "use uv")
@@ -61,6 +62,7 @@ def test_an_ignored_project_is_kept_out_until_it_is_let_in(playbook: Playbook, c
     assert client.rows("SELECT count(*) FROM jobs") == [(1,)]
 
 
+@pytest.mark.slow
 def test_a_project_nobody_knows_yet_can_be_kept_out(playbook: Playbook, client: Client) -> None:
     """Before its first session."""
     playbook("project", "ignore")
@@ -70,6 +72,7 @@ def test_a_project_nobody_knows_yet_can_be_kept_out(playbook: Playbook, client: 
     assert client.rows("SELECT count(*) FROM jobs") == [(0,)]
 
 
+@pytest.mark.slow
 def test_a_moved_folder_keeps_its_playbook(
     playbook: Playbook, folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +107,7 @@ def test_the_new_folder_is_this_project_where_none_is_named(playbook: Playbook, 
     assert "use uv" in playbook("list").out
 
 
+@pytest.mark.slow
 def test_what_sessions_left_meanwhile_goes_with_it(playbook: Playbook, folder: Path, client: Client) -> None:
     """The folder was moved, sessions went on in the new one, and then somebody told us."""
     playbook("add", "use uv")

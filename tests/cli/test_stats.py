@@ -236,6 +236,7 @@ def test_a_picture_that_can_not_be_written_leaves_the_old_one(
     assert [path.name for path in folder.iterdir() if path.is_file()] == ["numbers.svg"]
 
 
+@pytest.mark.slow
 def test_drawing_is_not_loaded_unless_it_is_asked_for(folder: Path) -> None:
     """The numbers alone come without the library of the charts."""
     code = (
@@ -261,6 +262,7 @@ def test_without_the_drawing_library_a_picture_is_refused_with_the_way_to_it(
     assert playbook("stats", "--json").code == 0
 
 
+@pytest.mark.slow
 def test_no_warning_of_the_drawing_library_reaches_the_user(folder: Path) -> None:
     """Not even where Python shows all of them; pygal calls what newer Pythons deprecate."""
     code = "import sys; from playbook_db.cli.main import main; sys.exit(main(['stats', '--svg', 'numbers.svg']))"

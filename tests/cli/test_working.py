@@ -40,6 +40,7 @@ def test_work_leaves_where_a_worker_is_at_it(playbook: Playbook, client: Client)
     assert (done.code, done.out) == (0, "another worker is at it\n")
 
 
+@pytest.mark.slow
 def test_jobs_are_listed_as_json(playbook: Playbook, client: Client, folder: Path) -> None:
     """A list of objects, the oldest first."""
     client.enqueue()
@@ -66,6 +67,7 @@ def test_jobs_are_listed_as_json(playbook: Playbook, client: Client, folder: Pat
     assert second["agent"] == "a48f56874e781b2f1"
 
 
+@pytest.mark.slow
 def test_jobs_are_listed_in_lines(playbook: Playbook, client: Client) -> None:
     """Id, state, attempts, session, why."""
     client.enqueue()
@@ -73,6 +75,7 @@ def test_jobs_are_listed_in_lines(playbook: Playbook, client: Client) -> None:
     assert playbook("jobs").out == f"1\tqueued\t0\t{SESSION}\tSessionEnd:prompt_input_exit\n"
 
 
+@pytest.mark.slow
 def test_jobs_of_other_projects_are_listed_where_all_are_asked_for(playbook: Playbook, client: Client) -> None:
     """With the project before each."""
     (client.home / "other").mkdir()

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.torture import learning
 
-pytestmark = pytest.mark.enable_socket  # a socket file leads to where the workers are forked
+pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # a socket file leads to where the workers are forked
 
 
 def test_a_kill_at_any_moment_of_learning_loses_and_doubles_nothing(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation
 from tests.messages_api import Request
 from tests.transcripts_made_up import TranscriptBuilder
 
+pytestmark = pytest.mark.slow  # starts processes
+
 SESSIONS = 8
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
 GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))

@@ -16,7 +16,8 @@ from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.model import Prompt
 from tests.llm.conftest import a_prompt, soon
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow  # starts processes
+
 Fake = Callable[..., ClaudeCli]
 RESULT: dict[str, Any] = {
     "type": "result",

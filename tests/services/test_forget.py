@@ -25,11 +25,11 @@ from playbook_db.services import diagnostics, dict_api, edit, forget, import_exp
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import erasure as erasure_rows
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store.engine import open_store
 from playbook_db.store.learning import ChunkKey
 from playbook_db.store.sqlite import backups
 from tests.builders import few_texts, last_revision
-from tests.databases import a_new_project
+from tests.databases import NewProject
 
 _TEXT = 'the "token" of Zanzibär is 4711, keep it'
 _OLDER = "the tokën of Zanzibär is 4711, keep it"
@@ -646,10 +646,10 @@ def _do(project: Project, step: str, what: Any, how: Any) -> None:
 
 @hypothesis_settings(max_examples=15)
 @given(steps=_steps, chosen=st.integers(0, 5))
-def test_forgetting_changes_nothing_but_the_text(store: Store, steps: list[Any], chosen: int) -> None:
+def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps: list[Any], chosen: int) -> None:
     """After any history every revision reads as before, with its points, counters, places and order, but that a
     forgotten point says nothing and no other says what it said."""
-    project = a_new_project(store)
+    project = new_project()
     for step in steps:
         _do(project, *step)
     last = last_revision(project)
@@ -670,4 +670,4 @@ def test_forgetting_changes_nothing_but_the_text(store: Store, steps: list[Any],
     assert _at(project, last + 1).points == tuple(
         point for point in _at(project, last).points if point.name not in share.names
     )
-    assert maintenance.check(store) == []
+    assert maintenance.check(project.store) == []

@@ -20,12 +20,11 @@ from playbook_db.services import edit, history, import_export
 from playbook_db.services.history import LogQuery, find_revision
 from playbook_db.services.projects import Project
 from playbook_db.services.undo import undo
-from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.log_queries import LoggedChange, LoggedRevision
 from playbook_db.store.repository import RevisionResult
 from tests.builders import last_revision, playbook_values
-from tests.databases import a_new_project
+from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
 from tests.store.test_history import _operations
 
@@ -121,10 +120,10 @@ def days(project: Project) -> Project:
 
 @settings(max_examples=25)
 @given(steps=st.lists(STEPS, max_size=6), data=st.data())
-def test_log_diff_and_at_agree(store: Store, steps: list[tuple[str, Any]], data: st.DataObject) -> None:
+def test_log_diff_and_at_agree(new_project: NewProject, steps: list[tuple[str, Any]], data: st.DataObject) -> None:
     """For any history: `at` gives what was exported then, the log what was done, and a diff leads from one state to
     another; the log between them accounts for every vote and every point that a diff tells of."""
-    project = a_new_project(store)
+    project = new_project()
     done = live_through(project, steps)
     logged = {revision.number: revision for revision in reversed(log(project))}
     states = {number: history.at(project, str(number)).playbook for number in range(len(done) + 1)}
@@ -183,9 +182,9 @@ def _told_of(revisions: list[LoggedRevision], name: str) -> set[tuple[int, str, 
 
 @settings(max_examples=12)
 @given(steps=st.lists(STEPS, max_size=5))
-def test_a_session_of_then_is_told_what_it_was_told_then(store: Store, steps: list[tuple[str, Any]]) -> None:
+def test_a_session_of_then_is_told_what_it_was_told_then(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:
     """The points that were best then, in the order of then, to the byte."""
-    project = a_new_project(store)
+    project = new_project()
     then = {0: ""}
     for step in steps:
         do(project, *step)

@@ -10,10 +10,9 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Header, Playbook
 from playbook_db.services import edit, import_export
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store.engine import Store
 from playbook_db.store.repository import RevisionResult
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbook_values, texts
-from tests.databases import a_new_project
+from tests.databases import NewProject
 
 _json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -33,13 +32,13 @@ def _text(content: dict[str, Any]) -> str:
 
 @given(playbook=playbook_values(), extra=_extra_keys, newline=st.booleans())
 def test_a_canonical_file_comes_out_as_it_went_in(
-    store: Store, playbook: Playbook, extra: dict[str, Any], newline: bool
+    new_project: NewProject, playbook: Playbook, extra: dict[str, Any], newline: bool
 ) -> None:
     """export(import(F)) is F to the byte: unknown keys, `last_updated`, order and final newline included; and
     importing what was exported adds no revision."""
     fields = (*Header().fields[:2], *extra.items(), ("sections", None))
     canonical = playbook_file.encode(Playbook(playbook.points, header=Header(tuple(dict(fields).items()), newline)))
-    project = a_new_project(store)
+    project = new_project()
     _read_in(project, canonical)
 
     assert import_export.export_playbook(project) == canonical

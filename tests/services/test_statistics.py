@@ -20,11 +20,11 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.statistics import Statistics
 from playbook_db.store import hook_queries
 from playbook_db.store import statistics as counts
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store.engine import open_store
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
-from tests.databases import a_new_project
+from tests.databases import NewProject
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
 
@@ -134,9 +134,9 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
         max_size=8,
     )
 )
-def test_weeks_hold_all_votes_and_follow_one_another(store: Store, cast: list[tuple[int, str, str]]) -> None:
+def test_weeks_hold_all_votes_and_follow_one_another(new_project: NewProject, cast: list[tuple[int, str, str]]) -> None:
     """Whenever they were cast: none is lost, none counted twice, and no week is left out."""
-    project = a_new_project(store)
+    project = new_project()
     _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"), at=_days_ago(600))
     for days, tag, name in sorted(cast, reverse=True):
         _vote(project, (name, tag), at=_days_ago(days))

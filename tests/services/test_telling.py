@@ -34,6 +34,7 @@ def _fill(client: Client, count: int, length: int) -> None:
             edit.vote(project, point.name, "helpful")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "length"), [(1, 4), (6, 80), (40, 400)])
 def test_the_command_prints_what_the_hook_tells(
     client: Client,
@@ -50,6 +51,7 @@ def test_the_command_prints_what_the_hook_tells(
     assert ("more key points" in told) is (count == 40)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_told_nothing_is_printed(client: Client, playbook: Playbook) -> None:  # noqa: F811
     """An empty playbook."""
     assert client.inject().out == b"{}\n"

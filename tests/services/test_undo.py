@@ -1,6 +1,5 @@
 """Taking revisions back, on a real database with a real history."""
 
-import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,6 +31,7 @@ from playbook_db.services.undo import go_back, restore_as_of, undo
 from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
 from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts
+from tests.databases import NewProject
 
 Step = tuple[str, Any]
 _names = st.sampled_from([f"{slug}-{number:03d}" for slug in ("oth", "pat") for number in (1, 2, 3)])
@@ -64,12 +64,6 @@ _steps = st.one_of(
 )
 _first = st.tuples(st.just("apply"), st.lists(_adds, min_size=1, max_size=5))
 histories = st.builds(lambda first, rest: [first, *rest], _first, st.lists(_steps, max_size=7))
-_count = itertools.count()
-
-
-def another(project: Project) -> Project:
-    """A project of its own, in the same database."""
-    return Project.in_folder(project.store, f"{project.folder}/{next(_count)}")
 
 
 def vote(project: Project, votes: Sequence[Vote]) -> None:
@@ -332,9 +326,9 @@ def test_a_point_whose_place_was_taken_meanwhile_goes_to_the_end(project: Projec
 
 @settings(max_examples=40)
 @given(history=histories)
-def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(project: Project, history: list[Step]) -> None:
+def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(new_project: NewProject, history: list[Step]) -> None:
     """After any history: to the byte of the export, and in every place."""
-    project = another(project)
+    project = new_project()
     revision = live_through(project, history)
 
     undo(project)
@@ -348,10 +342,12 @@ def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(project: Projec
 
 @settings(max_examples=40)
 @given(history=histories, data=st.data())
-def test_an_older_revision_goes_without_a_trace_elsewhere(project: Project, history: list[Step], data: Any) -> None:
+def test_an_older_revision_goes_without_a_trace_elsewhere(
+    new_project: NewProject, history: list[Step], data: Any
+) -> None:
     """It is refused and nothing changes, or every point that it didn't touch stands as before; with a preference it
     always goes."""
-    project = another(project)
+    project = new_project()
     revision = data.draw(st.integers(1, live_through(project, history)))
     before, number = now(project), last(project)
 
@@ -369,9 +365,9 @@ def test_an_older_revision_goes_without_a_trace_elsewhere(project: Project, hist
 
 @settings(max_examples=40)
 @given(history=histories, data=st.data())
-def test_going_back_gives_any_earlier_playbook_exactly(project: Project, history: list[Step], data: Any) -> None:
+def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, history: list[Step], data: Any) -> None:
     """Without a collision, whatever happened since; and one undo brings all of it back."""
-    project = another(project)
+    project = new_project()
     number = live_through(project, history)
     revision = data.draw(st.integers(0, number))
     before = now(project)
@@ -388,9 +384,9 @@ def test_going_back_gives_any_earlier_playbook_exactly(project: Project, history
 
 @settings(max_examples=25)
 @given(history=histories)
-def test_taking_everything_back_gives_the_empty_playbook(project: Project, history: list[Step]) -> None:
+def test_taking_everything_back_gives_the_empty_playbook(new_project: NewProject, history: list[Step]) -> None:
     """From the first revision to the last."""
-    project = another(project)
+    project = new_project()
 
     undo(project, RevisionRange(1, live_through(project, history)))
 
@@ -400,9 +396,9 @@ def test_taking_everything_back_gives_the_empty_playbook(project: Project, histo
 
 @settings(max_examples=25)
 @given(rounds=st.lists(_votes, min_size=1, max_size=5), data=st.data())
-def test_votes_are_taken_back_in_any_order(project: Project, rounds: list[list[Vote]], data: Any) -> None:
+def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list[list[Vote]], data: Any) -> None:
     """Each undo subtracts the votes of its revision and no others."""
-    project = another(project)
+    project = new_project()
     adds = [{"type": "ADD", "text": f"advice {n}", "section": "OTHERS"} for n in range(3)]
     edit.apply_batch(project, adds, origin="a test")
     for votes in rounds:

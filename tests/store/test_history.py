@@ -14,7 +14,7 @@ from playbook_db.services import edit, import_export, maintenance
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.builders import last_revision, playbook_values, texts
-from tests.databases import a_new_project
+from tests.databases import NewProject
 
 _operations = st.lists(
     st.one_of(
@@ -66,16 +66,16 @@ def _at(project: Project, revision: int) -> Playbook:
 
 @settings(max_examples=30)
 @given(steps=_steps)
-def test_every_revision_can_be_read_again_as_it_was(store: Store, steps: list[tuple[str, Any]]) -> None:
+def test_every_revision_can_be_read_again_as_it_was(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:
     """After any history each revision exports, to the byte, what it exported then."""
-    project = a_new_project(store)
+    project = new_project()
     then = {0: import_export.export_playbook(project)}
     for step, what in steps:
         _do(project, step, what)
         then[last_revision(project)] = import_export.export_playbook(project)
 
     assert {revision: playbook_file.encode(_at(project, revision)) for revision in then} == then
-    assert maintenance.check(store) == []
+    assert maintenance.check(project.store) == []
 
 
 def test_a_name_is_never_given_twice(project: Project) -> None:
