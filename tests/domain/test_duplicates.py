@@ -168,6 +168,15 @@ def test_points_that_share_most_words_are_a_pair() -> None:
     assert near_pairs(points)[0].likeness > near_pairs(points)[1].likeness
 
 
+def test_words_of_one_and_two_letters_count() -> None:
+    """uv, CI, Go, R: what a point is about often has a short name."""
+    uv, go, r = (
+        a_key_point(f"pat-00{n}", text) for n, text in enumerate(["run uv in CI", "run Go in CI", "CI: use R"])
+    )
+
+    assert [(pair.one, pair.other, pair.likeness) for pair in near_pairs([uv, go, r])] == [(uv, go, 3 / 5)]
+
+
 def test_points_that_share_little_are_none() -> None:
     """One word in common is nothing."""
     assert near_pairs([a_key_point("a", "use the cache"), a_key_point("b", "empty the cache of the browser")]) == []
