@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from playbook_db.claude_code import registration, settings_json
 from playbook_db.errors import InstallError
+from playbook_db.files import replace_by
 
 _ATTEMPTS = 3  # to replace a file that other programs are writing
 _BACKUP = re.compile(r"\.before-playbook-\d{8}T\d{6}Z(-\d+)?")
@@ -363,7 +364,7 @@ def _replace(path: str, data: bytes, *, expected: bytes | None, private: bool) -
             _write_synced(handle, data, before, mode=0o600 if private else 0o644)
             if _read(path) != expected:
                 raise ChangedMeanwhileError
-            os.replace(temporary, real)
+            replace_by(real, temporary)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)

@@ -18,6 +18,7 @@ import time
 from playbook_db import settings
 from playbook_db.claude_code import worker_start
 from playbook_db.claude_code.hook_runner import append_line
+from playbook_db.files import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,10 +191,7 @@ def _made_for() -> str:
 
 def _note(state: str, **more: str) -> None:
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    temporary = _state_path() + ".new"
-    with open(temporary, "w") as file:
-        json.dump(dict(more, state=state, at=time.time()), file)
-    os.replace(temporary, _state_path())
+    replace_file(_state_path(), json.dumps(dict(more, state=state, at=time.time())).encode("utf-8"))
     append_line(os.path.join(settings.logs_dir(), "setup.log"), " ".join([state, *more.values()]))
 
 

@@ -19,9 +19,10 @@ from playbook_db.errors import DatabaseError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.maintenance import Candidate, Listed, Restored
+    from playbook_db.services.maintenance import Candidate, Listed
     from playbook_db.services.repair import Repaired
     from playbook_db.store.sqlite.backups import Held
+    from playbook_db.store.sqlite.restore import Replaced
 
 
 @click.group("db")
@@ -155,12 +156,11 @@ def _show(chosen: "Candidate") -> None:
     notify(lines)
 
 
-def _tell_restored(done: "Restored") -> None:
-    replaced = done.replaced
+def _tell_restored(replaced: "Replaced") -> None:
     if replaced.backup:
         notify([f"what was there is kept as {replaced.backup}"])
     notify(f"what was there is now {path}" for path in replaced.aside)
-    if done.worker_was_at_work:
+    if replaced.worker_was_at_work:
         notify(["a worker is at work; what it learns comes on top of the backup"])
     notify(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
 

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from playbook_db import settings
@@ -49,14 +49,6 @@ class Candidate:
     holds: tuple[Held, ...]
     state: State
     here: tuple[Held, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What became of the database that was there, and whether a worker was at work meanwhile."""
-
-    replaced: Replaced
-    worker_was_at_work: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +122,16 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
         yield Candidate(path, prepared, tuple(backups.held_in(prepared)), state, tuple(here))
 
 
-def put_back(chosen: Candidate) -> Restored:
+def put_back(chosen: Candidate) -> Replaced:
     """Put the backup in the place of the database, which is kept. Raises DatabaseBusyError, BackupError."""
     from filelock import FileLock, Timeout
 
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
-    try:
+    with suppress(Timeout):
         lock.acquire()
-    except Timeout:
-        return Restored(_put_back(chosen), True)
     try:
-        return Restored(_put_back(chosen), False)
+        return replace(_put_back(chosen), worker_was_at_work=not lock.is_locked)
     finally:
         lock.release()
 

@@ -412,7 +412,7 @@ def test_a_backup_with_another_point_of_that_name_stays(
     first = maintenance.take(str(project.store.url)).path
     edit.add(project, "another life")
     with maintenance.candidate(str(project.store.url), first) as candidate:
-        kept = maintenance.put_back(candidate).replaced.backup
+        kept = maintenance.put_back(candidate).backup
     edit.add(project, _TEXT)
     with closing(sqlite3.connect(project.store.where)) as reader:
         reader.execute("BEGIN")

@@ -38,7 +38,7 @@ def _texts(project: Project) -> list[str]:
     return [point.text for point in read_playbook(project).points]
 
 
-def _restore(url: str, file: str) -> maintenance.Restored:
+def _restore(url: str, file: str) -> maintenance.Replaced:
     with maintenance.candidate(url, file) as chosen:
         return maintenance.put_back(chosen)
 
@@ -136,10 +136,10 @@ def test_a_backup_comes_back_for_those_who_have_the_database_open(url: str, proj
     assert _texts(project) == ["use type hints"]
     edit.add(project, "after")
     assert maintenance.check(project.store) == []
-    kept = restored.replaced.backup
+    kept = restored.backup
     assert kept is not None
     assert _kinds(path) == ["before-restore", "hand"]
-    assert restored.replaced.aside == ()
+    assert restored.aside == ()
     assert os.stat(path).st_mode & 0o777 == 0o600
     _restore(url, kept)
     assert len(_texts(project)) == 301
@@ -179,7 +179,7 @@ def test_nothing_that_is_written_meanwhile_is_lost_unseen(url: str, project: Pro
         kept = []
         for _ in range(5):
             time.sleep(0.1)
-            kept.append(_restore(url, taken.path).replaced.backup)
+            kept.append(_restore(url, taken.path).backup)
     finally:
         stop.set()
         writer.join()
@@ -328,7 +328,7 @@ def test_where_no_database_is_the_backup_becomes_it(url: str, project: Project, 
 
     with open_store(f"sqlite:///{lost / 'playbook.db'}") as store:
         assert _texts(Project.in_folder(store, project.folder)) == ["use type hints"]
-    (aside,) = restored.replaced.aside
+    (aside,) = restored.aside
     assert aside.endswith("-wal")
     assert Path(aside).read_bytes() == Path(f"{project.store.where}-wal").read_bytes()
     assert os.stat(lost / "playbook.db").st_mode & 0o777 == 0o600
@@ -353,9 +353,9 @@ def test_a_damaged_database_is_moved_aside_with_its_log(
 
     for _ in range(2):
         restored = _restore(f"sqlite:///{path}", taken.path)
-        main = restored.replaced.aside[0]
+        main = restored.aside[0]
         assert Path(main).read_bytes() == before
-        assert {Path(each).name for each in restored.replaced.aside} >= {Path(main).name, f"{Path(main).name}-wal"}
+        assert {Path(each).name for each in restored.aside} >= {Path(main).name, f"{Path(main).name}-wal"}
         with open_store(f"sqlite:///{path}") as store:
             assert _texts(Project.in_folder(store, project.folder)) == ["use type hints"]
         path.write_bytes(before)

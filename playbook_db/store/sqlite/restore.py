@@ -22,10 +22,14 @@ State = Literal["missing", "damaged", "sound"]
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Where what was there is now: a backup of it, or the damaged files moved aside; both empty where nothing was."""
+    """Where what was there is now: a backup of it, or the damaged files moved aside; both empty where nothing was.
+
+    `worker_was_at_work` tells whether a worker may have written meanwhile.
+    """
 
     backup: str | None = None
     aside: tuple[str, ...] = ()
+    worker_was_at_work: bool = False
 
 
 @contextmanager
