@@ -8,7 +8,7 @@ checked beside the damaged one, under another name, and takes its place at the e
 import os
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -170,9 +170,8 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
     with open(empty, "rb") as sound, open(image, "wb") as file:
         file.write(pages.with_header_of(sound.read()))
     try:
-        with closing(files.open_file(image, "at rest")) as connection, files.explained(image):
-            connection.execute("VACUUM INTO ?", (new,))
-    except DatabaseError:
+        files.copy(image, new, at_rest=False)
+    except (DatabaseError, *files.DRIVER_ERRORS):
         return False
     if not _is_sound(new):
         return False

@@ -375,6 +375,21 @@ def test_of_a_damaged_key_and_its_index_the_folder_that_is_there_is_right(path: 
     assert [row[1] for row in _rows(path, "playbooks")] == [project.key]
 
 
+def test_a_name_that_damage_made_that_of_another_point_is_given_anew(path: Path, project: Project) -> None:
+    """SQLite refuses to write the file anew then; no text is lost."""
+    before = {point.text for point in _points(project).values()}
+    project.store.close()
+    data = path.read_bytes()
+    row = b"pat-007pat"  # name and section
+    assert data.count(row) == 1
+    path.write_bytes(data.replace(row, b"pat-008pat"))
+
+    (repaired,) = _repair(path).playbooks
+
+    assert repaired.renamed == ("pat-041",)
+    assert {point.text for point in _points(project).values()} == before
+
+
 def test_a_full_disk_is_told_and_leaves_the_file_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite meets the end of the disk in its own way, at any file of the repair."""
     damaged = _zero(path, _pages(path, "changes")[0])
