@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import batch, concurrency, history, hooks, interchange, learning, redaction
+from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction
 from benchmarks.figures import show
 
 BENCHMARKS = {
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "batch": batch.run,
     "history": history.run,
     "hooks": hooks.run,
+    "cli": cli.run,
     "learning": learning.run,
     "redaction": redaction.run,
 }

@@ -75,7 +75,7 @@ class _Look:
 
 def run(folder: Path, *, quick: bool) -> Figures:
     """1,000,000 changes over 500 points, 20 a revision; and what 100,000 weigh at one a revision."""
-    votes, rounds = (1_000_000, 15) if not quick else (10_000, 3)
+    votes, rounds = (1_000_000, 15) if not quick else (2_000, 1)
     one_each = _weigh(folder, votes // 10, a_revision=1)
     with tempfile.TemporaryDirectory(dir=folder) as inner, sandbox.opened(Path(inner)) as (store, project):
         path = sandbox.database_path(Path(inner))
@@ -122,7 +122,8 @@ def _looks(project: Project, bare: sqlite3.Connection, last: int) -> list[_Look]
         return history.difference(history.side_at(project, str(middle)), history.side_at(project, "now"))
 
     def plain_diff() -> dict[str, object]:
-        old, new = ({row[0]: row[1:] for row in rows} for rows in (at(), raw.read_live(bare, 1)))
+        old = {row[0]: row[1:] for row in at()}
+        new = {row[1]: row[2:] for row in raw.read_live(bare, 1)}
         return {name: (old.get(name), row) for name, row in new.items() if old.get(name) != row}
 
     def at() -> list[Any]:

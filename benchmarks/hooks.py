@@ -28,9 +28,9 @@ def run(folder: Path, *, quick: bool) -> Figures:
     python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     rows = []
     for points, history in _SIZES:
-        if quick and max(points, history) > 10_000:
+        if quick and max(points, history) > 100:
             continue
-        bare, importing, inject, enqueue = measure(folder, python, points, history, rounds=3 if quick else _ROUNDS)
+        bare, importing, inject, enqueue = measure(folder, python, points, history, rounds=2 if quick else _ROUNDS)
         rows.append(
             (
                 f"{points:,} points, {history:,} rows",

@@ -32,7 +32,7 @@ CREATE TABLE changes (revision INTEGER NOT NULL, seq INTEGER NOT NULL, point_id 
 
 def run(folder: Path, *, quick: bool) -> Figures:
     """Import and export of 100,000 points, each in a process of its own."""
-    points, rounds = (100_000, 3) if not quick else (2_000, 2)
+    points, rounds = (100_000, 3) if not quick else (200, 1)
     source = folder / "large.json"
     source.write_text(samples.file_text(points), encoding="utf-8")
     works = {
@@ -158,7 +158,7 @@ def export_plain(begin: Begin, folder: str, source: str) -> float:
         begin()
         started = time.perf_counter()
         sections: dict[str, list[dict[str, object]]] = {title: [] for title in SECTION_SLUGS}
-        for name, text, section, helpful, harmful, _ in raw.read_live(connection, 1):
+        for _, name, text, section, helpful, harmful, _ in raw.read_live(connection, 1):
             entry = {"name": name, "text": text, "helpful": helpful, "harmful": harmful}
             sections[titles[str(section)]].append(entry)
         with open(Path(folder) / "out.json", "w", encoding="utf-8") as file:

@@ -16,7 +16,7 @@ from playbook_db.llm.model import Prompt, Reply, Usage
 _HUGE_BYTES = 500_000_000
 _TRANSCRIPTS = 5_000
 _TITLES = {"huge": "one of {:,} MB", "many": "{:,} of 7 KB", "again": "the same {:,} again"}
-_QUICK_BYTES, _QUICK_TRANSCRIPTS = 5_000_000, 50
+_QUICK_BYTES, _QUICK_TRANSCRIPTS = 500_000, 5
 
 
 @dataclass

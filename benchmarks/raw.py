@@ -1,6 +1,7 @@
 """What the database itself costs: the rows that a batch reads and writes, by the standard library's sqlite3 alone.
 
-Same schema, same PRAGMAs, same kind of transaction as the store's; no rules, no values, no SQLAlchemy.
+Same schema, same PRAGMAs, same kind of transaction as the store's, and the same columns kept; no rules, no values, no
+SQLAlchemy.
 """
 
 import json
@@ -8,8 +9,10 @@ import os
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from playbook_db import settings
+from playbook_db.domain.prompt_text import rank
 from playbook_db.store.hook_queries import LIVE_POINTS
 from playbook_db.store.sqlite.dialect import WAL_CHECKPOINT_BYTES
 
@@ -22,12 +25,12 @@ _PRAGMAS = (
     "wal_autocheckpoint = 0",
 )
 _INSERT_POINT = (
-    "INSERT INTO key_points (playbook_id, id, name, section, position, text, helpful, harmful, created_in)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO key_points (playbook_id, id, name, section, position, text, helpful, harmful, created_in, rank)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _UPDATE_POINT = (
     "UPDATE key_points SET section = ?, position = ?, text = ?, helpful = ?, harmful = ?, retired_in = ?,"
-    " retired_reason = ? WHERE playbook_id = ? AND id = ?"
+    " retired_reason = ?, rank = ? WHERE playbook_id = ? AND id = ?"
 )
 _INSERT_CHANGE = (
     "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful, text,"
@@ -75,7 +78,7 @@ def apply(connection: sqlite3.Connection, path: str, key: str, batch: Batch) -> 
 def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
     one = connection.execute
     (playbook_id,) = one("SELECT id FROM playbooks WHERE key = ?", (key,)).fetchone()
-    live = {row[0]: row for row in read_live(connection, playbook_id)}
+    live = {row[1]: row[1:] for row in read_live(connection, playbook_id)}
     spent = one(
         "SELECT name FROM key_points WHERE playbook_id = ? AND retired_in IS NOT NULL", (playbook_id,)
     ).fetchall()
@@ -98,31 +101,38 @@ def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
     made = f"oth-{max(int(name.rpartition('-')[2]) for name in (*live, *(row[0] for row in spent))) + 1:03d}"
     last_position = max(int(row[5]) for row in live.values())
     states = [(highest + 1, "add", "oth", last_position + 1, 0, 0, batch.added, None)]
-    _, _, section, position, helpful, harmful = live[batch.reworded]
+    _, _, section, helpful, harmful, position = live[batch.reworded]
     states.append((ids[batch.reworded], "edit", section, position, helpful, harmful, batch.text, None))
     if batch.retired is not None:
-        _, text, section, position, helpful, harmful = live[batch.retired]
+        _, text, section, helpful, harmful, position = live[batch.retired]
         states.append((ids[batch.retired], "retire", section, position, helpful, harmful, text, "deleted"))
     _insert(connection, playbook_id, revision, made, states)
     header = json.dumps({**json.loads(header), "last_updated": time}, ensure_ascii=False)
-    one("UPDATE playbooks SET header = ?, final_newline = ? WHERE id = ?", (header, newline, playbook_id))
+    one(
+        "UPDATE playbooks SET header = ?, final_newline = ?, live_points = live_points + ? WHERE id = ?",
+        (header, newline, 1 if batch.retired is None else 0, playbook_id),
+    )
     return made
 
 
 def _insert(
-    connection: sqlite3.Connection, playbook_id: int, revision: int, made: str, states: list[tuple[object, ...]]
+    connection: sqlite3.Connection, playbook_id: int, revision: int, made: str, states: list[tuple[Any, ...]]
 ) -> None:
     point_id, _, section, position, helpful, harmful, text, _ = states[0]
     connection.execute(
-        _INSERT_POINT, (playbook_id, point_id, made, section, position, text, helpful, harmful, revision)
+        _INSERT_POINT,
+        (playbook_id, point_id, made, section, position, text, helpful, harmful, revision, rank(0, 0, revision)),
     )
     connection.executemany(
         _UPDATE_POINT,
         [
-            (section, position, text, helpful, harmful, revision if kind == "retire" else None, reason, playbook_id, i)
+            (
+                section, position, text, helpful, harmful, revision if kind == "retire" else None, reason,
+                rank(helpful, harmful, revision), playbook_id, i,
+            )
             for i, kind, section, position, helpful, harmful, text, reason in states[1:]
         ],
-    )
+    )  # fmt: skip
     connection.executemany(
         _INSERT_CHANGE,
         [

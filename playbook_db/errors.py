@@ -1,8 +1,31 @@
-"""All errors that a user can meet. Each text says what happened, to what, and what to do next."""
+"""All errors that a user can meet. Each says what happened, to what, and what to do next."""
+
+
+class Remedy:
+    """What to do about an error: the `commands` of playbook that do it, each as its arguments, and a sentence.
+
+    In the sentence `{}` stands for a command, as a person types it. A page or a program offers the commands instead.
+    """
+
+    __slots__ = ("commands", "sentence")
+
+    def __init__(self, sentence: str, *commands: "tuple[str, ...]") -> None:
+        self.sentence, self.commands = sentence, commands
+
+    def __str__(self) -> str:
+        return self.sentence.format(*[" ".join(("playbook", *command)) for command in self.commands])
 
 
 class PlaybookError(Exception):
-    """Base of all errors whose text is for the user; any other exception is a bug."""
+    """Base of all errors whose text is for the user; any other exception is a bug.
+
+    `text` says what happened, `remedy` what to do next, None where nothing of ours helps. As a string it is both.
+    """
+
+    def __init__(self, text: str, remedy: "Remedy | None" = None) -> None:
+        self.text, self.remedy = text, remedy
+        between = "\n" if "\n" in text else " "
+        super().__init__(f"{text}{between}{remedy}" if remedy else text)
 
 
 class PointNotFoundError(PlaybookError):
@@ -13,13 +36,13 @@ class PointNotFoundError(PlaybookError):
 
     def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
         self.name, self.retired, self.similar = name, retired, similar
+        text = f"There is no key point {name!r} in this playbook."
         if retired:
-            hint = f"It was retired; bring it back with: playbook restore {name}"
+            super().__init__(text, Remedy("It was retired; bring it back with: {}", ("restore", name)))
         elif similar:
-            hint = f"Did you mean {', '.join(similar)}?"
+            super().__init__(f"{text} Did you mean {', '.join(similar)}?")
         else:
-            hint = "See the names with: playbook list"
-        super().__init__(f"There is no key point {name!r} in this playbook. {hint}")
+            super().__init__(text, Remedy("See the names with: {}", ("list",)))
 
 
 class RevisionNotFoundError(PlaybookError):
@@ -27,8 +50,9 @@ class RevisionNotFoundError(PlaybookError):
 
     def __init__(self, number: str, last: int) -> None:
         self.last = last
-        there = f"The last one is {last}. See them with: playbook log" if last else "There is none yet."
-        super().__init__(f"There is no revision {number} of this playbook. {there}")
+        there = f"The last one is {last}." if last else "There is none yet."
+        remedy = Remedy("See them with: {}", ("log",)) if last else None
+        super().__init__(f"There is no revision {number} of this playbook. {there}", remedy)
 
 
 class MomentError(PlaybookError):
@@ -46,17 +70,18 @@ class UndoError(PlaybookError):
 class UndoCollisionError(UndoError):
     """What is to be undone was changed again since; nothing was written.
 
-    `collisions` holds for each such thing its name, its state now, and the state that the undo would restore. `keep`
-    and `take` are the commands that decide for the one or the other.
+    `collisions` holds for each such thing its name, its state now, and the state that the undo would restore; the
+    remedy's commands decide for the one or the other. *argument* names the revisions, as the command takes them.
     """
 
-    def __init__(self, what: str, collisions: "tuple[tuple[str, str, str], ...]", *, keep: str, take: str) -> None:
+    def __init__(self, what: str, collisions: "tuple[tuple[str, str, str], ...]", *, argument: str) -> None:
         self.collisions = collisions
         lines = [f"{what} can't be taken back as it stands: some of it was changed again since. Nothing was written."]
         for name, ours, theirs in collisions:
             lines += [_plain(f"  {name}"), _plain(f"    now:  {ours}"), _plain(f"    undo: {theirs}")]
-        lines += [f"Keep what stands now there: {keep}", f"Take what the undo brings back: {take}"]
-        super().__init__("\n".join(lines))
+        remedy = "Keep what stands now there: {}\nTake what the undo brings back: {}"
+        commands = ("undo", argument, "--ours"), ("undo", argument, "--theirs")
+        super().__init__("\n".join(lines), Remedy(remedy, *commands))
 
 
 class SessionNotFoundError(PlaybookError):
@@ -66,10 +91,10 @@ class SessionNotFoundError(PlaybookError):
         self.matches = matches
         if matches:
             some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
-            text = f"{len(matches)} sessions begin with {session!r}: {some}. Give more of the id."
+            super().__init__(f"{len(matches)} sessions begin with {session!r}: {some}. Give more of the id.")
         else:
-            text = f"No revision came from a session {session!r}. See the sessions with: playbook sessions"
-        super().__init__(text)
+            remedy = Remedy("See the sessions with: {}", ("sessions",))
+            super().__init__(f"No revision came from a session {session!r}.", remedy)
 
 
 class PointRuleError(PlaybookError):
@@ -190,8 +215,8 @@ class DamagedError(DatabaseError):
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
         super().__init__(
-            f"{where} is damaged or no SQLite database ({cause}). It was left as it is. "
-            "Salvage what can be read: playbook db repair"
+            f"{where} is damaged or no SQLite database ({cause}). It was left as it is.",
+            Remedy("Salvage what can be read: {}", ("db", "repair")),
         )
 
 
@@ -229,7 +254,8 @@ class QueryRefusedError(PlaybookError):
     def __init__(self) -> None:
         super().__init__(
             "This would do more than read, so it was not run. `playbook sql` takes one SELECT (or WITH ... SELECT, "
-            "VALUES, EXPLAIN); changes belong to the commands, see: playbook --help"
+            "VALUES, EXPLAIN);",
+            Remedy("changes belong to the commands, see: {}", ("--help",)),
         )
 
 
@@ -239,8 +265,8 @@ class SchemaTooNewError(DatabaseError):
     def __init__(self, where: str, schema: int, known: int) -> None:
         self.schema, self.known = schema, known
         super().__init__(
-            f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most. "
-            "Run: pip install --upgrade playbook-db"
+            f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
+            Remedy("Run: pip install --upgrade playbook-db"),
         )
 
 
@@ -250,8 +276,8 @@ class SchemaTooOldError(DatabaseError):
     def __init__(self, where: str, schema: int, needed: int) -> None:
         self.schema, self.needed = schema, needed
         super().__init__(
-            f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}. "
-            "Run: playbook db upgrade (it takes a backup first)."
+            f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
+            Remedy("Run: {} (it takes a backup first).", ("db", "upgrade")),
         )
 
 

@@ -1,19 +1,43 @@
-"""What may import what, where a linter can't see it: in a fresh interpreter."""
+"""Which modules are imported when, where a linter can't see it: each case in a fresh interpreter."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow  # starts processes
+from playbook_db.cli.main import cli
 
 _ALLOWED_FOR_A_HOOK = {"os", "sys", "playbook_db"}
+_HEAVY = ("sqlalchemy", "alembic", "rich", "anthropic", "filelock", "asyncio")
+# What a command that goes to the database leaves alone: migrations, the other database, models.
+_NEVER = ("alembic", "sqlalchemy.dialects.postgresql", "sqlalchemy.orm", "anthropic", "rich", "pygal")
+_RUN = """
+import sys
+from playbook_db.cli.main import main
+code = main(sys.argv[1:])
+sys.stdout = sys.__stderr__
+print(code, *sys.modules, file=sys.__stderr__)
+"""
 
 
 def _modules_after(statement: str) -> set[str]:
     code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
+
+
+def _modules_of(*command: str) -> set[str]:
+    """The modules that are there at the end of `playbook COMMAND`, which succeeds."""
+    done = subprocess.run([sys.executable, "-c", _RUN, *command], capture_output=True, text=True, check=True)
+    code, *modules = done.stderr.splitlines()[-1].split()
+    assert code == "0", done.stderr
+    return set(modules)
+
+
+def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
+    return {module for module in modules for package in packages if f"{module}.".startswith(f"{package}.")}
 
 
 @pytest.mark.parametrize(
@@ -31,24 +55,99 @@ def _modules_after(statement: str) -> set[str]:
     ],
 )
 def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
-    """The hooks use these modules too, and each import costs the user milliseconds at every start."""
+    """These modules are for the hooks too, where an import costs the user milliseconds at every session."""
     imported = {name.partition(".")[0] for name in _modules_after(f"import playbook_db.{module}")}
 
     assert imported <= _ALLOWED_FOR_A_HOOK
 
 
-@pytest.mark.parametrize("command", ["--help", "--version"])
-def test_a_command_that_needs_no_database_loads_none(command: str) -> None:
-    """Sub-commands are imported when they are called, SQLAlchemy and Alembic when they are needed."""
-    statement = f"from playbook_db.cli.main import main; import io; sys.stdout = io.StringIO(); main(['{command}']); "
-    imported = _modules_after(f"{statement} sys.stdout = sys.__stdout__")
-
-    assert not {name for name in imported if name.startswith("alembic")}
+def test_help_loads_nothing_heavy() -> None:
+    """The help of the whole imports each command's module, and those import what they need when they run."""
+    assert not _of(_HEAVY, _modules_of("--help"))
+    assert not _of(_HEAVY, _modules_of("--version"))
 
 
-def test_a_command_on_a_current_database_does_without_alembic(tmp_path: object) -> None:
-    """Alembic alone costs more than a whole command; the version stands in the file's header."""
-    setup = f"from playbook_db.store.engine import open_store; url = 'sqlite:///{tmp_path}/p.db'"
-    _modules_after(f"{setup}; open_store(url).close()")
+def test_the_help_of_a_command_loads_nothing_heavy() -> None:
+    """One process prints the help of every command: what one of them loads is there at the end."""
+    commands = [name.split() for name in _commands(cli)]
+    code = f"from playbook_db.cli.main import main\nfor command in {commands}: main([*command, '--help'])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
 
-    assert not {name for name in _modules_after(f"{setup}; open_store(url).close()") if name.startswith("alembic")}
+    assert len(commands) > 30
+    assert not _of(_HEAVY, set(done.stdout.splitlines()[-1].split()))
+
+
+def _commands(group: object, before: str = "") -> list[str]:
+    import click
+
+    assert isinstance(group, click.Group)
+    context = click.Context(group)
+    names: list[str] = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        names.append(f"{before}{name}")
+        if isinstance(command, click.Group):
+            names += _commands(command, f"{before}{name} ")
+    return names
+
+
+@pytest.fixture
+def filled(folder: Path) -> Path:
+    """The folder of a project whose playbook has a live and a retired point, in Claude Code's own folder."""
+    assert os.environ["HOME"].startswith(str(folder.parent))
+    for command in (["add", "use ruff"], ["add", "use mypy"], ["retire", "oth-002"]):
+        _modules_of(*command)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["list"],
+        ["list", "--json"],
+        ["list", "--retired"],
+        ["show", "oth-001"],
+        ["show", "oth-002", "--json"],
+        ["render"],
+    ],
+    ids=" ".join,
+)
+def test_reading_loads_no_sqlalchemy(filled: Path, command: list[str]) -> None:
+    """What only looks at the points reads them as the hooks do, where nothing stands in the way."""
+    assert not _of(_HEAVY, _modules_of(*command))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["add", "write tests"],
+        ["edit", "oth-001", "--text", "use ruff always"],
+        ["vote", "oth-001", "helpful"],
+        ["restore", "oth-002"],
+        ["prune"],
+        ["export"],
+        ["log"],
+        ["log", "oth-001", "--json"],
+        ["show", "1"],
+        ["at", "1"],
+        ["diff", "1"],
+        ["undo"],
+        ["why", "oth-001"],
+        ["sessions"],
+        ["jobs"],
+        ["work"],
+        ["stats"],
+        ["sql", "SELECT 1"],
+        ["backup"],
+        ["db", "path"],
+        ["project", "list"],
+        ["mirror", "on"],
+        ["forget", "oth-001", "--yes"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_loads_what_it_does_not_use(filled: Path, command: list[str]) -> None:
+    """On a current database: no migrations, no other database's dialect, no model, nothing for a terminal."""
+    assert not _of(_NEVER, _modules_of(*command))

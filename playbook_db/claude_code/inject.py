@@ -143,7 +143,8 @@ def _has_mirror_changed(
         status = os.stat(path)
     except OSError:
         return project.mirror == "on"
-    return hook_queries.mirror_file(connection, project.id, path) != (status.st_size, status.st_mtime_ns)
+    known = hook_queries.mirror_file(connection, project.id, path)
+    return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
 
 def _mention_waiting_mirror(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:

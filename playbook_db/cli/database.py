@@ -1,6 +1,5 @@
 """Commands on the database as a whole: db path, check, upgrade, repair and metadata, backup, restore-backup."""
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -274,6 +273,8 @@ def metadata(output: str | None) -> None:
 
     Then: datasette "$(playbook db path)" -m metadata.json
     """
+    import json
+
     from playbook_db.services.sql import datasette_metadata
 
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)

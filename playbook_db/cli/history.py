@@ -1,9 +1,7 @@
 """Commands on the history: log, at, diff, undo, restore."""
 
 import itertools
-import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -143,6 +141,8 @@ def _side(project: "Project", text: str) -> "ComparedSide":
 
 def _json_list(items: Iterable[Any]) -> Iterator[str]:
     """One JSON list, record by record."""
+    import json
+
     begin = "[\n"
     for item in items:
         yield begin + "  " + json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n  ")
@@ -161,6 +161,8 @@ def _print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
 
 
 def _has_pager() -> bool:
+    import shutil
+
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 

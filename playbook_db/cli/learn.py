@@ -164,10 +164,9 @@ def work() -> None:
 @click.pass_context
 def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     """List what there is to learn from, the oldest first: id, state, attempts, session, why it was queued."""
-    from playbook_db.services import queue
-
     if ctx.invoked_subcommand is not None:
         return
+    from playbook_db.services import queue
 
     with opened(sync=False) as project:
         listed = queue.list_jobs(project.store, None if of_all else project.key)

@@ -3,7 +3,6 @@
 import importlib
 import os
 import sys
-import traceback
 
 import click
 
@@ -101,6 +100,8 @@ def main(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:  # the outer door: a bug, shown whole so that it can be reported
+        import traceback  # late, as all that few commands need: it would cost each of them
+
         traceback.print_exc()
         return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
     return code if isinstance(code, int) else 0

@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.records import Retirement
+    from playbook_db.services.records import Retired
     from playbook_db.store.repository import RevisionResult
 
 
@@ -29,7 +29,7 @@ def print_points(points: Sequence["PromptPoint"]) -> None:
         click.echo(f"{point.name}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
 
 
-def print_retired(retired: Iterable[tuple["PromptPoint", "Retirement"]]) -> None:
+def print_retired(retired: Iterable[tuple["PromptPoint", "Retired"]]) -> None:
     """Print retired points, a line for each, with when and why."""
     for point, retirement in retired:
         votes, reason = f"{point.helpful}\t{point.harmful}", one_line(retirement.reason or "")

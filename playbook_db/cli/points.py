@@ -1,12 +1,20 @@
 """Commands on key points: one point, the playbook as a whole, and playbook files in and out."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, opened, project_options, read_input
+from playbook_db.cli.context import (
+    as_json,
+    database_url,
+    dry_run_option,
+    existing_project_folder,
+    opened,
+    project_options,
+    read_input,
+    notify,
+)  # fmt: skip
 from playbook_db.cli.output import (
     one_line,
     print_json,
@@ -17,14 +25,16 @@ from playbook_db.cli.output import (
     write_text,
 )  # fmt: skip
 from playbook_db.errors import OperationsFileError
-from playbook_db.services import records
+from playbook_db.services import quick_reads, records
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from playbook_db.domain.playbook_file import Layout
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.history import RevisionDetails
-    from playbook_db.services.records import Retirement
-    from playbook_db.store.log_queries import PointLifespan
+    from playbook_db.services.records import Retired
+    from playbook_db.store.hook_queries import PointLifespan
     from playbook_db.store.repository import RevisionResult
 
 _TAGS = ("helpful", "harmful", "neutral")
@@ -40,25 +50,23 @@ _TAGS = ("helpful", "harmful", "neutral")
 @project_options
 def list_points(section: str | None, retired: bool, as_json: bool) -> None:
     """List the key points, with how often each was found helpful (+) and harmful (-)."""
-    from playbook_db.services import edit
-    from playbook_db.services.projects import read_playbook
+    from playbook_db.domain.sections import section_named
 
-    only = edit.section_named(section) if section is not None else None
-    with opened() as project:
-        if retired:
-            left = [each for each in edit.list_retired(project).values() if only in (None, each.point.section)]
-            if as_json:
-                print_json([records.point_record(each.point, each) for each in left])
-            else:
-                print_retired((each.point, each) for each in left)
-            return
-        points = [point for point in read_playbook(project).points if only in (None, point.section)]
+    only = section_named(section) if section is not None else None
+    if retired:
+        left = [(point, retirement) for point, retirement in _retired_points() if only in (None, point.section)]
         if as_json:
-            print_json([records.point_record(point) for point in points])
-        elif points:
-            print_points(points)
+            print_json([records.point_record(point, retirement) for point, retirement in left])
         else:
-            notify(["there are no key points here yet; add one with: playbook add TEXT"])
+            print_retired(left)
+        return
+    points = [point for point in _live_points() if only in (None, point.section)]
+    if as_json:
+        print_json([records.point_record(point) for point in points])
+    elif points:
+        print_points(points)
+    else:
+        notify(["there are no key points here yet; add one with: playbook add TEXT"])
 
 
 @click.command()
@@ -67,6 +75,10 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 @project_options
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
+    point = quick_reads.find_point(database_url(), existing_project_folder(), name)
+    if point is not None:
+        _show_point(*point, as_json=as_json)
+        return
     from playbook_db.services import history
 
     with opened() as project:
@@ -128,15 +140,35 @@ def vote(name: str, tag: str) -> None:
         print_revised(edit.vote(project, name, tag))
 
 
-def _show_point(point: "PromptPoint", retired: "Retirement | None", span: "PointLifespan", *, as_json: bool) -> None:
+def _live_points() -> "Sequence[PromptPoint]":
+    points = quick_reads.live_points(database_url(), existing_project_folder())
+    if points is not None:
+        return points
+    from playbook_db.services.projects import read_playbook
+
+    with opened() as project:
+        return read_playbook(project).points
+
+
+def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
+    points = quick_reads.retired_points(database_url(), existing_project_folder())
+    if points is not None:
+        return points
+    from playbook_db.services import edit
+
+    with opened() as project:
+        return [(each.point, each) for each in edit.list_retired(project).values()]
+
+
+def _show_point(point: "PromptPoint", retired: "Retired | None", lifespan: "PointLifespan", *, as_json: bool) -> None:
     from playbook_db.domain.times import local
 
     if as_json:
-        print_json(records.full_point_record(point, retired, span))
+        print_json(records.full_point_record(point, retired, lifespan))
         return
-    age = f"since r{span.created_in}, {local(span.created_at)}"
-    if span.changed_in != span.created_in:
-        age += f"; last changed in r{span.changed_in}, {local(span.changed_at)}"
+    age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
+    if lifespan.changed_in != lifespan.created_in:
+        age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
     click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})")
     if retired:
         click.echo(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
@@ -198,12 +230,14 @@ def prune(dry_run: bool, as_json: bool) -> None:
 @project_options
 def render(is_whole: bool) -> None:
     """Print the text that goes into a prompt; nothing for an empty playbook."""
-    from playbook_db.services import import_export
+    text = quick_reads.prompt(database_url(), existing_project_folder(), whole=is_whole)
+    if text is None:
+        from playbook_db.services import import_export
 
-    with opened() as project:
-        text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
-        if text:
-            sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
+        with opened() as project:
+            text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
+    if text:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
 
 
 def _print(revised: "RevisionResult", *, as_json: bool, dry_run: bool) -> None:
@@ -214,6 +248,8 @@ def _print(revised: "RevisionResult", *, as_json: bool, dry_run: bool) -> None:
 
 
 def _read_operations(file: str) -> list[Any]:
+    import json
+
     try:
         document = json.loads(read_input(file))
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,5 @@
 """The command `sql`: people's own questions to the database, as a table, CSV or JSON."""
 
-import csv
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,6 +48,8 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
 
 def _print_csv(answer: "Answer") -> None:
     """The rows as they come, unchanged but on a terminal, which a text could steer."""
+    import csv
+
     shown = _line if sys.stdout.isatty() else _cell
     lines = csv.writer(sys.stdout)
     lines.writerow([shown(title) for title in answer.columns])
@@ -58,6 +58,8 @@ def _print_csv(answer: "Answer") -> None:
 
 def _print_json(answer: "Answer") -> None:
     """A list of objects, one a line; what isn't printable is escaped, so that no text can steer a terminal."""
+    import json
+
     rows = [json.dumps(row, ensure_ascii=False) for row in records.query_records(answer.columns, answer.rows)]
     text = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
     click.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint, RetiredPoint, Vote, normalised, why_text_unusable
-from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, SLUG_SECTIONS, find_section
+from playbook_db.domain.sections import OTHERS, section_named
 from playbook_db.domain.undo import at_free_position
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services.projects import Project
@@ -109,16 +109,6 @@ def list_retired(project: Project) -> dict[str, RetiredPoint]:
     """The retired points, by name, the last to be retired first."""
     with project.store.read(project.key) as book:
         return book.retired()
-
-
-def section_named(value: str) -> str:
-    """The section that *value* names, by its name or its slug. Raises PointRuleError."""
-    section = find_section(value)
-    if section is None:
-        section = SLUG_SECTIONS.get(value.strip().lower())
-    if section is None:
-        raise PointRuleError(f"There is no section {value!r}. The sections are: {', '.join(SECTION_SLUGS)}.")
-    return section
 
 
 def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:

@@ -16,13 +16,13 @@ from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFou
 from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project
+from playbook_db.store.hook_queries import PointLifespan
 from playbook_db.store.learning import SessionSummary
 from playbook_db.store.log_queries import (
     EVERY_CHANGE,
     Life,
     LogFilter,
     LoggedRevision,
-    PointLifespan,
     RevisionReflection,
     SkippedOperation,
 )

@@ -5,7 +5,6 @@ promise: keys may be added, none is renamed or removed. Imports no other service
 starts at once.
 """
 
-import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -22,12 +21,13 @@ if TYPE_CHECKING:
     from playbook_db.services.maintenance import Listed, Report, Taken
     from playbook_db.services.statistics import Statistics
     from playbook_db.services.undo import UndoResult
+    from playbook_db.store.hook_queries import PointLifespan
     from playbook_db.store.jobs import Job
     from playbook_db.store.learning import SessionSummary
-    from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision, PointLifespan, RevisionReflection
+    from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision, RevisionReflection
     from playbook_db.store.repository import ListedProject, RevisionResult
 
-    class Retirement(Protocol):
+    class Retired(Protocol):
         """When and why a point was retired."""
 
         @property
@@ -54,7 +54,7 @@ Record = dict[str, Any]
 # Key points, and what is done to them.
 
 
-def point_record(point: "PromptPoint", retirement: "Retirement | None" = None) -> Record:
+def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> Record:
     """A point, live or retired (`list`)."""
     record: Record = {
         "name": point.name,
@@ -68,13 +68,13 @@ def point_record(point: "PromptPoint", retirement: "Retirement | None" = None) -
     return record
 
 
-def full_point_record(point: "PromptPoint", retirement: "Retirement | None", span: "PointLifespan") -> Record:
+def full_point_record(point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan") -> Record:
     """A point with the revisions in which it came and last changed (`show NAME`)."""
     return point_record(point, retirement) | {
-        "created_in": span.created_in,
-        "created_at": span.created_at,
-        "changed_in": span.changed_in,
-        "changed_at": span.changed_at,
+        "created_in": lifespan.created_in,
+        "created_at": lifespan.created_at,
+        "changed_in": lifespan.changed_in,
+        "changed_at": lifespan.changed_at,
     }
 
 
@@ -269,6 +269,8 @@ def _votes_record(pair: "Pair") -> Record:
 
 
 def _key_record(change: "KeyChange") -> Record:
+    import json
+
     values = (("before", change.before), ("after", change.after))
     return {"key": change.key} | {name: json.loads(value) for name, value in values if value is not None}
 

@@ -144,9 +144,8 @@ def _effect(book: PlaybookRepository, revisions: RevisionRange) -> Effect:
 
 
 def _collision(revisions: RevisionRange, collisions: Sequence[Collision]) -> UndoCollisionError:
-    command = f"playbook undo {revisions.as_argument}"
     sides = tuple((collision.what, collision.ours, collision.theirs) for collision in collisions)
-    return UndoCollisionError(str(revisions).capitalize(), sides, keep=f"{command} --ours", take=f"{command} --theirs")
+    return UndoCollisionError(str(revisions).capitalize(), sides, argument=revisions.as_argument)
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:

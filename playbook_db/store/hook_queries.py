@@ -20,7 +20,7 @@ SCHEMA = 1  # the migration that this code is written for, as in PRAGMA user_ver
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 
 LIVE_POINTS = f"""
-SELECT {_POINT}
+SELECT k.id, {_POINT}
 FROM key_points AS k JOIN sections AS s ON s.slug = k.section
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY s.position, k.position
@@ -38,6 +38,27 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY k.rank DESC, k.id
 """
 
+RETIRED_POINTS = f"""
+SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL
+ORDER BY k.retired_in DESC, k.position
+"""
+
+POINT = f"""
+SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+"""
+
+# The revisions in which a point came and last changed, and their times.
+LIFESPAN = """
+SELECT f.number, f.time, l.number, l.time
+FROM key_points AS k
+JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
+JOIN revisions AS l ON l.playbook_id = k.playbook_id
+    AND l.number = (SELECT max(c.revision) FROM changes AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+"""
+
 NEWEST = 50  # points that are looked at for those without votes: the time must not hang on how many there are
 
 UNJUDGED_POINTS = f"""
@@ -47,7 +68,10 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.helpful = 0 AN
 ORDER BY k.id DESC
 """
 
-MIRROR_FILE = "SELECT m.size_bytes, m.mtime_ns FROM mirrors AS m WHERE m.playbook_id = :playbook_id AND m.path = :path"
+MIRROR_FILE = """
+SELECT m.size_bytes, m.mtime_ns, coalesce(m.revision, 0) FROM mirrors AS m
+WHERE m.playbook_id = :playbook_id AND m.path = :path
+"""
 
 # Whether the worker has something to do for this project now.
 DUE_JOB = """
@@ -98,6 +122,25 @@ class StoredPoint:
         self.section = SLUG_SECTIONS[slug]
 
 
+class Retirement:
+    """When and why a point was retired: the revision's number, and the reason."""
+
+    __slots__ = ("reason", "revision")
+
+    def __init__(self, revision: int, reason: "str | None") -> None:
+        self.revision, self.reason = revision, reason
+
+
+class PointLifespan:
+    """When a point came, and when it last changed: the revisions and their times."""
+
+    __slots__ = ("changed_at", "changed_in", "created_at", "created_in")
+
+    def __init__(self, created_in: int, created_at: str, changed_in: int, changed_at: str) -> None:
+        self.created_in, self.created_at = created_in, created_at
+        self.changed_in, self.changed_at = changed_in, changed_at
+
+
 class StoredProject:
     """Where a project's playbook stands: its number, whether it is kept out, its mirror's state, how many points are
     live, and the number of its last revision."""
@@ -132,16 +175,16 @@ def connect(path: str, *, wait_s: float) -> "Connection":
     Raises UnusableError or the driver's Error. The connection is meant to be dropped with the process: closing the
     last one would work the write-ahead log into the file, which costs more than all the rest.
     """
-    driver = _driver()
-    if tuple(map(int, driver.sqlite_version.split("."))) < OLDEST_SQLITE:
+    sqlite = driver()
+    if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
         raise UnusableError(
-            f"{sys.executable} brings SQLite {driver.sqlite_version}; playbook-db needs 3.37 or later. "
+            f"{sys.executable} brings SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
             "Install a newer Python, then run: playbook install"
         )
     if not os.path.getsize(path):  # SQLite would remove its log
         raise UnusableError(f"{path} is empty. Run: playbook db check")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection: Connection = driver.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
+    connection: Connection = sqlite.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
     connection.execute("PRAGMA query_only = ON")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
@@ -171,13 +214,36 @@ def unjudged_points(connection: "Connection", playbook_id: int) -> "list[StoredP
     return list(map(StoredPoint, connection.execute(UNJUDGED_POINTS, {"playbook_id": playbook_id})))
 
 
-def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None] | None":
-    """Size in bytes and time of change in nanoseconds of the mirror at *path* when it was last in step; None where it
-    never was."""
-    found: tuple[int | None, int | None] | None = connection.execute(
+def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
+    """The live points in canonical order."""
+    return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
+
+
+def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[StoredPoint, Retirement]]":
+    """The points that were retired, the last one first."""
+    rows = connection.execute(RETIRED_POINTS, {"playbook_id": playbook_id})
+    return [(StoredPoint(row[:7]), Retirement(*row[7:9])) for row in rows]
+
+
+def find_point(
+    connection: "Connection", playbook_id: int, name: str
+) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
+    """The point *name*, live or retired; None where there never was one."""
+    of_point = {"playbook_id": playbook_id, "name": name}
+    row = connection.execute(POINT, of_point).fetchone()
+    if row is None:
+        return None
+    lifespan = PointLifespan(*connection.execute(LIFESPAN, of_point).fetchone())
+    return StoredPoint(row[:7]), None if row[7] is None else Retirement(*row[7:9]), lifespan
+
+
+def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":
+    """The mirror at *path* when it was last in step: its size in bytes, its modification time in nanoseconds and the
+    revision that it held (0 where that was none of ours). None where it never was."""
+    row: tuple[int | None, int | None, int] | None = connection.execute(
         MIRROR_FILE, {"playbook_id": playbook_id, "path": path}
     ).fetchone()
-    return found
+    return row
 
 
 def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
@@ -236,7 +302,7 @@ def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *,
     return True
 
 
-def _driver() -> "Any":
+def driver() -> "Any":
     """The driver's C module: `import sqlite3` would cost four times as much."""
     if "functools" in sys.modules:
         import _sqlite3

@@ -13,6 +13,8 @@ from playbook_db.domain.diff import changed_keys
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange
+from playbook_db.store import hook_queries
+from playbook_db.store.hook_queries import PointLifespan
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.snapshots import header_of
 
@@ -197,14 +199,7 @@ _REFLECTIONS = sql("""
 SELECT session_id, analysis, curator_reasoning, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms
 FROM reflections WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY id
 """)
-_LIFESPAN = sql("""
-SELECT f.number, f.time, l.number, l.time
-FROM key_points AS k
-JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
-JOIN revisions AS l ON l.playbook_id = k.playbook_id
-    AND l.number = (SELECT max(c.revision) FROM changes AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)
-WHERE k.playbook_id = :playbook_id AND k.name = :name
-""")
+_LIFESPAN = sql(hook_queries.LIFESPAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +224,6 @@ class RevisionReflection:
     cached_tokens: int
     cost_usd: float | None
     duration_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class PointLifespan:
-    """When a point came, and when it last changed: the revisions and their times."""
-
-    created_in: int
-    created_at: str
-    changed_in: int
-    changed_at: str
 
 
 # A vote that counts is found by the change that it made; only neutral ones have an index of their own.

@@ -31,6 +31,8 @@ from playbook_db.store.tables import erasures, injections, jobs, key_points, mir
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
+_RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
+_POINT = sql(hook_queries.POINT)
 _OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
 _IN_PLAYBOOK = key_points.c.playbook_id == _OF_PLAYBOOK
 _RETIRED = _IN_PLAYBOOK & key_points.c.retired_in.is_not(None)
@@ -47,18 +49,6 @@ _IGNORED = select(playbooks.c.ignored).where(playbooks.c.id == _OF_PLAYBOOK)
 _MIRROR = select(mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns).where(
     mirrors.c.playbook_id == _OF_PLAYBOOK, mirrors.c.path == bindparam("at_path")
 )
-_POINT = select(
-    key_points.c.name,
-    key_points.c.text,
-    key_points.c.section,
-    key_points.c.helpful,
-    key_points.c.harmful,
-    key_points.c.position,
-    key_points.c.retired_in,
-    key_points.c.retired_reason,
-    key_points.c.forgotten,
-)
-_POINT_NAMED = _POINT.where(_IN_PLAYBOOK, key_points.c.name == bindparam("point_name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +171,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
     def live_point(self, name: str) -> KeyPoint | None:
         """The live point *name*, None where there is none."""
-        row = self.connection.execute(_POINT_NAMED, {**self._of_playbook, "point_name": name}).first()
+        row = self.connection.execute(_POINT, {"playbook_id": self.playbook_id, "name": name}).first()
         return point_of(row) if row and row.retired_in is None else None
 
     def last_position(self) -> int:
@@ -200,16 +190,14 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, None where there is none."""
-        row = self.connection.execute(_POINT_NAMED, {**self._of_playbook, "point_name": name}).first()
+        row = self.connection.execute(_POINT, {"playbook_id": self.playbook_id, "name": name}).first()
         if row is None or row.retired_in is None:
             return None
         return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
 
     def retired(self) -> dict[str, RetiredPoint]:
         """The retired points, by name, the last to be retired first."""
-        rows = self.connection.execute(
-            _POINT.where(_RETIRED).order_by(key_points.c.retired_in.desc(), key_points.c.position), self._of_playbook
-        )
+        rows = self.connection.execute(_RETIRED_POINTS, {"playbook_id": self.playbook_id})
         return {
             row.name: RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
             for row in rows

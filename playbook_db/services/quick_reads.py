@@ -1,0 +1,107 @@
+"""The playbook read as the hooks read it, without SQLAlchemy: for commands that only look, and so start at once.
+
+Each function gives None where it can't tell, and the other services must be asked: the database is no SQLite file, is
+at another schema or damaged; the mirror isn't in step or waits for consent; there is no such point.
+"""
+
+import os
+from typing import TYPE_CHECKING
+
+from playbook_db import projects, settings
+from playbook_db.domain import prompt_text
+from playbook_db.services import templates
+from playbook_db.store import hook_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from playbook_db.store.hook_queries import Connection, PointLifespan, Retirement, StoredPoint, StoredProject
+
+    T = TypeVar("T")
+
+_WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
+
+
+def live_points(url: str, folder: str) -> "list[StoredPoint] | None":
+    """The live points of the project in *folder*, in canonical order."""
+
+    def query(connection: "Connection", project: "StoredProject | None") -> "list[StoredPoint]":
+        return hook_queries.live_points(connection, project.id) if project else []
+
+    return _read(url, folder, query)
+
+
+def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement]] | None":
+    """The retired points of the project in *folder*, the last one first."""
+
+    def query(connection: "Connection", project: "StoredProject | None") -> "list[tuple[StoredPoint, Retirement]]":
+        return hook_queries.retired_points(connection, project.id) if project else []
+
+    return _read(url, folder, query)
+
+
+def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
+    """The point *name* of the project in *folder*, live or retired."""
+
+    def query(
+        connection: "Connection", project: "StoredProject | None"
+    ) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
+        return hook_queries.find_point(connection, project.id, name) if project else None
+
+    return _read(url, folder, query)
+
+
+def prompt(url: str, folder: str, *, whole: bool) -> str | None:
+    """The text that goes into a session of the project in *folder*: the best points that fit, or with *whole* all;
+    `""` for an empty playbook. Raises TemplateError."""
+
+    def query(connection: "Connection", project: "StoredProject | None") -> str:
+        if project is None or not project.live_points:
+            return ""
+        if whole:
+            return templates.fill_points(prompt_text.render_points(hook_queries.live_points(connection, project.id)))
+        return prompt_text.compose(
+            templates.playbook_template(),
+            hook_queries.ranked_points(connection, project.id),
+            hook_queries.unjudged_points(connection, project.id),
+            project.live_points,
+        )[0]
+
+    return _read(url, folder, query)
+
+
+def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject | None], T]") -> "T | None":
+    """What *query* finds in one state of the database; it is given the project, None where it has no playbook yet."""
+    path = settings.sqlite_file(url)
+    if path is None or not os.path.exists(path):
+        return None
+    try:
+        connection = hook_queries.connect(path, wait_s=_WAIT_S)
+        try:
+            connection.execute("BEGIN")
+            project = hook_queries.find_project(connection, projects.project_key(folder))
+            if not _is_mirror_in_step(connection, project, folder):
+                return None
+            return query(connection, project)
+        finally:
+            connection.close()
+    except (hook_queries.UnusableError, hook_queries.driver().Error, OSError, LookupError):
+        return None  # the services say what is wrong, or put it right
+
+
+def _is_mirror_in_step(connection: "Connection", project: "StoredProject | None", folder: str) -> bool:
+    """Whether the mirror in *folder* needs no sync: it isn't kept, or is the file that holds the last revision."""
+    path = projects.mirror_path(folder)
+    state = project.mirror if project else "undecided"
+    if state == "off":
+        return True
+    if not os.path.lexists(path):
+        return state != "on"
+    if project is None or state == "undecided":
+        return False
+    if os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
+        return False  # a link: the services look where it leads to
+    status = os.stat(path)
+    present = (status.st_size, status.st_mtime_ns, project.revision)
+    return hook_queries.mirror_file(connection, project.id, path) == present

@@ -1,0 +1,36 @@
+"""The benchmarks: that they run, in their quick form. Their figures say nothing then."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import BENCHMARKS
+from benchmarks.figures import show
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_benchmark_runs_and_has_a_figure_in_each_cell(name: str, tmp_path: Path) -> None:
+    """What it does is checked by itself: no lost update, the same bytes, nothing left undone."""
+    figures = BENCHMARKS[name](tmp_path, quick=True)
+
+    assert figures.rows
+    assert {len(row) for row in figures.rows} == {len(figures.columns)}
+    assert show(figures).startswith(f"{figures.title}\n---")
+
+
+def test_benchmarks_are_started_by_name() -> None:
+    """One that isn't there is named, with those that are."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "redaktion", "--quick"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert f"there is no benchmark redaktion; there are: {', '.join(BENCHMARKS)}" in done.stderr
