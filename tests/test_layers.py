@@ -9,6 +9,7 @@ import pytest
 
 from playbook_db.cli.main import cli
 
+pytestmark = pytest.mark.slow  # each starts processes
 _ALLOWED_FOR_A_HOOK = {"os", "sys", "playbook_db"}
 _HEAVY = ("sqlalchemy", "alembic", "rich", "anthropic", "filelock", "asyncio")
 # What a command that goes to the database leaves alone: migrations, the other database, models.

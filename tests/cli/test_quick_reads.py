@@ -256,6 +256,7 @@ def test_a_database_that_is_no_file_is_refused_as_ever(playbook: Playbook, throu
         assert playbook("--db", url, "list") == through_services("--db", url, "list")
 
 
+@pytest.mark.slow
 def test_a_worktree_reads_the_playbook_of_its_repository(playbook: Playbook, opens: list[str], tmp_path: Path) -> None:
     """And each has a mirror of its own, so that neither looks at the other's."""
     repository, worktree = tmp_path / "repository", tmp_path / "worktree"
