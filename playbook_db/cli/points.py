@@ -10,10 +10,10 @@ from playbook_db.cli.context import (
     database_url,
     dry_run_option,
     existing_project_folder,
+    notify,
     opened,
     project_options,
     read_input,
-    notify,
 )  # fmt: skip
 from playbook_db.cli.output import (
     one_line,
