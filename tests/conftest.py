@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
-from tests.databases import KINDS, Kind, NewProject, copy_or_migrate
+from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements
 
 settings.register_profile(
     "search", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -39,9 +39,10 @@ def _no_network(socket_disabled: None) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _certificates_are_read_once() -> Iterator[None]:
-    """Each client of an API reads all those of the machine, which takes longer than most tests."""
+def _what_takes_long_is_done_once() -> Iterator[None]:
+    """SQLAlchemy's compiling, and reading all certificates of the machine, as each client of an API does."""
     with pytest.MonkeyPatch.context() as patch:
+        share_compiled_statements(patch)
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
 

@@ -6,14 +6,20 @@ A migration takes thirty times as long as a copy of what it makes.
 import functools
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine.default import DefaultDialect
 
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.sqlite import dialect
 
 NewProject = Callable[[], Project]
 _MIGRATE = migrate.migrate  # before a test's own takes its place
@@ -68,3 +74,16 @@ def copy_or_migrate(url: str) -> None:
         Path(path).write_bytes(empty_database())
     else:
         _MIGRATE(url)
+
+
+def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:
+    """Let every engine of the session have what another one compiled: to SQLAlchemy, all dialects of a class are the
+    same then. A command's statements take longer to compile than to run, and each test makes engines of its own."""
+    compiled: dict[Any, Any] = {}
+
+    def create_sharing(url: Any, *, execution_options: Mapping[str, Any], **options: Any) -> Engine:
+        return create_engine(url, execution_options={**execution_options, "compiled_cache": compiled}, **options)
+
+    patch.setattr(dialect, "create_engine", create_sharing)
+    patch.setattr(DefaultDialect, "__eq__", lambda one, other: type(one) is type(other))
+    patch.setattr(DefaultDialect, "__hash__", lambda one: hash(type(one)))
