@@ -48,7 +48,7 @@ def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home / "calls"
 
 
-def _put_uv(home: Path, then: str = ":", trial: str = ":") -> None:
+def _put_uv(home: Path, then: str = ":", trial: str = "exit 0") -> None:
     (home / "bin").mkdir(exist_ok=True)
     uv = home / "bin" / "uv"
     uv.write_text(_UV.format(calls=home / "calls", then=then, trial=trial, python=sys.executable))

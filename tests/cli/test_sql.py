@@ -209,7 +209,7 @@ def test_ctrl_c_ends_a_question_that_would_never_end(playbook: Playbook) -> None
 @pytest.mark.slow
 def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> None:
     """SQLite has 512 MiB for one: a recursion without end is explained before the machine is out of memory."""
-    greedy = "WITH RECURSIVE n(b) AS (SELECT randomblob(9999999) UNION SELECT randomblob(9999999) FROM n)"
+    greedy = "WITH RECURSIVE n(i, b) AS (SELECT 1, zeroblob(9999999) UNION SELECT i + 1, zeroblob(9999999) FROM n)"
 
     done = subprocess.run(
         [sys.executable, "-m", "playbook_db", "sql", f"{greedy} SELECT count(*) FROM n"],
