@@ -163,18 +163,6 @@ def test_revisions_that_left_no_trace_in_the_points_are_told_as_lost_too(path: P
     assert max(_rows(path, "revisions"))[6] == "repaired: the history after revision 56 is lost"
 
 
-def test_points_whose_page_is_lost_are_read_from_their_history(path: Path, project: Project) -> None:
-    """With names from the indexes: nothing of them is gone."""
-    before = _points(project)
-    project.store.close()
-    _zero(path, *_pages(path, "key_points"))
-
-    (repaired,) = _repair(path).playbooks
-
-    assert not repaired.renamed
-    assert _points(project) == before
-
-
 def test_a_name_that_is_lost_everywhere_comes_from_the_backup_else_is_given_anew(path: Path, project: Project) -> None:
     """A text without a name isn't thrown away."""
     before = {point.text for point in _points(project).values()}
@@ -634,18 +622,6 @@ def test_the_database_of_another_program_or_of_a_later_version_is_refused(tmp_pa
         with pytest.raises(error):
             _repair(path)
         assert path.read_bytes() == before
-
-
-def test_a_playbook_whose_own_row_is_lost_keeps_its_project(path: Path, project: Project) -> None:
-    """The key stands in its index too."""
-    before = _points(project)
-    project.store.close()
-    _zero(path, *_pages(path, "playbooks"))
-
-    (repaired,) = _repair(path).playbooks
-
-    assert not repaired.is_key_lost
-    assert _points(project) == before
 
 
 def test_an_imported_header_survives(project: Project, folder: Path) -> None:
