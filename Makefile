@@ -12,7 +12,7 @@ help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## do the main job on real input: import, vote, apply, render, export
-	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python examples/demo.py
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(READY) ## all tests
 	$(BIN)/python -m pytest
@@ -51,7 +51,7 @@ clean: ## remove what the targets made
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'
+	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $(READY)

@@ -27,7 +27,7 @@ def test_a_print_session_does_not_even_try_to_leave_the_machine(world: World) ->
     assert not world.api.outward()
 
 
-@pytest.mark.parametrize("letter", ["x", "é", "漢", "😀"])
+@pytest.mark.parametrize("letter", ["漢", "😀"])
 def test_the_client_takes_ten_thousand_utf16_units_of_a_hook_whole(world: World, tmp_path: Path, letter: str) -> None:
     """Not bytes, not characters: `selection.CLIENT_LIMIT_UNITS` counts as the client does."""
     units = len(letter.encode("utf-16-le")) // 2
@@ -39,11 +39,9 @@ def test_the_client_takes_ten_thousand_utf16_units_of_a_hook_whole(world: World,
     assert output in world.api.messages()[0].said
 
 
-@pytest.mark.parametrize("letter", ["x", "😀"])
-def test_the_client_cuts_a_hook_that_prints_one_unit_more(world: World, tmp_path: Path, letter: str) -> None:
+def test_the_client_cuts_a_hook_that_prints_one_unit_more(world: World, tmp_path: Path) -> None:
     """From 10,001 units on the model sees the first 2,000 and the name of a file; the reason for our limit."""
-    units = len(letter.encode("utf-16-le")) // 2
-    output = "y" + letter * (LIMIT_UNITS // units)
+    output = "y" + "😀" * (LIMIT_UNITS // 2)
     register(world, _hook_that_prints(tmp_path, output))
 
     run_print(world, "hello")

@@ -13,7 +13,6 @@ from tests.client.ours import REPOSITORY, fill, foreign_hook, jobs, log, our_hoo
 from tests.client.terminal import interactive
 from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
 
-BUDGET_S = 1.5  # that Claude Code gives all hooks of a session's end together
 POINT = "say why before how"
 AS_PLUGIN = ("--plugin-dir", str(REPOSITORY))
 KINDS = pytest.mark.parametrize("arguments", [(), AS_PLUGIN], ids=["settings", "plugin"])
@@ -27,7 +26,7 @@ def _set_up(world: World, arguments: tuple[str, ...]) -> None:
 
 @KINDS
 def test_the_end_of_a_print_session_leaves_one_job_in_time(world: World, arguments: tuple[str, ...]) -> None:
-    """The hook isn't cancelled, and from the last answer to the end it takes no longer than the budget."""
+    """Claude Code cancels the hooks of a session's end that take longer than 1.5 s together, and says so."""
     _set_up(world, arguments)
 
     run = run_print(world, *arguments, "hello")
@@ -37,7 +36,6 @@ def test_the_end_of_a_print_session_leaves_one_job_in_time(world: World, argumen
     assert (job.session_id, job.transcript_path) == (transcript.stem, str(transcript))
     assert (job.parent_path, job.agent_id, job.reason, job.state) == (None, None, "SessionEnd:other", "queued")
     assert (run.code, run.out.strip(), run.err) == (0, "Done.", "")  # no "Hook cancelled"
-    assert run.ended - world.api.messages()[-1].at < BUDGET_S
     assert spooled(world) == []
     assert log(world) == ""
 
