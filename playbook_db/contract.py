@@ -30,8 +30,7 @@ from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
 from playbook_db.llm.model import Exchange, Model, RecordingModel, render_messages
 from playbook_db.services import diagnostics, dict_api, similarity, templates
-from playbook_db.services.projects import Project
-from playbook_db.store.engine import open_store
+from playbook_db.services.projects import Project, open_store
 
 __all__ = [
     "SECTION_SLUGS",

@@ -22,8 +22,7 @@ from playbook_db.domain import prompt_text
 from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
 from playbook_db.llm import choose
 from playbook_db.services import maintenance, queue
-from playbook_db.store.connect import described
-from playbook_db.store.engine import Store, open_store
+from playbook_db.services.projects import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
@@ -104,7 +103,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    where = described(url)
+    where = maintenance.describe(url)
     if settings.sqlite_file(url) is None:
         yield Finding("database", BROKEN, f"{where} is none that hooks can open", "unset PLAYBOOK_DB_URL")
         return

@@ -24,8 +24,7 @@ from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
 from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError
 from playbook_db.services import forget, maintenance, mirror, queue
-from playbook_db.services.projects import Project
-from playbook_db.store.engine import Store, open_store
+from playbook_db.services.projects import Project, Store, open_store
 from playbook_db.store.jobs import Job
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from playbook_db import projects, settings
 from playbook_db.errors import SettingError
 
 if TYPE_CHECKING:
-    from playbook_db.services.projects import Project
-    from playbook_db.store.engine import Store
+    from playbook_db.services.projects import Project, Store
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")

@@ -70,6 +70,11 @@ def upgrade(url: str) -> tuple[int, str | None]:
     return SCHEMA, migrate.ensure_current(url)
 
 
+def describe(url: str) -> str:
+    """The database at *url* in words for a message: its file, else the URL without its password."""
+    return connect.described(url)
+
+
 def take(url: str, file: str | None = None) -> Taken:
     """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
     path = _existing(url)

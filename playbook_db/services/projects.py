@@ -112,6 +112,6 @@ def _notify_of_backups(url: str, notify: Notify) -> None:
 
 
 __all__ = [
-    "ListedProject", "Notify", "Project", "ignore", "list_projects", "move", "open_project", "open_store",
+    "ListedProject", "Notify", "Project", "Store", "ignore", "list_projects", "move", "open_project", "open_store",
     "read_playbook",
 ]  # fmt: skip
