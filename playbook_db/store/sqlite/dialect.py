@@ -211,16 +211,20 @@ class SqliteDialect:
         `synchronous` is NORMAL: with the write-ahead log a power cut can take the last commits, never part of one,
         and what a session taught is then learned again from its transcript.
         """
+        pragmas = (
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            f"foreign_keys = {'ON' if foreign_keys else 'OFF'}",
+            "cache_size = -32768",  # KiB at most; an import larger than the default of 2 MB spills its pages
+            "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
+        )
         connection = open_file(self.path, self.access)
-        if self.access == "write":
-            for pragma in (
-                "journal_mode = WAL",
-                "synchronous = NORMAL",
-                f"foreign_keys = {'ON' if foreign_keys else 'OFF'}",
-                "cache_size = -32768",  # KiB at most; an import larger than the default of 2 MB spills its pages
-                "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
-            ):
+        try:
+            for pragma in pragmas if self.access == "write" else ():
                 connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _begin_to_write(self, driver: sqlite3.Connection) -> None:
