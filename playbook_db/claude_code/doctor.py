@@ -117,20 +117,8 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
         return
     yield Finding("database", OK, f"{where}: schema {SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound")
     with open_store(url) as store:
-        if not _can_write(store):
+        if not store.can_write(wait_s=1.0):
             yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")
-
-
-def _can_write(store: Store) -> bool:
-    """Whether the write lock can be had within a second or so; nothing is written."""
-    before, settings.LOCK_WAIT_S = settings.LOCK_WAIT_S, 1.0
-    try:
-        with store.transaction():
-            return True
-    except DatabaseError:
-        return False
-    finally:
-        settings.LOCK_WAIT_S = before
 
 
 def _backups(url: str, folder: str) -> Iterator[Finding]:

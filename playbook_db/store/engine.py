@@ -13,6 +13,7 @@ from typing import Self
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
+from playbook_db.errors import DatabaseBusyError
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.repository import PlaybookRepository
@@ -70,6 +71,14 @@ class Store:
         """The playbook of the project *key* in a transaction that only reads; the empty one where there is none."""
         with self.snapshot() as connection:
             yield PlaybookRepository.open(connection, key)
+
+    def can_write(self, *, wait_s: float) -> bool:
+        """Whether the write lock can be had within *wait_s* seconds; nothing is written."""
+        try:
+            with self._dialect.explained(), self._engine.execution_options(lock_wait_s=wait_s).begin():
+                return True
+        except DatabaseBusyError:
+            return False
 
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""

@@ -93,6 +93,16 @@ def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monk
     other.close()
 
 
+def test_whether_somebody_holds_the_lock_is_known_without_the_long_wait(project: Project) -> None:
+    """Nothing is written to find out."""
+    before = project.store.can_write(wait_s=0.05)
+    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        meanwhile = project.store.can_write(wait_s=0.05)
+
+    assert (before, meanwhile, project.store.can_write(wait_s=0.05)) == (True, False, True)
+
+
 def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) -> None:
     """A snapshot doesn't change under its reader."""
     project = Project.in_folder(store, str(folder))

@@ -61,8 +61,9 @@ class SqliteDialect:
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
             driver: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
-            if writes and connection.get_execution_options().get("writes", True):
-                self._begin_to_write(driver)
+            options = connection.get_execution_options()
+            if writes and options.get("writes", True):
+                self._begin_to_write(driver, options.get("lock_wait_s", settings.LOCK_WAIT_S))
             else:
                 driver.execute("BEGIN")
 
@@ -227,13 +228,13 @@ class SqliteDialect:
             raise
         return connection
 
-    def _begin_to_write(self, driver: sqlite3.Connection) -> None:
-        """Take the write lock, waiting up to LOCK_WAIT_S seconds.
+    def _begin_to_write(self, driver: sqlite3.Connection, wait_s: float) -> None:
+        """Take the write lock, waiting up to *wait_s* seconds.
 
         SQLite's own wait sleeps longer and longer, so that under a crowd the ones who have waited longest lose to
         newcomers, for seconds. Short sleeps of random length give all the same chance.
         """
-        deadline = time.monotonic() + settings.LOCK_WAIT_S
+        deadline = time.monotonic() + wait_s
         driver.execute("PRAGMA busy_timeout = 0")
         try:
             while True:
