@@ -175,6 +175,13 @@ def connect(path: str, *, wait_s: float) -> "Connection":
     Raises UnusableError or the driver's Error. The connection is meant to be dropped with the process: closing the
     last one would work the write-ahead log into the file, which costs more than all the rest.
     """
+    connection = open_file(path, wait_s=wait_s)
+    require_schema(connection, path)
+    return connection
+
+
+def open_file(path: str, *, wait_s: float) -> "Connection":
+    """Open the database file at *path*, which is there, to read. Raises UnusableError or the driver's Error."""
     sqlite = driver()
     if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
         raise UnusableError(
@@ -185,6 +192,11 @@ def connect(path: str, *, wait_s: float) -> "Connection":
         raise UnusableError(f"{path} is empty. Run: playbook db check")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = sqlite.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
+    return connection
+
+
+def require_schema(connection: "Connection", path: str) -> None:
+    """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
     connection.execute("PRAGMA query_only = ON")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
@@ -195,7 +207,6 @@ def connect(path: str, *, wait_s: float) -> "Connection":
             f"{path} is at schema {version:04d}, this playbook-db needs {SCHEMA:04d}. Run: {remedy}",
             is_old=version < SCHEMA,
         )
-    return connection
 
 
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":

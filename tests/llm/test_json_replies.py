@@ -85,7 +85,7 @@ def test_where_there_is_no_object_there_is_none(text: str) -> None:
 def test_hostile_replies_cost_no_time_and_raise_nothing(text: str) -> None:
     """Huge nesting, numbers too long to be read, half an escape: what is quadratic would take a million times as long
     as a plain reply of that size."""
-    assert _cost_s(text) < 1000 * _cost_s('{"a": "' + "x" * 500_000 + '"}')
+    assert _cost_s(text) < 20_000 * _cost_s('{"a": "' + "x" * 500_000 + '"}')
 
 
 def _cost_s(text: str) -> float:
