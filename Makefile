@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The tests start hundreds of processes: what those import is compiled once, whatever the caller prefers.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-fast test-client check lint types imports bench bench-redaction torture build clean
+.PHONY: help demo docs test test-fast test-client check lint types imports bench bench-redaction torture build clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench-redaction: $(READY) ## how many secrets are masked, how many harmless text
 
 torture: $(READY) ## many kills, processes and mutations; takes minutes
 	$(BIN)/python -m benchmarks.torture
+
+docs: $(READY) ## docs/commands.md, from the commands' own help
+	$(BIN)/python docs/make_commands.py
 
 build: $(READY) ## the wheel and the sdist, in dist/
 	$(BIN)/python -m build
