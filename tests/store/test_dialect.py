@@ -184,6 +184,7 @@ def test_the_wait_for_a_lock_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     engine = dialect.make_engine()
     with engine.begin(), pytest.raises(DatabaseBusyError, match=r"for 0\.05 s"), engine.begin():
         pass
+    engine.dispose()
 
 
 def test_schema_version_tells_none_empty_ours_and_others_apart(tmp_path: Path) -> None:
