@@ -14,7 +14,7 @@ WIDTH = 100
 def page() -> str:
     """The page: the help of `playbook`, then that of each command and its sub-commands."""
     parts = ["# Commands\n\nThis page is made from `playbook --help` and the help of each command, by `make docs`.\n"]
-    with click.Context(cli, info_name="playbook", terminal_width=WIDTH) as context:
+    with click.Context(cli, info_name="playbook", terminal_width=WIDTH, **cli.context_settings) as context:
         parts += _helps(cli, context, "playbook")
     return "\n".join(parts)
 
