@@ -50,7 +50,7 @@ _TAGS = ("helpful", "harmful", "neutral")
 @project_options
 def list_points(section: str | None, retired: bool, as_json: bool) -> None:
     """List the key points, with how often each was found helpful (+) and harmful (-)."""
-    from playbook_db.domain.sections import section_named
+    from playbook_db.domain.playbook import section_named
 
     only = section_named(section) if section is not None else None
     if retired:

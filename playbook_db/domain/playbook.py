@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from playbook_db.domain.sections import OTHERS, SECTION_ORDER
+from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, find_section
+from playbook_db.errors import PointRuleError
 
 MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
@@ -217,6 +218,14 @@ def normalised(text: str) -> str:
     """
     folded = " ".join(text.casefold().split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded
+
+
+def section_named(value: str) -> str:
+    """The canonical section that *value* names, by its name or its slug. Raises PointRuleError."""
+    section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
+    if section is None:
+        raise PointRuleError(f"There is no section {value!r}. The sections are: {', '.join(SECTION_SLUGS)}.")
+    return section
 
 
 def _joiner(prefix: str) -> str:

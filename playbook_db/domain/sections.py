@@ -30,13 +30,3 @@ def is_unknown_section(value: object) -> bool:
     if value is None or (isinstance(value, str) and not value.strip()):
         return False
     return find_section(value) is None
-
-
-def section_named(value: str) -> str:
-    """The canonical section that *value* names, by its name or its slug. Raises PointRuleError."""
-    section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
-    if section is None:
-        from playbook_db.errors import PointRuleError
-
-        raise PointRuleError(f"There is no section {value!r}. The sections are: {', '.join(SECTION_SLUGS)}.")
-    return section

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import KeyPoint, RetiredPoint, Vote, normalised, why_text_unusable
-from playbook_db.domain.sections import OTHERS, section_named
+from playbook_db.domain.playbook import KeyPoint, RetiredPoint, Vote, normalised, section_named, why_text_unusable
+from playbook_db.domain.sections import OTHERS
 from playbook_db.domain.undo import at_free_position
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services.projects import Project

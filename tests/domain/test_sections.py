@@ -47,9 +47,7 @@ def test_unknown_section_is_others_and_reported(given: object) -> None:
 
 
 def test_sections_import_nothing() -> None:
-    """A hook pays for every import, so this module has none; what it raises is imported when it is raised."""
+    """A hook pays for every import, so this module has none."""
     tree = ast.parse(inspect.getsource(sections))
 
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert not [node for node in imports if node.col_offset == 0]
-    assert [node.module for node in imports if isinstance(node, ast.ImportFrom)] == ["playbook_db.errors"]
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
