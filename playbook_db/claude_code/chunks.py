@@ -269,7 +269,7 @@ def _condense_call(text: str, limit: int) -> str:
 def _one_line(value: object) -> str:
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
-    return "\\n".join(value.splitlines())
+    return "\\n".join(value.replace("\0", "\ufffd").splitlines())
 
 
 def _condense_result(text: str, limit: int) -> str:

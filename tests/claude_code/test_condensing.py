@@ -62,6 +62,11 @@ def test_a_call_is_one_line() -> None:
     assert condense(Part("call", "Odd not json\u2028at all")) == r"tool(Odd): not json\nat all"
 
 
+def test_no_nul_comes_back_out_of_a_calls_json() -> None:
+    """JSON hides it as an escape, in a key as in a value; no request and no database takes it."""
+    assert condense(a_call("Bash", {"\0": 1, "b": "\0"})) == "tool(Bash): \ufffd=1; b=\ufffd"
+
+
 def test_of_a_long_input_the_short_values_stay_whole() -> None:
     """The path of an edited file is told however long its new content is."""
     told = condense(a_call("Write", {"content": "line\n" * 5_000, "file_path": "/home/dev/project/a.py"}))
