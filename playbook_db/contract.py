@@ -28,33 +28,16 @@ from playbook_db.domain.redaction.redact import redact, secret_values, without_p
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
-from playbook_db.llm.model import Exchange, Model, RecordingModel, render_messages
+from playbook_db.llm.model import Model, RecordingModel, render_messages
 from playbook_db.services import diagnostics, dict_api, similarity, templates
 from playbook_db.services.projects import Project, open_store
 
 __all__ = [
-    "SECTION_SLUGS",
-    "apply_bullet_tags",
-    "apply_structured_operations",
-    "extract_cited_ids",
-    "extract_keypoints",
-    "format_playbook",
-    "generate_keypoint_name",
-    "get_project_dir",
-    "get_user_claude_dir",
-    "is_diagnostic_mode",
-    "load_playbook",
-    "load_settings",
-    "load_template",
-    "load_transcript",
-    "prune_harmful",
-    "run_curator",
-    "run_deduplication",
-    "run_reflector",
-    "save_diagnostic",
-    "save_playbook",
-    "update_playbook_data",
-]
+    "SECTION_SLUGS", "apply_bullet_tags", "apply_structured_operations", "extract_cited_ids", "extract_keypoints",
+    "format_playbook", "generate_keypoint_name", "get_project_dir", "get_user_claude_dir", "is_diagnostic_mode",
+    "load_playbook", "load_settings", "load_template", "load_transcript", "prune_harmful", "run_curator",
+    "run_deduplication", "run_reflector", "save_diagnostic", "save_playbook", "update_playbook_data",
+]  # fmt: skip
 
 _TIMEOUT_S = 600.0  # of a function that asks a model, all its calls included
 
@@ -158,12 +141,15 @@ def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[st
     """
     operations = extraction_result.get("operations")
     if isinstance(operations, list):
-        changed = apply_structured_operations(playbook, operations)
+        playbook = apply_structured_operations(playbook, operations)
     else:
-        changed = _change(playbook, lambda draft: _add_new_points(draft, extraction_result.get("new_key_points")))
+        with _draft(playbook) as draft:
+            skipped = operation_rules.apply_new_points(draft, extraction_result.get("new_key_points"))
+        _report(f"new key point {item.index + 1} is skipped: {item.reason}" for item in skipped)
     ballot = operation_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
-    changed = _change(changed, lambda draft: operation_rules.cast_votes(draft, ballot.votes))
-    return prune_harmful(changed)
+    with _draft(playbook) as draft:
+        operation_rules.cast_votes(draft, ballot.votes)
+    return prune_harmful(playbook)
 
 
 def apply_structured_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
@@ -182,24 +168,18 @@ def apply_structured_operations(playbook: dict[str, Any], operations: list[Any])
 def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[str, Any]:
     """Count the reflector's tags in *playbook*, and return it. A tag that can't be counted is reported."""
     ballot = operation_rules.read_votes(bullet_tags)
-    unknown: list[str] = []
-
-    def count(draft: Draft) -> None:
+    with _draft(playbook) as draft:
         votes = operation_rules.cast_votes(draft, ballot.votes)
-        unknown.extend(f"there is no key point {vote.name}; its tag is skipped" for vote in votes if not vote.matched)
-
-    changed = _change(playbook, count)
-    _report([*(f"tag {item.index + 1} is skipped: {item.reason}" for item in ballot.skipped), *unknown])
-    return changed
+    _report(f"tag {item.index + 1} is skipped: {item.reason}" for item in ballot.skipped)
+    _report(f"there is no key point {vote.name}; its tag is skipped" for vote in votes if not vote.matched)
+    return playbook
 
 
 def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
     """Remove from *playbook* the points whose votes say that they harm, and return it."""
-
-    def prune(draft: Draft) -> None:
+    with _draft(playbook) as draft:
         diagnostics.pruning(str(get_project_dir()), operation_rules.prune(draft))
-
-    return _change(playbook, prune)
+    return playbook
 
 
 def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) -> dict[str, Any]:
@@ -217,23 +197,20 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
     except SettingError as error:
         _report([str(error)])
         return playbook
-    return _change(playbook, lambda draft: duplicates.fold_similar(draft, likeness, threshold=bound))
+    with _draft(playbook) as draft:
+        duplicates.fold_similar(draft, likeness, threshold=bound)
+    return playbook
 
 
 def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
     """Carry out *operations* on *playbook*, and return it; invalid ones are skipped and reported."""
-    notes: list[str] = []
-
-    def apply(draft: Draft) -> None:
+    unknown = operation_rules.unknown_sections(operations)
+    with _draft(playbook) as draft:
         skipped = operation_rules.apply_operations(draft, operations)
-        unknown = operation_rules.unknown_sections(operations)
         diagnostics.operations(str(get_project_dir()), len(operations), skipped, unknown)
-        notes.extend(f"operation {item.index + 1} is skipped: {item.reason}" for item in skipped)
-        notes.extend(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
-
-    changed = _change(playbook, apply)
-    _report(notes)
-    return changed
+    _report(f"operation {item.index + 1} is skipped: {item.reason}" for item in skipped)
+    _report(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
+    return playbook
 
 
 # --- transcripts and the model ---
@@ -330,32 +307,21 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
         try:
             return await asyncio.to_thread(ask, recording)
         finally:
-            _keep_exchanges(recording.exchanges, name)
+            for exchange in recording.exchanges if is_diagnostic_mode() else ():
+                with suppress(PlaybookError):  # a report that fails must not fail the work
+                    save_diagnostic(_redacted(f"{exchange.question}\n\n--- answer ---\n{exchange.answer}\n"), name)
     except Exception as error:  # the documents promise that nothing is raised
         _report([f"{name}: {error}" if isinstance(error, PlaybookError) else f"{name}: {error!r}"])
         return empty
 
 
-def _keep_exchanges(exchanges: Iterable[Exchange], name: str) -> None:
-    if not is_diagnostic_mode():
-        return
-    for exchange in exchanges:
-        with suppress(PlaybookError):  # a report that fails must not fail the work
-            save_diagnostic(_redacted(f"{exchange.question}\n\n--- answer ---\n{exchange.answer}\n"), name)
-
-
-def _change(playbook: dict[str, Any], work: Callable[[Draft], object]) -> dict[str, Any]:
-    """Let *work* change *playbook*, and return it."""
+@contextmanager
+def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
+    """What is in *playbook*, to be changed; *playbook* holds at the end what it has become."""
     reading = dict_api.from_plain(playbook)
     draft = Draft(reading.playbook, flat=reading.is_flat)
-    work(draft)
+    yield draft
     dict_api.write_back(playbook, draft.playbook(), flat=reading.is_flat)
-    return playbook
-
-
-def _add_new_points(draft: Draft, entries: object) -> None:
-    skipped = operation_rules.apply_new_points(draft, entries)
-    _report(f"new key point {item.index + 1} is skipped: {item.reason}" for item in skipped)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from playbook_db.store.hook_queries import Connection, PointLifespan, Retirement, StoredPoint, StoredProject
 
+    N = TypeVar("N")
     T = TypeVar("T")
 
 _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
@@ -25,39 +26,25 @@ _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 
 def live_points(url: str, folder: str) -> "list[StoredPoint] | None":
     """The live points of the project in *folder*, in canonical order."""
-
-    def query(connection: "Connection", project: "StoredProject | None") -> "list[StoredPoint]":
-        return hook_queries.live_points(connection, project.id) if project else []
-
-    return _read(url, folder, query)
+    return _read(url, folder, lambda connection, project: hook_queries.live_points(connection, project.id), [])
 
 
 def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement]] | None":
     """The retired points of the project in *folder*, the last one first."""
-
-    def query(connection: "Connection", project: "StoredProject | None") -> "list[tuple[StoredPoint, Retirement]]":
-        return hook_queries.retired_points(connection, project.id) if project else []
-
-    return _read(url, folder, query)
+    return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
 
 
 def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
     """The point *name* of the project in *folder*, live or retired."""
-
-    def query(
-        connection: "Connection", project: "StoredProject | None"
-    ) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
-        return hook_queries.find_point(connection, project.id, name) if project else None
-
-    return _read(url, folder, query)
+    return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
 
 
 def prompt(url: str, folder: str, *, whole: bool) -> str | None:
     """The text that goes into a session of the project in *folder*: the best points that fit, or with *whole* all;
     `""` for an empty playbook. Raises TemplateError."""
 
-    def query(connection: "Connection", project: "StoredProject | None") -> str:
-        if project is None or not project.live_points:
+    def query(connection: "Connection", project: "StoredProject") -> str:
+        if not project.live_points:
             return ""
         if whole:
             return templates.fill_points(prompt_text.render_points(hook_queries.live_points(connection, project.id)))
@@ -68,11 +55,11 @@ def prompt(url: str, folder: str, *, whole: bool) -> str | None:
             project.live_points,
         )[0]
 
-    return _read(url, folder, query)
+    return _read(url, folder, query, "")
 
 
-def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject | None], T]") -> "T | None":
-    """What *query* finds in one state of the database; it is given the project, None where it has no playbook yet."""
+def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T]", nothing: "N") -> "T | N | None":
+    """What *query* finds in one state of the database; *nothing* where the project has no playbook yet."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -84,7 +71,7 @@ def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject | N
             project = hook_queries.find_project(connection, projects.project_key(folder))
             if not _is_mirror_in_step(connection, project, folder):
                 return None
-            return query(connection, project)
+            return query(connection, project) if project else nothing
         finally:
             connection.close()
     except (hook_queries.UnusableError, hook_queries.driver().Error, OSError, LookupError):
