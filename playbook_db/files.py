@@ -1,32 +1,73 @@
-"""Writing files whole or not at all, and making sure that they are on the disk. Standard library only."""
+"""Writing files whole or not at all, making sure that they are on the disk, and finding those that come with our code.
+
+Standard library only.
+"""
 
 import contextlib
 import os
 import stat
 
+from playbook_db.errors import PlaybookError, Remedy
 
-def replace_file(path: str, data: bytes) -> None:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookError]") -> str:
+    """The file *name* in *folder* of the repository: in the installed package (`_hooks` for `hooks`), else in the
+    checkout. Raises *error* where this installation lacks it, which is *what*."""
+    for path in (os.path.join(_PACKAGE, f"_{folder}", name), os.path.join(os.path.dirname(_PACKAGE), folder, name)):
+        if os.path.isfile(path):
+            return path
+    raise error(f"This installation lacks {what}.", Remedy("Run: pip install --force-reinstall playbook-db"))
+
+
+def replace_file(
+    path: str,
+    data: bytes,
+    *,
+    mode: "int | None" = None,
+    temporary: "str | None" = None,
+    check: "Callable[[], None]" = lambda: None,
+) -> None:
     """Put *data* in the place of the file at *path*: whole or not at all, and on the disk when this returns.
 
-    A link is followed to its file; an existing file keeps its mode. Two callers at once must hold a lock.
-    Raises OSError.
+    A link is followed to its file; an existing file keeps its mode and, where we may, its owner; a new one gets *mode*,
+    else what the umask leaves. Two callers at once must hold a lock, or name each a *temporary* file of its own. What
+    *check* raises at the last moment leaves the file as it is. Raises OSError.
     """
-    temporary = temporary_path(path)
+    temporary = temporary or temporary_path(path)
     path = os.path.realpath(path)
-    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o666 & ~_umask()
+    before = os.stat(path) if os.path.exists(path) else None
+    if mode is None:
+        mode = 0o666 & ~_umask()
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
     try:
-        # Made anew and never through a link: a clone may bring a link of that name.
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with open(handle, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), mode)
+        write_new(temporary, data, like=before, mode=mode)
+        check()
         replace_by(path, temporary)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: int) -> None:
+    """Write *data* to a new file, with mode and owner of the file *like*, else with *mode*; on the disk when this
+    returns. Never through a link: a clone may bring one of that name. Raises FileExistsError, OSError."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        if like is not None:
+            with contextlib.suppress(PermissionError):  # under sudo, the user's files stay the user's
+                os.fchown(handle, like.st_uid, like.st_gid)
+        os.fchmod(handle, mode if like is None else stat.S_IMODE(like.st_mode))
+        os.fsync(handle)
 
 
 def replace_by(path: str, new: str) -> None:

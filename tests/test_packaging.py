@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db import files
 from playbook_db.errors import DatabaseError
-from playbook_db.services import sql
 from playbook_db.services.sql import read_docs
 from playbook_db.store.migrate import migrations_folder
 from tests.builders import a_flat_dict
@@ -95,7 +95,7 @@ def test_documentation_of_the_package_comes_first_and_none_is_an_error(
 ) -> None:
     """What stands in a folder `docs` beside an installed package is another's."""
     package = tmp_path / "site-packages" / "playbook_db"
-    monkeypatch.setattr(sql, "files", lambda name: package)
+    monkeypatch.setattr(files, "_PACKAGE", str(package))
     with pytest.raises(DatabaseError, match=r"lacks docs/sql\.md"):
         read_docs()
 

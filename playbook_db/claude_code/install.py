@@ -7,22 +7,19 @@ error is an InstallError.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import re
-import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.resources import files
-from pathlib import Path
 from typing import Any, TypeVar
 
 from playbook_db.claude_code import registration, settings_json
-from playbook_db.errors import InstallError
-from playbook_db.files import replace_by
+from playbook_db.errors import InstallError, Remedy
+from playbook_db.files import replace_file, shipped_file, write_new
 
 _ATTEMPTS = 3  # to replace a file that other programs are writing
 _BACKUP = re.compile(r"\.before-playbook-\d{8}T\d{6}Z(-\d+)?")
@@ -187,18 +184,14 @@ def interpreter() -> str:
         if real and _is_program(real):
             return real
     raise InstallError(
-        f"There is no Python interpreter at {sys.executable or '(unknown)'}, which runs this command. "
-        "Install playbook-db with a Python that is a file of its own, and run: playbook install"
+        f"There is no Python interpreter at {sys.executable or '(unknown)'}, which runs this command.",
+        Remedy("Install playbook-db with a Python that is a file of its own, and run: {}", ("install",)),
     )
 
 
 def hooks_folder() -> str:
     """Where the hooks are: in the installed package, else in the repository's own folder."""
-    package = Path(str(files("playbook_db")))
-    for folder in (package / "_hooks", package.parent / "hooks"):
-        if (folder / "inject.py").is_file():
-            return str(folder)
-    raise InstallError("This installation lacks its hooks. Run: pip install --force-reinstall playbook-db")
+    return os.path.dirname(shipped_file("hooks", "inject.py", what="its hooks", error=InstallError))
 
 
 def find_backups(path: str) -> list[str]:
@@ -351,24 +344,18 @@ def _replace(path: str, data: bytes, *, expected: bytes | None, private: bool) -
 
     An existing file keeps its mode; a new one is for the user alone where *private*. Raises ChangedMeanwhileError.
     """
+
+    def check() -> None:
+        if _read(path) != expected:
+            raise ChangedMeanwhileError
+
     with _os_errors_explained(path, "written"):
         os.makedirs(os.path.dirname(path), mode=0o700 if private else 0o777, exist_ok=True)
         real = os.path.realpath(path)
-        before = os.stat(real) if expected is not None else None
-        if before and not os.access(real, os.W_OK):
+        if expected is not None and not os.access(real, os.W_OK):
             raise PermissionError(None, "it is write-protected")
-        handle, temporary = tempfile.mkstemp(
-            prefix=f"{os.path.basename(real)}.", suffix=".tmp", dir=os.path.dirname(real)
-        )
-        try:
-            _write_synced(handle, data, before, mode=0o600 if private else 0o644)
-            if _read(path) != expected:
-                raise ChangedMeanwhileError
-            replace_by(real, temporary)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        temporary = f"{real}.{os.getpid()}.tmp"
+        replace_file(path, data, mode=0o600 if private else 0o644, temporary=temporary, check=check)
 
 
 def _remove(path: str, *, expected: bytes) -> None:
@@ -381,39 +368,21 @@ def _remove(path: str, *, expected: bytes) -> None:
 
 def _keep_copy(path: str, data: bytes, now: datetime) -> str:
     """Keep *data*, what the file holds, in a new file beside it, with its mode; that file's path."""
-    stamped = f"{path}.before-playbook-{now:%Y%m%dT%H%M%SZ}"
-    number, copy = 1, stamped
+    stamped = copy = f"{path}.before-playbook-{now:%Y%m%dT%H%M%SZ}"
     with _os_errors_explained(stamped, "written"):
         before = os.stat(path)
-        while True:
+        for number in itertools.count(2):
             try:
-                handle = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                write_new(copy, data, like=before, mode=0o600)
                 break
             except FileExistsError:
-                number += 1
                 copy = f"{stamped}-{number}"
-        _write_synced(handle, data, before, mode=0o600)
     return copy
 
 
 def _discard(copy: str) -> None:
     with _os_errors_explained(copy, "removed"), contextlib.suppress(FileNotFoundError):
         os.unlink(copy)
-
-
-def _write_synced(handle: int, data: bytes, before: os.stat_result | None, *, mode: int) -> None:
-    """Write *data* to the open file *handle* and wait for the disk; close it.
-
-    It gets the mode and, where we may, the owner of the file *before*; where there is none, the mode *mode*.
-    """
-    with open(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        if before is not None:
-            with contextlib.suppress(PermissionError):  # under sudo, the user's settings stay the user's
-                os.fchown(handle, before.st_uid, before.st_gid)
-        os.fchmod(handle, stat.S_IMODE(before.st_mode) if before is not None else mode)
-        os.fsync(handle)
 
 
 @contextlib.contextmanager

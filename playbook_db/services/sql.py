@@ -6,12 +6,12 @@ What the views and tables mean, and the worked questions, are written in docs/sq
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from playbook_db import __version__
 from playbook_db.errors import DatabaseError
+from playbook_db.files import shipped_file
 from playbook_db.store import connect
 from playbook_db.store.user_sql import Answer, ask
 
@@ -37,11 +37,7 @@ class Question:
 
 def read_docs() -> str:
     """The text of docs/sql.md: that of the installed package, else the repository's own."""
-    package = Path(str(files("playbook_db")))
-    for file in (package / "_docs" / "sql.md", package.parent / "docs" / "sql.md"):
-        if file.is_file():
-            return file.read_text(encoding="utf-8")
-    raise DatabaseError("This installation lacks docs/sql.md. Run: pip install --force-reinstall playbook-db")
+    return Path(shipped_file("docs", "sql.md", what="docs/sql.md", error=DatabaseError)).read_text(encoding="utf-8")
 
 
 def parse_tables(text: str) -> dict[str, Table]:

@@ -1,14 +1,14 @@
 """Bringing a database to the schema that this code knows: making it, migrating it, refusing a newer one."""
 
 import functools
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playbook_db import settings
 from playbook_db.errors import DatabaseError, PlaybookError, SchemaTooNewError, SchemaTooOldError
+from playbook_db.files import shipped_file
 from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups
@@ -135,11 +135,7 @@ def run_alembic(context: Any, connection: "Connection") -> None:
 
 def migrations_folder() -> str:
     """Where the migrations are: in the installed package, else in the repository's own folder."""
-    package = Path(str(files("playbook_db")))
-    for folder in (package / "_migrations", package.parent / "migrations"):
-        if (folder / "env.py").is_file():
-            return str(folder)
-    raise DatabaseError("This installation lacks its migrations. Run: pip install --force-reinstall playbook-db")
+    return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=DatabaseError))
 
 
 def _newest_backup(url: str) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db import files
 from playbook_db.claude_code import install
 from playbook_db.errors import InstallError
 
@@ -13,7 +14,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a package of ours that has no hooks yet."""
     made = tmp_path / "repository" / "playbook_db"
     made.mkdir(parents=True)
-    monkeypatch.setattr(install, "files", lambda name: made)
+    monkeypatch.setattr(files, "_PACKAGE", str(made))
     return made
 
 
