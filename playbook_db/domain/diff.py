@@ -4,7 +4,7 @@ import bisect
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -87,14 +87,17 @@ def compare(before: Playbook, after: Playbook) -> Comparison:
     """What differs from *before* to *after*; each list in the order of the playbook that its points are in."""
     old, new = before.by_name, after.by_name
     pairs = [Pair(old[name], point) for name, point in new.items() if name in old]
-    placed = _placed(after.points)
+    placed = {
+        point.name: Placed(point, previous.name if previous and previous.section == point.section else None)
+        for previous, point in zip((None, *after.points), after.points, strict=False)
+    }
     moved = _moved(before, after)
     return Comparison(
         added=tuple(placed[name] for name in new if name not in old),
         retired=tuple(point for name, point in old.items() if name not in new),
-        reworded=_where(pairs, lambda pair: pair.before.text != pair.after.text),
+        reworded=tuple(pair for pair in pairs if pair.before.text != pair.after.text),
         moved=tuple(Moved(old[name], placed[name]) for name in new if name in moved),
-        voted=_where(pairs, lambda pair: _counters(pair.before) != _counters(pair.after)),
+        voted=tuple(pair for pair in pairs if _counters(pair.before) != _counters(pair.after)),
         keys=changed_keys(before.header, after.header),
     )
 
@@ -102,8 +105,14 @@ def compare(before: Playbook, after: Playbook) -> Comparison:
 def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
     """The top-level keys whose JSON differs; in JSON 1, 1.0 and true differ."""
     old, new = dict(before.fields), dict(after.fields)
-    values = ((key, _json(old, key), _json(new, key)) for key in {**old, **new} if key not in _NOT_COMPARED)
-    return tuple(KeyChange(key, was, now) for key, was, now in values if was != now)
+    keys = [key for key in {**old, **new} if key not in _NOT_COMPARED]
+    changes = (KeyChange(key, value_as_json(old, key), value_as_json(new, key)) for key in keys)
+    return tuple(change for change in changes if change.before != change.after)
+
+
+def value_as_json(fields: Mapping[str, Any], key: str) -> str | None:
+    """The value under *key*, None where there is none."""
+    return json.dumps(fields[key], ensure_ascii=False) if key in fields else None
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
@@ -147,22 +156,8 @@ def longest_increasing(keys: Sequence[Any]) -> list[int]:
     return longest[::-1]
 
 
-def _where(pairs: Sequence[Pair], claim: Callable[[Pair], bool]) -> tuple[Pair, ...]:
-    return tuple(pair for pair in pairs if claim(pair))
-
-
 def _counters(point: KeyPoint) -> tuple[int, int]:
     return point.helpful, point.harmful
-
-
-def _placed(points: Sequence[KeyPoint]) -> dict[str, Placed]:
-    placed: dict[str, Placed] = {}
-    previous: KeyPoint | None = None
-    for point in points:
-        is_first = previous is None or previous.section != point.section
-        placed[point.name] = Placed(point, None if is_first or previous is None else previous.name)
-        previous = point
-    return placed
 
 
 def _moved(before: Playbook, after: Playbook) -> set[str]:
@@ -175,10 +170,6 @@ def _moved(before: Playbook, after: Playbook) -> set[str]:
     stayed = [point.name for point in both if point.name not in moved]
     in_order = set(longest_increasing([was_at[name] for name in stayed]))
     return moved | {name for place, name in enumerate(stayed) if place not in in_order}
-
-
-def _json(fields: dict[str, Any], key: str) -> str | None:
-    return json.dumps(fields[key], ensure_ascii=False) if key in fields else None
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:

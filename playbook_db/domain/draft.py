@@ -75,7 +75,7 @@ class Draft:
         original = self._read_all()
         if not self.changes:
             return original
-        return Playbook(tuple(self.points()), frozenset(self._spent), original.header, self._highest_position())
+        return Playbook(tuple(self.points()), frozenset(self._spent), original.header, self.free_position() - 1)
 
     def is_used(self, name: str) -> bool:
         """Whether *name* belongs to a point, live or retired, and so can't be given again."""
@@ -103,25 +103,35 @@ class Draft:
         for prefix, highest in self._highest.items():
             self._highest[prefix] = max(highest, highest_number(self._reserved, prefix))
 
-    def add(self, point: KeyPoint, *, kind: str = "add", reason: str | None = None) -> KeyPoint:
+    def add(self, point: KeyPoint, *, reason: str | None = None) -> KeyPoint:
         """Put *point* at the end of its section, under its own name."""
-        placed = replace(point, position=self._next_position())
-        self._spent.discard(placed.name)
-        self._note(kind, placed, reason)
+        placed = replace(point, position=self.free_position())
+        self.place(placed, kind="add", reason=reason)
         return placed
 
-    def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> KeyPoint:
+    def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
         """Replace the live point of this name by *point*; in a new section it comes last."""
         if point.section != self[point.name].section:
-            point = replace(point, position=self._next_position())
-        self._note(kind, point, reason)
-        return point
+            point = replace(point, position=self.free_position())
+        self.place(point, kind=kind, reason=reason)
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
         """Put *point*, live or to be restored, exactly as it is, position included."""
-        self._last_position = max(self._highest_position(), point.position)
-        self._spent.discard(point.name)
-        self._note(kind, point, reason)
+        if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
+            helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
+            point = replace(point, helpful=helpful, harmful=harmful)
+        before = self._find(point.name)
+        if before is None:
+            self._spent.discard(point.name)
+            for prefix, highest in self._highest.items():
+                self._highest[prefix] = max(highest, number_of(point.name, prefix))
+        else:
+            self._count_text(before.text, -1)
+        self._count_text(point.text, +1)
+        if self._last_position is not None:
+            self._last_position = max(self._last_position, point.position)
+        self._points[point.name] = point
+        self.changes.append(Change(kind, point, reason, reworded=before is None or before.text != point.text))
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
         """Retire the point; its name is never given again."""
@@ -133,7 +143,14 @@ class Draft:
 
     def free_position(self) -> int:
         """A position behind all others."""
-        return self._highest_position() + 1
+        if self._last_position is None:
+            if self._original is None and not isinstance(self._source, Playbook):
+                positions = [self._source.last_position()]
+            else:
+                original = self._read_all()
+                positions = [original.last_position, *(point.position for point in original.points)]
+            self._last_position = max(positions + [change.point.position for change in self.changes])
+        return self._last_position + 1
 
     def _find(self, name: str) -> KeyPoint | None:
         """The live point *name* as it is now; read from the source where that wasn't done yet."""
@@ -148,39 +165,9 @@ class Draft:
         """The original, all of it read, with what was changed until now on top."""
         if self._original is None:
             self._original = self._source if isinstance(self._source, Playbook) else self._source.playbook()
-            changed = self._points
-            self._points = {**self._original.by_name, **changed}
-            self._spent |= self._original.spent
-            self._spent -= {name for name, point in changed.items() if point is not None}
+            self._points = {**self._original.by_name, **self._points}
+            self._spent |= {name for name in self._original.spent if self._points.get(name) is None}
         return self._original
-
-    def _highest_position(self) -> int:
-        if self._last_position is None:
-            if self._original is None and not isinstance(self._source, Playbook):
-                self._last_position = self._source.last_position()
-            else:
-                original = self._read_all()
-                self._last_position = max((original.last_position, *(point.position for point in original.points)))
-        return self._last_position
-
-    def _next_position(self) -> int:
-        self._last_position = self._highest_position() + 1
-        return self._last_position
-
-    def _note(self, kind: str, point: KeyPoint, reason: str | None) -> None:
-        if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
-            helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
-            point = replace(point, helpful=helpful, harmful=harmful)
-        before = self._find(point.name)
-        change = Change(kind, point, reason, reworded=before is None or before.text != point.text)
-        if before is not None:
-            self._count_text(before.text, -1)
-        else:
-            for prefix, highest in self._highest.items():
-                self._highest[prefix] = max(highest, number_of(point.name, prefix))
-        self._count_text(point.text, +1)
-        self._points[point.name] = point
-        self.changes.append(change)
 
     def _count_text(self, text: str, by: int) -> None:
         if self._texts is not None:

@@ -8,8 +8,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
+from playbook_db.domain.diff import value_as_json
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoint
 from playbook_db.errors import UndoError
@@ -18,6 +19,7 @@ _RANGE = re.compile(r"r?(\d{1,18})(?:\.\.r?(\d{1,18}))?", re.ASCII)
 _MAX_QUOTED = 100  # characters of the message of the revisions, in the message of their undo
 _NOT_THERE = "not in the playbook"
 
+_Moves = dict[str, tuple[PointState, PointState]]  # of each point that changes, its state now and the new one
 Side = Literal["ours", "theirs"]  # the state now, or the state before the revisions
 
 
@@ -66,8 +68,7 @@ class Effect:
     header_after: Header
 
 
-@dataclass(frozen=True, slots=True)
-class Collision:
+class Collision(NamedTuple):
     """Something that was changed again since the revisions: `what`, its state now (`ours`), and the state that the
     undo would restore (`theirs`)."""
 
@@ -131,7 +132,7 @@ def undo_revisions(
     """
     outcome = UndoOutcome(draft.playbook().header)
     merge = _Merge(outcome, prefer)
-    moves: dict[str, tuple[PointState, PointState]] = {}
+    moves: _Moves = {}
     for name, after in effect.after.items():
         before = effect.before.get(name) or PointState(after.point, is_live=False)
         if name in retired and retired[name].is_forgotten:
@@ -143,21 +144,14 @@ def undo_revisions(
         new = merge.point(before, after, now)
         if new != now:
             moves[name] = now, new
-    reasons = {name: each.reason for name, each in retired.items()}
-    _carry_out(draft, moves, reasons, f"{revisions} {revisions.was} taken back")
+    _carry_out(draft, moves, retired, f"{revisions} {revisions.was} taken back")
     outcome.header = merge.header(effect, outcome.header)
     return outcome
 
 
 def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
-    """Make a point live again as it was *then*; *now* is its present state."""
+    """Make a point live as it was *then*, at the end of its section where its place is taken; *now* is its state."""
     _carry_out(draft, {then.name: (now, PointState(then, is_live=True))}, {}, "")
-
-
-def at_free_position(draft: Draft, point: KeyPoint) -> KeyPoint:
-    """*point*, which is to be restored, in its old place, or at the end of its section where that is taken now."""
-    is_taken = any(_place(other) == _place(point) for other in draft.points())
-    return replace(point, position=draft.free_position()) if is_taken else point
 
 
 class _Merge:
@@ -176,9 +170,15 @@ class _Merge:
         )
         if now.is_live and after.is_live and not before.is_live:
             return self._without_added(before.point, after.point, counted)
-        if not now.is_live and not (before.is_live and not after.is_live):
-            return PointState(_with_old_words(before.point, after.point, counted), is_live=False)
-        return PointState(self._with_old_values(before.point, after.point, counted), is_live=True)
+        is_live = now.is_live or (before.is_live and not after.is_live)
+        states = before.point, after.point, now.point
+        text, section = (
+            self._field(f"{now.point.name}, its {key}", *(getattr(state, key) for state in states), is_seen=is_live)
+            for key in ("text", "section")
+        )
+        is_in_its_place = is_live and now.point.position == after.point.position
+        position = (before if is_in_its_place else now).point.position
+        return PointState(replace(counted, text=text, section=section, position=position), is_live)
 
     def header(self, effect: Effect, now: Header) -> Header:
         """The header after the undo; the revision sets its `last_updated`."""
@@ -187,7 +187,8 @@ class _Merge:
             return before
         old, new, fields = dict(before.fields), dict(after.fields), dict(now.fields)
         for key in sorted((old.keys() | new.keys()) - {"sections", "last_updated"}):
-            value = self._field(f"the file's {key!r}", _json(old, key), _json(new, key), _json(fields, key))
+            values = (value_as_json(side, key) or _NOT_THERE for side in (old, new, fields))
+            value = self._field(f"the file's {key!r}", *values)
             if value == _NOT_THERE:
                 fields.pop(key, None)
             else:
@@ -202,20 +203,12 @@ class _Merge:
         self._collide(f"{now.name}, changed since it came", f"[{now.section}] {now.text}", _NOT_THERE)
         return PointState(now, is_live=self._prefer != "theirs")
 
-    def _with_old_values(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> KeyPoint:
-        """A point that is live, or is restored, with its old text, section and place."""
-        return replace(
-            now,
-            text=self._field(f"{now.name}, its text", before.text, after.text, now.text),
-            section=self._field(f"{now.name}, its section", before.section, after.section, now.section),
-            position=before.position if now.position == after.position else now.position,
-        )
-
-    def _field(self, what: str, before: str, after: str, now: str) -> str:
-        if before == after or now == before:
-            return now
+    def _field(self, what: str, before: str, after: str, now: str, *, is_seen: bool = True) -> str:
+        """The value after the undo; what was changed again collides, unless nobody sees it."""
         if now == after:
             return before
+        if before in (after, now) or not is_seen:
+            return now
         self._collide(what, now, before)
         return before if self._prefer == "theirs" else now
 
@@ -231,22 +224,10 @@ class _Merge:
             self._outcome.notes.append(f"{what}: stays as it is now")
 
 
-def _with_old_words(before: KeyPoint, after: KeyPoint, now: KeyPoint) -> KeyPoint:
-    """A point that is retired and stays so, with its old text and section, each unless it was changed since.
-
-    Nobody sees a retired point, so that this is no collision.
-    """
-    text = before.text if now.text == after.text else now.text
-    section = before.section if now.section == after.section else now.section
-    return replace(now, text=text, section=section)
-
-
-def _carry_out(
-    draft: Draft, moves: Mapping[str, tuple[PointState, PointState]], reasons: Mapping[str, str | None], reason: str
-) -> None:
+def _carry_out(draft: Draft, moves: _Moves, retired: Mapping[str, RetiredPoint], reason: str) -> None:
     """Bring each point from its state now to its new one; no two live points get the same place.
 
-    A live point is retired for *reason*; one that was retired already keeps its own of *reasons*.
+    A live point is retired for *reason*; one of those that are *retired* already keeps its own.
     """
     stays = {
         name
@@ -263,7 +244,7 @@ def _carry_out(
         if point != now.point or not now.is_live:
             draft.place(point, kind=_kind(now, point))
         if not new.is_live:
-            draft.retire(name, reason=reason if now.is_live else reasons[name])
+            draft.retire(name, reason=reason if now.is_live else retired[name].reason)
 
 
 def _kind(now: PointState, new: KeyPoint) -> str:
@@ -282,8 +263,3 @@ def _place(point: KeyPoint) -> tuple[str, int]:
 
 def _undated(header: Header) -> Header:
     return Header(tuple(item for item in header.fields if item[0] != "last_updated"), header.final_newline)
-
-
-def _json(fields: Mapping[str, Any], key: str) -> str:
-    """The value under *key* as JSON, in which 1, 1.0 and true differ."""
-    return json.dumps(fields[key], ensure_ascii=False) if key in fields else _NOT_THERE

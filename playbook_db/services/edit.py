@@ -6,9 +6,17 @@ from dataclasses import dataclass, replace
 
 from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import KeyPoint, RetiredPoint, Vote, normalised, section_named, why_text_unusable
+from playbook_db.domain.playbook import (
+    KeyPoint,
+    PointState,
+    RetiredPoint,
+    Vote,
+    normalised,
+    section_named,
+    why_text_unusable,
+)
 from playbook_db.domain.sections import OTHERS
-from playbook_db.domain.undo import at_free_position
+from playbook_db.domain.undo import restore_state
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
@@ -60,7 +68,7 @@ def restore(project: Project, name: str) -> RevisionResult:
         if name in book.draft:
             raise PointRuleError(f"{name} is live; there is nothing to restore.")
         point = retired_point(book, name).point
-        book.draft.place(at_free_position(book.draft, point), kind="restore")
+        restore_state(book.draft, PointState(point, is_live=False), point)
         return book.commit("edit", f"restored {name}")
 
 

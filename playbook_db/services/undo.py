@@ -1,13 +1,11 @@
 """Taking revisions back, and a playbook or one point back to what it was. Each is a revision like any other."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from playbook_db.domain.diff import changed_keys
 from playbook_db.domain.playbook import PointState
 from playbook_db.domain.undo import (
-    Collision,
     Effect,
     RevisionRange,
     Side,
@@ -119,7 +117,7 @@ def _undo(
     effect = _effect(book, revisions)
     outcome = undo_revisions(book.draft, effect, book.retired(), revisions=revisions, prefer=prefer)
     if outcome.collisions and prefer is None:
-        raise _collision(revisions, outcome.collisions)
+        raise UndoCollisionError(str(revisions).capitalize(), tuple(outcome.collisions), argument=revisions.as_argument)
     header, notes = None, list(outcome.notes)
     if outcome.header.stamped(None) != book.header.stamped(None):
         header = outcome.header
@@ -141,11 +139,6 @@ def _effect(book: PlaybookRepository, revisions: RevisionRange) -> Effect:
         book.header_at(before),
         book.header_at(revisions.last),
     )
-
-
-def _collision(revisions: RevisionRange, collisions: Sequence[Collision]) -> UndoCollisionError:
-    sides = tuple((collision.what, collision.ours, collision.theirs) for collision in collisions)
-    return UndoCollisionError(str(revisions).capitalize(), sides, argument=revisions.as_argument)
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
