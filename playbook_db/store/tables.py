@@ -54,21 +54,45 @@ def one_of(table: str, column: str, *values: str) -> CheckConstraint:
     return CheckConstraint(f"{column} IN ({listed})", name=f"ck_{table}_{column}")
 
 
-def at_least(table: str, column: str, least: int) -> CheckConstraint:
-    return CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}")
+def at_least(least: int, table: str, *columns: str) -> list[CheckConstraint]:
+    return [CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}") for column in columns]
 
 
-def partial_index(name: str, *columns: Any, where: ColumnElement[bool], unique: bool = False) -> Index:
-    """An index of the rows for which *where* holds."""
-    return Index(name, *columns, unique=unique, sqlite_where=where, info={"where": where})
+def index(
+    name: str,
+    table: Table,
+    *columns: str | ColumnElement[Any],
+    where: ColumnElement[bool] | None = None,
+    unique: bool = False,
+) -> None:
+    """An index on *columns* in each playbook, of all rows or of those for which *where* holds."""
+    of_table = (table.c[column] if isinstance(column, str) else column for column in ("playbook_id", *columns))
+    Index(name, *of_table, unique=unique, sqlite_where=where, info={"where": where})
 
 
 def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
-    return Table(name, metadata, *items, sqlite_strict=True, sqlite_with_rowid=with_rowid)
+    columns_first = sorted(items, key=lambda item: not isinstance(item, Column))
+    return Table(name, metadata, *columns_first, sqlite_strict=True, sqlite_with_rowid=with_rowid)
 
 
-def of_playbook(table: str) -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook")
+def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
+    """What makes the rows of *table* those of a playbook; *key* tells them apart there."""
+    return (
+        Column("playbook_id", Integer, nullable=False),
+        PrimaryKeyConstraint("playbook_id", *key, name=f"pk_{table}"),
+        ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook"),
+    )
+
+
+def in_revision(table: str) -> tuple[SchemaItem, ...]:
+    """What makes the rows of *table* those of a revision, in an order."""
+    return (
+        Column("playbook_id", Integer, nullable=False),
+        Column("revision", COUNT, nullable=False),
+        Column("seq", Integer, nullable=False),
+        PrimaryKeyConstraint("playbook_id", "revision", "seq", name=f"pk_{table}"),
+        of_revision(table),
+    )
 
 
 def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
@@ -105,7 +129,7 @@ playbooks = table(
     CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
     one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
     CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
-    at_least("playbooks", "live_points", 0),
+    *at_least(0, "playbooks", "live_points"),
 )
 
 sections = table(
@@ -120,7 +144,7 @@ sections = table(
 
 revisions = table(
     "revisions",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("revisions", "number"),
     Column("number", COUNT, nullable=False),
     Column("time", Text, nullable=False),
     Column("source", Text, nullable=False),
@@ -131,9 +155,7 @@ revisions = table(
     Column("final_newline", Integer),
     Column("took_back_from", COUNT),
     Column("took_back_to", COUNT),
-    PrimaryKeyConstraint("playbook_id", "number", name="pk_revisions"),
-    of_playbook("revisions"),
-    at_least("revisions", "number", 1),
+    *at_least(1, "revisions", "number"),
     one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
     not_blank("revisions", "actor"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
@@ -147,7 +169,8 @@ revisions = table(
 
 key_points = table(
     "key_points",
-    Column("playbook_id", Integer, nullable=False),
+    UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
+    *in_playbook("key_points", "id"),
     Column("id", COUNT, nullable=False),
     Column("name", Text, nullable=False),
     Column("section", Text, nullable=False),
@@ -160,9 +183,6 @@ key_points = table(
     Column("retired_reason", Text),
     Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
     Column("forgotten", Integer, nullable=False, server_default=sql("0")),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
-    UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
-    of_playbook("key_points"),
     ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
     of_revision("key_points", "created_in"),
     of_revision("key_points", "retired_in"),
@@ -170,32 +190,17 @@ key_points = table(
     one_of("key_points", "section", *SLUG_SECTIONS),
     not_blank("key_points", "name"),
     not_blank("key_points", "text"),
-    at_least("key_points", "helpful", 0),
-    at_least("key_points", "harmful", 0),
+    *at_least(0, "key_points", "helpful", "harmful"),
     CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
     CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
 )
-partial_index(
-    "ix_key_points_live",
-    key_points.c.playbook_id,
-    key_points.c.section,
-    key_points.c.position,
-    where=key_points.c.retired_in.is_(None),
-)
-partial_index(
-    "ix_key_points_rank",
-    key_points.c.playbook_id,
-    key_points.c.rank.desc(),
-    key_points.c.id,
-    where=key_points.c.retired_in.is_(None),
-)
-Index("ix_key_points_position", key_points.c.playbook_id, key_points.c.position)  # the last position, at once
+index("ix_key_points_live", key_points, "section", "position", where=key_points.c.retired_in.is_(None))
+index("ix_key_points_rank", key_points, key_points.c.rank.desc(), "id", where=key_points.c.retired_in.is_(None))
+index("ix_key_points_position", key_points, "position")  # the last position, at once
 
 changes = table(
     "changes",
-    Column("playbook_id", Integer, nullable=False),
-    Column("revision", COUNT, nullable=False),
-    Column("seq", Integer, nullable=False),
+    *in_revision("changes"),
     Column("point_id", COUNT, nullable=False),
     Column("kind", Text, nullable=False),
     Column("section", Text, nullable=False),
@@ -205,79 +210,54 @@ changes = table(
     Column("text", Text),
     Column("reason", Text),
     Column("successor_id", COUNT),
-    PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_changes"),
-    of_revision("changes"),
     of_point("changes"),
     of_point("changes", "successor_id"),
     one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
     one_of("changes", "section", *SLUG_SECTIONS),
-    at_least("changes", "helpful", 0),
-    at_least("changes", "harmful", 0),
+    *at_least(0, "changes", "helpful", "harmful"),
     with_rowid=False,
 )
-Index("ix_changes_point", changes.c.playbook_id, changes.c.point_id, changes.c.revision, changes.c.seq)
-partial_index(
-    "ix_changes_text",
-    changes.c.playbook_id,
-    changes.c.point_id,
-    changes.c.revision,
-    changes.c.seq,
-    where=changes.c.text.is_not(None),
-)
+index("ix_changes_point", changes, "point_id", "revision", "seq")
+index("ix_changes_text", changes, "point_id", "revision", "seq", where=changes.c.text.is_not(None))
 
 votes = table(
     "votes",
-    Column("playbook_id", Integer, nullable=False),
-    Column("revision", COUNT, nullable=False),
-    Column("seq", Integer, nullable=False),
+    *in_revision("votes"),
     Column("point_id", COUNT),
     Column("name", Text),
     Column("tag", Text, nullable=False),
     Column("rationale", Text),
-    PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_votes"),
-    of_revision("votes"),
     of_point("votes"),
     one_of("votes", "tag", "helpful", "harmful", "neutral"),
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
     with_rowid=False,
 )
 # The others are found by the change that they made: an index entry for each would be a tenth of the history's weight.
-partial_index(
-    "ix_votes_neutral",
-    votes.c.playbook_id,
-    votes.c.point_id,
-    where=votes.c.tag == "neutral",
-)
+index("ix_votes_neutral", votes, "point_id", where=votes.c.tag == "neutral")
 
 skipped_operations = table(
     "skipped_operations",
-    Column("playbook_id", Integer, nullable=False),
-    Column("revision", COUNT, nullable=False),
-    Column("seq", Integer, nullable=False),
+    *in_revision("skipped_operations"),
     Column("operation", Text, nullable=False),
     Column("reason", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_skipped_operations"),
-    of_revision("skipped_operations"),
     with_rowid=False,
 )
 
 mirrors = table(
     "mirrors",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("mirrors", "path"),
     Column("path", Text, nullable=False),
     Column("revision", COUNT),
     Column("sha256", Text, nullable=False),
     Column("size_bytes", COUNT),
     Column("mtime_ns", COUNT),
-    PrimaryKeyConstraint("playbook_id", "path", name="pk_mirrors"),
-    of_playbook("mirrors"),
     of_revision("mirrors"),
     not_blank("mirrors", "path"),
 )
 
 erasures = table(
     "erasures",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("erasures", "id"),
     Column("id", COUNT, nullable=False),
     Column("revision", COUNT, nullable=False),
     Column("asked", Text, nullable=False),
@@ -286,11 +266,9 @@ erasures = table(
     Column("time", Text, nullable=False),
     Column("finished_at", Text),
     Column("scrubbed_at", Text),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_erasures"),
-    of_playbook("erasures"),
     of_revision("erasures"),
     one_of("erasures", "asked", "name", "match"),
-    at_least("erasures", "fields", 0),
+    *at_least(0, "erasures", "fields"),
 )
 
 
@@ -298,23 +276,21 @@ erasures = table(
 
 transcripts = table(
     "transcripts",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("transcripts", "path"),
     Column("path", Text, nullable=False),
     Column("session_id", Text, nullable=False),
     Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
     Column("last_uuid", Text),
     Column("updated_at", Text, nullable=False),
     Column("first_uuid", Text),
-    PrimaryKeyConstraint("playbook_id", "path", name="pk_transcripts"),
-    of_playbook("transcripts"),
     not_blank("transcripts", "path"),
-    at_least("transcripts", "learnt_to", 0),
+    *at_least(0, "transcripts", "learnt_to"),
 )
-Index("ix_transcripts_first", transcripts.c.playbook_id, transcripts.c.first_uuid)
+index("ix_transcripts_first", transcripts, "first_uuid")
 
 reflections = table(
     "reflections",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("reflections", "id"),
     Column("id", COUNT, nullable=False),
     Column("revision", COUNT),
     Column("session_id", Text, nullable=False),
@@ -332,26 +308,17 @@ reflections = table(
     Column("created_at", Text, nullable=False),
     Column("bullet_tags", Text),
     Column("finished_at", Text),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_reflections"),
-    of_playbook("reflections"),
     of_revision("reflections"),
-    at_least("reflections", "input_tokens", 0),
-    at_least("reflections", "output_tokens", 0),
-    at_least("reflections", "cached_tokens", 0),
+    *at_least(0, "reflections", "input_tokens", "output_tokens", "cached_tokens"),
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
 )
-Index("ix_reflections_revision", reflections.c.playbook_id, reflections.c.revision)
-Index("ix_reflections_session", reflections.c.playbook_id, reflections.c.session_id)
-partial_index(
-    "ix_reflections_unfinished",
-    reflections.c.playbook_id,
-    reflections.c.transcript_path,
-    where=reflections.c.finished_at.is_(None),
-)
+index("ix_reflections_revision", reflections, "revision")
+index("ix_reflections_session", reflections, "session_id")
+index("ix_reflections_unfinished", reflections, "transcript_path", where=reflections.c.finished_at.is_(None))
 
 model_calls = table(
     "model_calls",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("model_calls", "id"),
     Column("id", COUNT, nullable=False),
     Column("kind", Text, nullable=False),
     Column("session_id", Text),
@@ -362,18 +329,14 @@ model_calls = table(
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT, nullable=False),
     Column("time", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_model_calls"),
-    of_playbook("model_calls"),
     one_of("model_calls", "kind", "reflect", "curate"),
-    at_least("model_calls", "input_tokens", 0),
-    at_least("model_calls", "output_tokens", 0),
-    at_least("model_calls", "cached_tokens", 0),
+    *at_least(0, "model_calls", "input_tokens", "output_tokens", "cached_tokens"),
 )
-Index("ix_model_calls_time", model_calls.c.playbook_id, model_calls.c.time)
+index("ix_model_calls_time", model_calls, "time")
 
 jobs = table(
     "jobs",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("jobs", "id"),
     Column("id", COUNT, nullable=False),
     Column("kind", Text, nullable=False),
     Column("session_id", Text),
@@ -388,26 +351,17 @@ jobs = table(
     Column("finished_at", Text),
     Column("parent_path", Text),
     Column("agent_id", Text),
-    PrimaryKeyConstraint("playbook_id", "id", name="pk_jobs"),
-    of_playbook("jobs"),
     not_blank("jobs", "kind"),
     one_of("jobs", "state", "queued", "running", "done", "failed"),
-    at_least("jobs", "attempts", 0),
+    *at_least(0, "jobs", "attempts"),
 )
-Index("ix_jobs_state", jobs.c.playbook_id, jobs.c.state, jobs.c.id)
+index("ix_jobs_state", jobs, "state", "id")
 # A transcript that waits to be learnt from waits once, however many hooks have seen it.
-partial_index(
-    "uq_jobs_waiting",
-    jobs.c.playbook_id,
-    jobs.c.kind,
-    jobs.c.transcript_path,
-    where=jobs.c.state == "queued",
-    unique=True,
-)
+index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == "queued", unique=True)
 
 injections = table(
     "injections",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("injections", "session_id", "seq"),
     Column("session_id", Text, nullable=False),
     Column("seq", Integer, nullable=False),
     Column("source", Text, nullable=False),
@@ -415,23 +369,19 @@ injections = table(
     Column("points", Text, nullable=False),
     Column("left_out", COUNT, nullable=False),
     Column("time", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "session_id", "seq", name="pk_injections"),
-    of_playbook("injections"),
-    at_least("injections", "left_out", 0),
+    *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
 )
 
 citations = table(
     "citations",
-    Column("playbook_id", Integer, nullable=False),
+    *in_playbook("citations", "session_id", "point_id"),
     Column("session_id", Text, nullable=False),
     Column("point_id", COUNT, nullable=False),
     Column("stretches", COUNT, nullable=False),
     Column("time", Text, nullable=False),
-    PrimaryKeyConstraint("playbook_id", "session_id", "point_id", name="pk_citations"),
-    of_playbook("citations"),
     of_point("citations"),
-    at_least("citations", "stretches", 1),
+    *at_least(1, "citations", "stretches"),
     with_rowid=False,
 )
-Index("ix_citations_point", citations.c.playbook_id, citations.c.point_id)
+index("ix_citations_point", citations, "point_id")
