@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection, CursorResult, Executable, Row
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -19,6 +19,10 @@ class PlaybookRows:
     def index_hint(self, name: str) -> str:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
         return dialect_of(self.connection).by_index(name)
+
+    def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
+        """Execute *statement* with *values* and the playbook's number as `playbook_id`."""
+        return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
 
 
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:

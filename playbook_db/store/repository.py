@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import BindParameter, Connection, TextClause, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db import settings
@@ -23,9 +23,9 @@ from playbook_db.store.connect import dialect_of
 from playbook_db.store.learning import LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
-from playbook_db.store.revisions import NewRevision, RevisionWriter
+from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
-from playbook_db.store.tables import erasures, injections, jobs, key_points, mirrors, playbooks, revisions, transcripts
+from playbook_db.store.tables import injections, jobs, mirrors, playbooks, transcripts
 
 # Statements are made once: putting one together costs more than running it.
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
@@ -33,22 +33,43 @@ _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
-_OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
-_IN_PLAYBOOK = key_points.c.playbook_id == _OF_PLAYBOOK
-_RETIRED = _IN_PLAYBOOK & key_points.c.retired_in.is_not(None)
-_USED_UP = select(key_points.c.name, key_points.c.position).where(_RETIRED)
-_LAST_POSITION = select(func.max(key_points.c.position)).where(_IN_PLAYBOOK)
+_USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
+_LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 _OPEN = sql("""
 SELECT p.id, p.header, p.final_newline, r.number, r.time
 FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
     AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
 WHERE p.key = :project_key
 """)
-_MIRROR_STATE = select(playbooks.c.mirror).where(playbooks.c.id == _OF_PLAYBOOK)
-_IGNORED = select(playbooks.c.ignored).where(playbooks.c.id == _OF_PLAYBOOK)
-_MIRROR = select(mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns).where(
-    mirrors.c.playbook_id == _OF_PLAYBOOK, mirrors.c.path == bindparam("at_path")
-)
+_LISTED = sql("""
+SELECT p.key, p.live_points, coalesce(r.number, 0), r.time, p.mirror, p.ignored
+FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
+    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
+ORDER BY p.key
+""")
+_KEPT_MIRRORS = sql("""
+SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
+       m.revision, m.sha256, m.size_bytes, m.mtime_ns
+FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
+WHERE p.mirror IN ('on', 'found') AND p.ignored = 0 ORDER BY m.path
+""")
+_MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
+_IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")
+_LIVE_COUNT = sql("SELECT live_points FROM playbooks WHERE id = :playbook_id")
+_LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
+_CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
+_MIRROR = sql("""
+SELECT revision, sha256, size_bytes, mtime_ns FROM mirrors WHERE playbook_id = :playbook_id AND path = :path
+""")
+_NOTE_MIRROR = sql("""
+INSERT INTO mirrors (playbook_id, path, revision, sha256, size_bytes, mtime_ns)
+VALUES (:playbook_id, :path, :revision, :sha256, :size_bytes, :mtime_ns)
+ON CONFLICT (playbook_id, path) DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256,
+    size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns
+""")
+_DROP_MIRROR = sql("DELETE FROM mirrors WHERE playbook_id = :playbook_id AND path = :new_path")
+_MOVE_MIRROR = sql("UPDATE mirrors SET path = :new_path WHERE playbook_id = :playbook_id AND path = :path")
+_MIRROR_PATHS = sql("SELECT path FROM mirrors WHERE playbook_id = :playbook_id ORDER BY path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,83 +163,61 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         after = (changed_header or self.header).stamped(time)
         if header is not None and keeps_last_updated:
             changed_header = after = header
-        number = self.revision + 1
-        self.append_revision(
-            number,
-            NewRevision(
-                time=time,
-                source=source,
-                header=after,
-                changes_header=changed_header is not None,
-                message=message,
-                session_id=session_id,
-                actor=actor or settings.actor(),
-                changes=changes,
-                votes=votes,
-                skipped=skipped,
-                undone=undone,
-            ),
-        )
-        return RevisionResult(number, after, changes, votes, skipped, notes)
+        columns = {
+            "number": self.revision + 1,
+            "time": time,
+            "source": source,
+            "actor": actor or settings.actor(),
+            "session_id": session_id,
+            "message": message,
+            "took_back_from": undone.first if undone else None,
+            "took_back_to": undone.last if undone else None,
+        }
+        self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
+        return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes)
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
-        rows = self.connection.execute(_LIVE_POINTS, {"playbook_id": self.playbook_id})
-        points = tuple(map(point_of, rows))
-        used_up = self.connection.execute(_USED_UP, self._of_playbook).all()
+        points = tuple(map(point_of, self._execute(_LIVE_POINTS)))
+        used_up = self._execute(_USED_UP).all()
         last_position = max((position for _, position in used_up), default=0)
         return Playbook(points, frozenset(name for name, _ in used_up), self.header, last_position)
 
     def live_point(self, name: str) -> KeyPoint | None:
         """The live point *name*, None where there is none."""
-        row = self.connection.execute(_POINT, {"playbook_id": self.playbook_id, "name": name}).first()
+        row = self._execute(_POINT, name=name).first()
         return point_of(row) if row and row.retired_in is None else None
 
     def last_position(self) -> int:
         """The highest position that any point has, live or retired; 0 where there is none."""
-        return self.connection.scalar(_LAST_POSITION, self._of_playbook) or 0
+        return int(self._execute(_LAST_POSITION).scalar_one())
 
     def candidates(self) -> tuple[Iterator[KeyPoint], list[KeyPoint], int]:
         """What `domain.prompt_text` chooses from: the live points, best first; the newest without votes; how many are
         live. The first are read as they are asked for, inside the transaction."""
-
-        def points(statement: TextClause) -> Iterator[KeyPoint]:
-            return map(point_of, self.connection.execute(statement, {"playbook_id": self.playbook_id}))
-
-        live_points = select(playbooks.c.live_points).where(playbooks.c.id == self.playbook_id)
-        return points(_RANKED_POINTS), list(points(_UNJUDGED_POINTS)), self.connection.scalar(live_points) or 0
+        ranked, unjudged = (map(point_of, self._execute(query)) for query in (_RANKED_POINTS, _UNJUDGED_POINTS))
+        return ranked, list(unjudged), self._execute(_LIVE_COUNT).scalar() or 0
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, None where there is none."""
-        row = self.connection.execute(_POINT, {"playbook_id": self.playbook_id, "name": name}).first()
-        if row is None or row.retired_in is None:
-            return None
-        return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
+        row = self._execute(_POINT, name=name).first()
+        return _retired(row) if row and row.retired_in is not None else None
 
     def retired(self) -> dict[str, RetiredPoint]:
         """The retired points, by name, the last to be retired first."""
-        rows = self.connection.execute(_RETIRED_POINTS, {"playbook_id": self.playbook_id})
-        return {
-            row.name: RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
-            for row in rows
-        }
+        return {row.name: _retired(row) for row in self._execute(_RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
         """The revision of the last erasure, 0 where there was none: copies that come from before may hold more."""
-        last = select(func.max(erasures.c.revision)).where(erasures.c.playbook_id == self.playbook_id)
-        return self.connection.scalar(last) or 0
+        return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
-        return dict(
-            self.connection.execute(
-                select(key_points.c.name, key_points.c.created_in).where(key_points.c.playbook_id == self.playbook_id)
-            ).all()
-        )
+        return dict(self._execute(_CREATED_IN).all())
 
     def is_ignored(self) -> bool:
         """Whether the hooks and the worker keep out of the project."""
-        return bool(self.connection.scalar(_IGNORED, self._of_playbook))
+        return bool(self._execute(_IGNORED).scalar())
 
     def set_ignored(self, is_ignored: bool) -> None:
         """Keep whether the hooks and the worker keep out of the project."""
@@ -227,7 +226,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     def mirror_state(self) -> str:
         """Whether the playbook is mirrored: `undecided` (nobody was asked), `on` (the file is made where it isn't),
         `found` (kept while it exists), `off`."""
-        return self.connection.scalar(_MIRROR_STATE, self._of_playbook) or "undecided"
+        return self._execute(_MIRROR_STATE).scalar() or "undecided"
 
     def set_mirror_state(self, state: str) -> None:
         """Keep whether the playbook is mirrored from now on."""
@@ -235,41 +234,36 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
     def mirror(self, path: str) -> Mirror | None:
         """What the mirror at *path* held when last read; None where it never was. Each worktree has its own."""
-        row = self.connection.execute(_MIRROR, {**self._of_playbook, "at_path": path}).first()
+        row = self._execute(_MIRROR, path=path).first()
         return Mirror(*row) if row else None
 
     def note_mirror(self, path: str, mirror: Mirror) -> None:
         """Keep what the mirror at *path* holds now."""
-        columns = asdict(mirror)
-        changed = self.connection.execute(
-            update(mirrors).where(mirrors.c.playbook_id == self.playbook_id, mirrors.c.path == path).values(columns)
-        )
-        if not changed.rowcount:
-            self.connection.execute(insert(mirrors).values(playbook_id=self.playbook_id, path=path, **columns))
+        self._execute(_NOTE_MIRROR, path=path, **asdict(mirror))
 
     def mirror_paths(self) -> list[str]:
         """Where the playbook's mirrors stand, or stood, kept or not: one for each worktree."""
-        paths = select(mirrors.c.path).where(mirrors.c.playbook_id == self.playbook_id).order_by(mirrors.c.path)
-        return list(self.connection.scalars(paths))
+        return list(self._execute(_MIRROR_PATHS).scalars())
 
     def rename(self, key: str) -> None:
         """Give the playbook the *key* of the folder that its project moved to; its mirrors follow."""
         self._update(key=key)
         for path in self.mirror_paths():
             if path.startswith(self.key + "/"):
-                new_path = key + path[len(self.key) :]
-                of_playbook = mirrors.c.playbook_id == self.playbook_id
-                self.connection.execute(delete(mirrors).where(of_playbook, mirrors.c.path == new_path))
-                self.connection.execute(
-                    update(mirrors).where(of_playbook, mirrors.c.path == path).values(path=new_path)
-                )
+                paths = {"path": path, "new_path": key + path[len(self.key) :]}
+                self._execute(_DROP_MIRROR, **paths)
+                self._execute(_MOVE_MIRROR, **paths)
 
     def take_over(self, empty: "PlaybookRepository") -> None:
         """Take over what hangs on *empty*, a playbook without revisions: its jobs and transcripts, and its key.
 
         The row stays, empty, under the key that this one had: no playbook is ever removed.
         """
-        self._drop_jobs_queued_here_too(empty)
+        queued = jobs.c.state == "queued"
+        queued_here = select(jobs.c.transcript_path).where(jobs.c.playbook_id == self.playbook_id, queued)
+        self.connection.execute(
+            delete(jobs).where(jobs.c.playbook_id == empty.playbook_id, queued, jobs.c.transcript_path.in_(queued_here))
+        )
         highest = self.connection.scalar(select(func.max(jobs.c.id)).where(jobs.c.playbook_id == self.playbook_id)) or 0
         self.connection.execute(
             update(jobs)
@@ -285,13 +279,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         empty._update(key=f"{empty.key} (moving)")
         self._update(key=empty.key)
         empty._update(key=self.key)
-
-    def _drop_jobs_queued_here_too(self, other: "PlaybookRepository") -> None:
-        queued = jobs.c.state == "queued"
-        queued_here = select(jobs.c.transcript_path).where(jobs.c.playbook_id == self.playbook_id, queued)
-        self.connection.execute(
-            delete(jobs).where(jobs.c.playbook_id == other.playbook_id, queued, jobs.c.transcript_path.in_(queued_here))
-        )
 
     def _update(self, **columns: object) -> None:
         self.connection.execute(update(playbooks).where(playbooks.c.id == self.playbook_id).values(**columns))
@@ -310,10 +297,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
-    @property
-    def _of_playbook(self) -> dict[str, object]:
-        return {"of_playbook": self.playbook_id}
-
 
 @dataclass(frozen=True, slots=True)
 class ListedProject:
@@ -330,27 +313,9 @@ class ListedProject:
 
 def list_projects(connection: Connection) -> list[ListedProject]:
     """All projects that have a playbook, by key."""
-    last = (
-        select(revisions.c.playbook_id, func.max(revisions.c.number).label("number"))
-        .group_by(revisions.c.playbook_id)
-        .subquery()
-    )
-    rows = connection.execute(
-        select(
-            playbooks.c.key,
-            playbooks.c.live_points,
-            func.coalesce(last.c.number, 0),
-            revisions.c.time,
-            playbooks.c.mirror,
-            playbooks.c.ignored,
-        )
-        .outerjoin(last, last.c.playbook_id == playbooks.c.id)
-        .outerjoin(revisions, (revisions.c.playbook_id == playbooks.c.id) & (revisions.c.number == last.c.number))
-        .order_by(playbooks.c.key)
-    )
     return [
-        ListedProject(key, points, number, time, mirror, bool(ignored))
-        for key, points, number, time, mirror, ignored in rows
+        ListedProject(key, live_points, number, time, mirror, bool(ignored))
+        for key, live_points, number, time, mirror, ignored in connection.execute(_LISTED)
     ]
 
 
@@ -361,23 +326,14 @@ def all_keys(connection: Connection) -> list[str]:
 
 def learning_projects(connection: Connection) -> list[tuple[str, str]]:
     """The key and the time of making of each playbook whose project isn't ignored."""
-    columns = (playbooks.c.key, playbooks.c.created_at)
-    rows = connection.execute(select(*columns).where(playbooks.c.ignored == 0).order_by(playbooks.c.key))
+    rows = connection.execute(sql("SELECT key, created_at FROM playbooks WHERE ignored = 0 ORDER BY key"))
     return [(key, created_at) for key, created_at in rows]
 
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
     """The path of each mirror that is kept, its playbook's last revision, and what it held when last read."""
-    last = (
-        select(func.coalesce(func.max(revisions.c.number), 0))
-        .where(revisions.c.playbook_id == playbooks.c.id)
-        .scalar_subquery()
-    )
-    columns = (mirrors.c.path, last, mirrors.c.revision, mirrors.c.sha256, mirrors.c.size_bytes, mirrors.c.mtime_ns)
-    kept = (
-        select(*columns)
-        .join(playbooks, playbooks.c.id == mirrors.c.playbook_id)
-        .where(playbooks.c.mirror.in_(("on", "found")), playbooks.c.ignored == 0)
-        .order_by(mirrors.c.path)
-    )
-    return [(path, number, Mirror(*rest)) for path, number, *rest in connection.execute(kept)]
+    return [(path, number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
+
+
+def _retired(row: "Row[*tuple[Any, ...]]") -> RetiredPoint:
+    return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
