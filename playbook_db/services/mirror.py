@@ -7,6 +7,7 @@ once the user, or the program that asks, has said so. A project without a folder
 
 import contextlib
 import hashlib
+import itertools
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.repository import Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
+_UNKNOWN = Mirror(None, "")  # what a file held that was never read
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def sync_changed(store: Store) -> Iterator[Synced]:
     with store.snapshot() as connection:
         kept = repository.kept_mirrors(connection)
     for path, last, known in kept:
-        is_untouched = size_and_mtime(path) == (known.size_bytes, known.mtime_ns)
+        is_untouched = _size_and_mtime(path) == (known.size_bytes, known.mtime_ns)
         if not is_untouched or (known.revision or 0) != last:
             folder = projects.folder_of_mirror(path)
             if os.path.isdir(folder):
@@ -89,7 +91,12 @@ def in_step(store: Store) -> dict[str, str]:
     """The mirrors that are kept and hold what they held when last read: path and SHA-256."""
     with store.snapshot() as connection:
         kept = repository.kept_mirrors(connection)
-    return {path: known.sha256 for path, _, known in kept if _digest_at(path) == known.sha256}
+    digests = {}
+    for path, _, known in kept:
+        with contextlib.suppress(MirrorError):
+            if _digest(read(path, projects.folder_of_mirror(path)) or b"") == known.sha256:
+                digests[path] = known.sha256
+    return digests
 
 
 def follow(store: Store, digests: Mapping[str, str]) -> Iterator[Synced]:
@@ -147,34 +154,27 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
     notes: list[str] = []
     result: RevisionResult | None = None
     try:
-        with lock(path):
-            remove_leftover(path)
+        with _lock(path):
+            with contextlib.suppress(OSError):
+                os.unlink(files.temporary_path(path))  # what a killed writer left
             for _ in range(_TRIES):
                 data = read(path, projects.folder_of_mirror(path))
                 if data is None and not make:
                     break
-                if data is not None and not _is_known(project, path, data):
+                with project.store.read(project.key) as book:
+                    known, revision = book.mirror(path) or _UNKNOWN, book.revision
+                if data is not None and known.sha256 != _digest(data):
                     taken_in = _take_in(project, path, data, insist=insist)
-                    result = taken_in.result or result
+                    result, known = taken_in.result or result, _UNKNOWN
                     notes += taken_in.notes
-                if _bring_up_to_date(project, path, data, make=make):
+                elif data is not None and known.revision == revision:
+                    _note(project, path, known, known)
+                    break
+                if _write_anew(project, path, data, known, make=make):
                     break
     except (MirrorError, PlaybookFileError) as error:
         notes.append(str(error))
     return Synced(result, tuple(notes))
-
-
-def _digest_at(path: str) -> str | None:
-    try:
-        data = read(path, projects.folder_of_mirror(path))
-    except MirrorError:
-        return None
-    return None if data is None else digest(data)
-
-
-def _is_known(project: Project, path: str, data: bytes) -> bool:
-    known = _known(project, path)
-    return known is not None and known.sha256 == digest(data)
 
 
 def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
@@ -182,13 +182,13 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
     try:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError as error:
-        if not insist and not may_be_set_aside(error):
+        if not insist and (not error.damaged or error.in_git_merge):  # it may still be of use to somebody
             raise
-        return Synced(notes=(f"{error} It was moved to {set_aside(path)}.",))
+        return Synced(notes=(f"{error} It was moved to {_set_aside(path)}.",))
     with project.store.write(project.key) as book:
         result = _merge(book, reading, path)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
-        book.note_mirror(path, Mirror(None, digest(data)))
+        book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
     return Synced(result if result.revision else None, tuple(result.notes))
 
@@ -240,38 +240,30 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> t
     return known.revision, replace(base, points=in_their_branch)
 
 
-def _bring_up_to_date(project: Project, path: str, data: bytes | None, *, make: bool) -> bool:
-    """Write the file where it is behind the database; False, and nothing written, where it doesn't hold *data* any
-    more."""
+def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, *, make: bool) -> bool:
+    """Write the file as the playbook is; False, and nothing written, where it doesn't hold *data* any more."""
     with project.store.read(project.key) as book:
-        known, revision = book.mirror(path), book.revision
-        if known is not None and data is not None and known == Mirror(revision, digest(data)):
-            playbook = None
-        elif revision == 0 and not make:
-            return True
-        else:
-            playbook = book.playbook()
-    if playbook is None:
-        _note(project, path, Mirror(revision, digest(data or b"")))
+        revision, playbook = book.revision, book.playbook()
+    if not revision and not make:
         return True
     new_data = playbook_file.encode(playbook).encode("utf-8")
     if new_data != data:
         if read(path, projects.folder_of_mirror(path)) not in (data, None):
             return False
-        write_file(path, new_data)
-    _note(project, path, Mirror(revision or None, digest(new_data)))
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            files.replace_file(path, new_data)
+        except OSError as error:
+            raise MirrorError(
+                f"{path} can't be written: {error.strerror}. The database has everything; the next command tries again."
+            ) from error
+    _note(project, path, Mirror(revision or None, _digest(new_data)), known)
     return True
 
 
-def _known(project: Project, path: str) -> Mirror | None:
-    with project.store.read(project.key) as book:
-        return book.mirror(path)
-
-
-def _note(project: Project, path: str, mirror: Mirror) -> None:
-    """Keep what the file holds, and how it looks at a glance."""
-    size_bytes, mtime_ns = size_and_mtime(path)
-    known = _known(project, path)
+def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
+    """Keep what the file holds, and how it looks at a glance, where that isn't *known*."""
+    size_bytes, mtime_ns = _size_and_mtime(path)
     if mirror != known or (known.size_bytes, known.mtime_ns) != (size_bytes, mtime_ns):
         with project.store.write(project.key) as book:
             book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
@@ -307,8 +299,7 @@ def read(path: str, project_folder: str) -> bytes | None:
         raise MirrorError(f"{path} can't be read: {error.strerror}. It is left alone.") from error
 
 
-def size_and_mtime(path: str) -> tuple[int | None, int | None]:
-    """Size in bytes and time of change in nanoseconds of the file at *path*; None for both where there is none."""
+def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
     try:
         status = os.stat(path)
     except OSError:
@@ -316,49 +307,24 @@ def size_and_mtime(path: str) -> tuple[int | None, int | None]:
     return status.st_size, status.st_mtime_ns
 
 
-def write_file(path: str, data: bytes) -> None:
-    """Write the mirror at *path*, whole or not at all. The caller holds the lock. Raises MirrorError."""
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        files.replace_file(path, data)
-    except OSError as error:
-        raise MirrorError(
-            f"{path} can't be written: {error.strerror}. The database has everything; the next command tries again."
-        ) from error
-
-
-def remove_leftover(path: str) -> None:
-    """Remove what a killed writer of the mirror left beside it. The caller holds the lock."""
-    with contextlib.suppress(OSError):
-        os.unlink(files.temporary_path(path))
-
-
-def may_be_set_aside(error: PlaybookFileError) -> bool:
-    """Whether the file that gave *error* is of no use to anyone as it is. One in the middle of a git merge is."""
-    return error.damaged and not error.in_git_merge
-
-
-def set_aside(path: str) -> str:
+def _set_aside(path: str) -> str:
     """Move the file out of the way, never over another; its new path."""
     path = os.path.realpath(path)
-    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
-    number = 0
-    while True:
-        aside = f"{path}.damaged-{stamp}{f'-{number}' if number else ''}"
-        if not os.path.lexists(aside):
-            os.rename(path, aside)
-            return aside
-        number += 1
+    aside = f"{path}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    numbered = (f"{aside}-{number}" for number in itertools.count(1))
+    aside = next(name for name in itertools.chain([aside], numbered) if not os.path.lexists(name))
+    os.rename(path, aside)
+    return aside
 
 
 @contextlib.contextmanager
-def lock(path: str) -> Iterator[None]:
+def _lock(path: str) -> Iterator[None]:
     """Hold off other writers of the mirror at *path*; the lock is a file in our data folder, not in the work tree."""
     from filelock import FileLock, Timeout
 
     folder = os.path.join(settings.data_dir(), "locks")
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    name = digest(os.path.realpath(path).encode("utf-8", "surrogateescape"))[:32]
+    name = _digest(os.path.realpath(path).encode("utf-8", "surrogateescape"))[:32]
     try:
         with FileLock(os.path.join(folder, f"mirror-{name}.lock"), timeout=settings.LOCK_WAIT_S):
             yield
@@ -368,6 +334,5 @@ def lock(path: str) -> Iterator[None]:
         ) from error
 
 
-def digest(data: bytes) -> str:
-    """The SHA-256 of *data*, in hexadecimal."""
+def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
