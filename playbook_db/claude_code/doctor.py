@@ -103,7 +103,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    where = maintenance.describe(url)
+    where = maintenance.location(url)
     if settings.sqlite_file(url) is None:
         yield Finding("database", BROKEN, f"{where} is none that hooks can open", "unset PLAYBOOK_DB_URL")
         return

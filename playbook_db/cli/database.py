@@ -72,7 +72,7 @@ def check(quick: bool, as_json: bool) -> None:
     if report.problems:
         count = len(report.problems)
         problems = "a problem" if count == 1 else f"{count} problems"
-        raise DatabaseError(f"{report.where} has {problems}. {report.remedy}".rstrip())
+        raise DatabaseError(f"{report.where} has {problems}.", report.remedy)
 
 
 # Commands that keep copies of the database and put one back: backup, restore-backup.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from playbook_db import settings
-from playbook_db.errors import DamagedError, DatabaseError
+from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.store import check as store_check
 from playbook_db.store import connect, migrate
@@ -19,7 +19,7 @@ from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.restore import Replaced, State
 
 NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks")
-REPAIR = "Salvage what can be read: playbook db repair"
+_REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
 _DAILY_AFTER = timedelta(hours=24)
 
 
@@ -53,11 +53,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong with the database `where`, and what to do about it; both empty where all is well."""
+    """What is wrong with the database `where`, nothing where all is well; and what of ours helps, if anything."""
 
     where: str
     problems: tuple[str, ...]
-    remedy: str = ""
+    remedy: Remedy | None = None
 
 
 def location(url: str) -> str:
@@ -68,11 +68,6 @@ def location(url: str) -> str:
 def upgrade(url: str) -> tuple[int, str | None]:
     """Bring the database at *url* to our schema; its number, and the path of the backup made before, if any."""
     return SCHEMA, migrate.ensure_current(url)
-
-
-def describe(url: str) -> str:
-    """The database at *url* in words for a message: its file, else the URL without its password."""
-    return connect.described(url)
 
 
 def take(url: str, file: str | None = None) -> Taken:
@@ -102,7 +97,13 @@ def take_daily(url: str) -> Backup | None:
 
 def list_all(url: str) -> list[Listed]:
     """The backups of the database at *url*, newest first."""
-    return [Listed(backup, _schema_of(backup.path)) for backup in backups.list_backups(_path(url))]
+    listed = []
+    for backup in backups.list_backups(_path(url)):
+        schema = None
+        with suppress(DatabaseError):
+            schema = SqliteDialect(backup.path, "at rest").schema_version()
+        listed.append(Listed(backup, schema))
+    return listed
 
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
@@ -128,15 +129,23 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 
 def put_back(chosen: Candidate) -> Replaced:
-    """Put the backup in the place of the database, which is kept. Raises DatabaseBusyError, BackupError."""
+    """Put the backup in the place of the database, which is kept; mirrors that were in step with that follow, so that
+    they don't bring back what goes. Raises DatabaseBusyError, BackupError."""
     from filelock import FileLock, Timeout
 
+    url, in_step = f"sqlite:///{chosen.path}", dict[str, str]()
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
     with suppress(Timeout):
         lock.acquire()
     try:
-        return replace(_put_back(chosen), worker_was_at_work=not lock.is_locked)
+        if chosen.state == "sound" and SqliteDialect(chosen.path).schema_version() == SCHEMA:
+            with open_store(url) as store:
+                in_step = mirror.in_step(store)
+        replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
+        with open_store(url) as store:
+            mirror.follow(store, in_step)
+        return replace(replaced, worker_was_at_work=not lock.is_locked)
     finally:
         lock.release()
 
@@ -158,24 +167,10 @@ def check_database(url: str, *, quick: bool = False) -> Report:
         with store_check.opened_to_check(connect.sqlite_path(url) or "") as store:
             problems = check(store, quick=quick)
     except DamagedError as error:
-        return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), REPAIR)
+        return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (str(error),))
-    return Report(where, tuple(problems), REPAIR if problems else "")
-
-
-def _put_back(chosen: Candidate) -> Replaced:
-    """Replace the database; the mirrors that were in step with it follow, so that they don't bring back what goes."""
-    url = f"sqlite:///{chosen.path}"
-    in_step: dict[str, str] = {}
-    if chosen.state == "sound" and SqliteDialect(chosen.path).schema_version() == SCHEMA:
-        with open_store(url) as store:
-            in_step = mirror.in_step(store)
-    replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
-    with open_store(url) as store:
-        for _ in mirror.follow(store, in_step):
-            pass
-    return replaced
+    return Report(where, tuple(problems), _REPAIR if problems else None)
 
 
 def _now() -> datetime:
@@ -194,7 +189,7 @@ def _existing(url: str) -> str:
     path = _path(url)
     schema = SqliteDialect(path).schema_version()
     if not schema:
-        raise DatabaseError(f"There is no database at {path}. Run: playbook init")
+        raise DatabaseError(f"There is no database at {path}.", Remedy("Run: {}", ("init",)))
     migrate.refuse_newer(path, schema)
     return path
 
@@ -205,10 +200,3 @@ def _changed_at(path: str) -> datetime:
     if files.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
     return datetime.fromtimestamp(max(times), UTC)
-
-
-def _schema_of(path: str) -> int | None:
-    try:
-        return SqliteDialect(path, "at rest").schema_version()
-    except DatabaseError:
-        return None

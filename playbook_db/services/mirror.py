@@ -99,7 +99,7 @@ def in_step(store: Store) -> dict[str, str]:
     return digests
 
 
-def follow(store: Store, digests: Mapping[str, str]) -> Iterator[Synced]:
+def follow(store: Store, digests: Mapping[str, str]) -> None:
     """Write the mirrors that hold nothing of their own (`in_step`) from a database that was put in the place of
     theirs."""
     for path, sha256 in digests.items():
@@ -107,7 +107,7 @@ def follow(store: Store, digests: Mapping[str, str]) -> Iterator[Synced]:
         if state(project) in ("on", "found"):
             with store.write(project.key) as book:
                 book.note_mirror(path, Mirror(None, sha256))
-            yield sync(project)
+            sync(project)
 
 
 def accept(project: Project) -> Synced:

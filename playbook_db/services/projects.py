@@ -8,7 +8,7 @@ from typing import Self
 
 from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
-from playbook_db.errors import ProjectError
+from playbook_db.errors import ProjectError, Remedy
 from playbook_db.store import connect, repository
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.repository import ListedProject
@@ -86,13 +86,17 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
     with store.transaction() as connection:
         old, new = (repository.PlaybookRepository.open(connection, key) for key in (old_key, new_key))
         if not old.playbook_id:
-            raise ProjectError(f"There is no playbook of {old_key}. See which there are with: playbook project list")
+            raise ProjectError(
+                f"There is no playbook of {old_key}.", Remedy("See which there are with: {}", ("project", "list"))
+            )
         if old_key == new_key:
             raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
         if new.revision:
             raise ProjectError(
-                f"{new_key} has a playbook of its own with {new.revision} revisions; both were left as they are. "
-                f"To join them: playbook --project {old_key} export | playbook --project {new_key} import -"
+                f"{new_key} has a playbook of its own with {new.revision} revisions; both were left as they are.",
+                Remedy(
+                    "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
+                ),
             )
         if new.playbook_id:
             old.take_over(new)

@@ -21,6 +21,7 @@ from playbook_db.errors import (
     MirrorError,
     PlaybookError,
     PlaybookFileError,
+    Remedy,
     RepairError,
     SchemaTooNewError,
 )
@@ -95,7 +96,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
     if not path:
         raise RepairError(f"{where} is no SQLite file; repair it with its own tools.")
     if not os.path.isfile(path) and not files.has_log(path):
-        raise RepairError(f"There is no database file at {path}. Run: playbook init")
+        raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
     moment = now or datetime.now(UTC)
     refused = files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
     with refused, _alone(path), _workshop(path) as workshop:
@@ -138,8 +139,8 @@ def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repair
         store.tidy()
     if problems:
         raise RepairError(
-            f"What was saved from {path} doesn't hold together ({problems[0]}). Nothing was changed; please report "
-            "this, and put a backup back with: playbook restore-backup"
+            f"What was saved from {path} doesn't hold together ({problems[0]}). Nothing was changed;",
+            Remedy("please report this, and put a backup back with: {}", ("restore-backup",)),
         )
     return Repaired(path, holds=tuple(backups.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
 
@@ -246,7 +247,8 @@ def _start_from_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
     if reading is None or not reading.playbook.points:
         raise RepairError(
             f"Nothing could be read from {path}, and there is neither a good backup nor a mirror with key points in "
-            f"{folder}. It was left as it is. Move it away and run: playbook init"
+            f"{folder}. It was left as it is.",
+            Remedy("Move it away and run: {}", ("init",)),
         )
     project = Project.in_folder(store, folder)
     revised = import_export.import_playbook(project, reading, source=file)

@@ -14,7 +14,7 @@ from playbook_db.domain.undo import (
     undo_message,
     undo_revisions,
 )
-from playbook_db.errors import PointRuleError, RevisionNotFoundError, UndoCollisionError, UndoError
+from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, UndoCollisionError, UndoError
 from playbook_db.services import edit
 from playbook_db.services.history import find_revision
 from playbook_db.services.projects import Project
@@ -96,8 +96,8 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
         part = RevisionRange(max(revisions.first, other.undone.first), min(revisions.last, other.undone.last))
         if part.first <= part.last:
             raise UndoError(
-                f"Of {revisions}, {part} {part.was} taken back already, in revision {other.number}. Take back "
-                f"the others, or first bring those back with: playbook undo {other.number}"
+                f"Of {revisions}, {part} {part.was} taken back already, in revision {other.number}.",
+                Remedy("Take back the others, or first bring those back with: {}", ("undo", f"{other.number}")),
             )
     return None
 

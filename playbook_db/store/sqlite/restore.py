@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from playbook_db.errors import BackupError, DamagedError, DatabaseBusyError, OtherProgramError
+from playbook_db.errors import BackupError, DamagedError, DatabaseBusyError, OtherProgramError, Remedy
 from playbook_db.store import migrate
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.dialect import SqliteDialect
 
 State = Literal["missing", "damaged", "sound"]
+
+_LIST = ("backup", "--list")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ def prepared(path: str, file: str) -> Iterator[str]:
     Raises BackupError and SchemaTooNewError where *file* isn't one that can. Neither of the two is touched.
     """
     if not os.path.isfile(file):
-        raise BackupError(f"There is no backup {file}. See those there are with: playbook backup --list")
+        raise BackupError(f"There is no backup {file}.", Remedy("See those there are with: {}", _LIST))
     if os.path.exists(path) and os.path.samefile(path, file):
-        raise BackupError(f"{file} is the database itself. Name one of: playbook backup --list")
+        raise BackupError(f"{file} is the database itself.", Remedy("Name one of: {}", _LIST))
     with ExitStack() as stack:
         try:
             schema = SqliteDialect(file, "at rest").schema_version()
@@ -94,7 +96,7 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
 
 
 def _unfit(file: str, why: str) -> BackupError:
-    return BackupError(f"{file} {why}. Nothing was changed; see the others with: playbook backup --list")
+    return BackupError(f"{file} {why}. Nothing was changed;", Remedy("see the others with: {}", _LIST))
 
 
 def _take_place(partial: str, path: str, now: datetime) -> tuple[str, ...]:
