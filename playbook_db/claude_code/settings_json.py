@@ -8,8 +8,8 @@ edit is given back only where both texts say the same but for our hooks, and the
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import dataclass, field
+from typing import Any
 
 from playbook_db.claude_code import registration
 
@@ -36,12 +36,12 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
     Raises JsonTextError where the text isn't JSON or its hooks aren't of the shape they should have.
     """
     parse(text)
-    _refuse_odd_shapes(text, entries)
+    for event, entry in entries.items():  # each by itself at first: the place of an error is then one in *text*
+        _with_hook(text, event, entry)
     new = text
     for event, entry in entries.items():
         new = _with_hook(new, event, entry)
-    while surplus := _surplus(new, entries):
-        new = _cut(new, surplus[0])
+    new = _without_surplus(new, entries)
     _prove(text, new, entries)
     return new
 
@@ -53,15 +53,17 @@ def without_hooks(text: str, origin: str | None = None) -> str:
     back. Raises JsonTextError where the text isn't JSON or one of ours stands under a key that is there twice.
     """
     parse(text)
-    entries = _our_entries(text)
-    if not entries:
+    ways = _find_ours(text)
+    if not ways:
         return text
+    # Python refuses to read a number of thousands of digits.
+    entries = {
+        way[1].key or "": json.loads(text[way[-1].value : way[-1].end], parse_int=lambda digits: int(digits[:9]))
+        for way in ways
+    }
     if origin is not None and with_hooks(origin, entries) == text:
         return origin
-    before = parse(origin).get("hooks") if origin is not None else None
-    new = text
-    while ours := _find_ours(new):
-        new = _cut(new, ours[0], before)
+    new = _without_surplus(text, (), parse(origin).get("hooks") if origin is not None else None)
     _prove(text, new, {})
     return new
 
@@ -72,16 +74,17 @@ def parse(text: str) -> Any:
     Raises JsonTextError.
     """
     try:
-        return _DECODER.decode(text)
+        content = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         hint = "JSON has no comments and no comma before a closing bracket."
         problem = f"this is no JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
         raise JsonTextError(error.pos, problem) from None
-    except _ConstantError as error:
-        constant = next(match for match in _CONSTANT.finditer(text) if match.group(1))
-        raise JsonTextError(constant.start(), f"this is no JSON ({error} is no number there).") from None
     except RecursionError:
         raise JsonTextError(0, "this is nested too deeply to be read.") from None
+    for match in _CONSTANT.finditer(text):
+        if constant := match.group(1):  # Python takes it for JSON
+            raise JsonTextError(match.start(), f"this is no JSON ({constant} is no number there).")
+    return content
 
 
 def line_and_column(text: str, position: int) -> tuple[int, int]:
@@ -93,25 +96,15 @@ def line_and_column(text: str, position: int) -> tuple[int, int]:
 # Where our hooks stand.
 
 
-@dataclass(frozen=True)
-class _Element:
-    """A member of an object, or an item of a list (`key` is None): where it, its value and its end stand."""
-
-    key: str | None
-    start: int
-    value: int
-    end: int
-
-
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Container:
     """An object or a list, from its opening bracket to behind the closing one."""
 
     start: int
-    end: int
-    elements: tuple[_Element, ...]
+    end: int = 0
+    elements: "list[_Element]" = field(default_factory=list)
 
-    def only(self, key: str) -> _Element | None:
+    def only(self, key: str) -> "_Element | None":
         """The member of that name, if there is one. Raises JsonTextError where there are several."""
         members = [element for element in self.elements if element.key == key]
         if len(members) > 1:
@@ -120,20 +113,19 @@ class _Container:
         return members[0] if members else None
 
 
-@dataclass(frozen=True)
-class _Step:
-    """One step down into a text: a container, and the index of an element in it."""
+@dataclass(frozen=True, eq=False)
+class _Element:
+    """A member of an object, or an item of a list (`key` is None): where it, its value and its end stand."""
 
     where: _Container
-    index: int
-
-    @property
-    def element(self) -> _Element:
-        return self.where.elements[self.index]
+    key: str | None
+    start: int
+    value: int
+    end: int
 
 
 _TO_A_COMMAND = (("{", "hooks"), ("{", None), ("[", None), ("{", "hooks"), ("[", None), ("{", "command"))
-_Way = tuple[_Step, ...]  # to a hook's command: settings, `hooks`, an event, a group, its hooks, one of them
+_Way = tuple[_Element, ...]  # down to a hook: `hooks`, an event, a group, its `hooks`, one of them
 
 
 def _find_ours(text: str) -> list[_Way]:
@@ -144,18 +136,17 @@ def _find_ours(text: str) -> list[_Way]:
     ways: list[_Way] = [()]
     for bracket, key in _TO_A_COMMAND:  # None: any element
         ways = [
-            (*way, _Step(where, index))
+            (*way, element)
             for way in ways
-            for where in [_container(text, way[-1].element.value if way else _skip_space(text, 0), bracket)]
-            for index, element in enumerate(where.elements)
+            for element in _container(text, way[-1].value if way else _skip_space(text, 0), bracket).elements
             if key in (None, element.key)
         ]
-    ours = [way for way in ways if registration.is_ours({"command": _value(text, way[-1].element)})]
-    for way in ours:
-        keyed = [(step.where, step.element) for step in way if step.element.key is not None]
-        for where, element in keyed + [(way[-1].where, member) for member in way[-1].where.elements]:
-            where.only(str(element.key))
-    return ours
+    ways = [way for way in ways if registration.is_ours({"command": _value(text, way[-1])})]
+    for way in ways:
+        for element in (*way, *way[-1].where.elements):
+            if element.key is not None:
+                element.where.only(element.key)
+    return [way[:-1] for way in ways]
 
 
 def _container(text: str, start: int, bracket: str, name: str = "") -> _Container:
@@ -163,45 +154,24 @@ def _container(text: str, start: int, bracket: str, name: str = "") -> _Containe
     with a *name*, JsonTextError is raised."""
     if name and text[start] != bracket:
         raise JsonTextError(start, f"{name} must be {_KINDS[bracket]}.")
-    elements: list[_Element] = []
+    where = _Container(start)
     at = _skip_space(text, start + 1)
     while text[start] == bracket and text[at] not in "}]":
-        if elements:
+        if where.elements:
             at = _skip_space(text, at + 1)  # past the comma
         key, begin = None, at
         if bracket == "{":
             key, at = _DECODER.raw_decode(text, at)
             at = _skip_space(text, _skip_space(text, at) + 1)  # past the colon
         end = _DECODER.raw_decode(text, at)[1]
-        elements.append(_Element(key, begin, at, end))
+        where.elements.append(_Element(where, key, begin, at, end))
         at = _skip_space(text, end)
-    return _Container(start, at + 1, tuple(elements))
+    where.end = at + 1
+    return where
 
 
 def _value(text: str, element: _Element) -> Any:
     return _DECODER.raw_decode(text, element.value)[0]
-
-
-def _event(way: _Way) -> str:
-    return str(way[1].element.key)
-
-
-def _entry(way: _Way) -> _Element:
-    return way[4].element
-
-
-def _our_entries(text: str) -> dict[str, Entry]:
-    """Our hooks in *text* by their events, in their order; the last, where an event has two."""
-    entries = [(_event(way), _entry(way)) for way in _find_ours(text)]
-    return {event: json.loads(text[entry.value : entry.end], parse_int=_small) for event, entry in entries}
-
-
-def _refuse_odd_shapes(text: str, events: Collection[str]) -> None:
-    hooks = _container(text, _skip_space(text, 0), "{", "the settings").only("hooks")
-    if hooks is not None:
-        where = _container(text, hooks.value, "{", '"hooks"')
-        for event in filter(None, map(where.only, events)):
-            _container(text, event.value, "[", f'the hooks of "{event.key}"')
 
 
 # What an edit may change.
@@ -217,9 +187,7 @@ def _prove(old: str, new: str, entries: Mapping[str, Entry]) -> None:
 def _has_exactly(content: dict[str, Any], entries: Mapping[str, Entry]) -> bool:
     """Whether our hooks in *content* are *entries*, one an event; what someone added to one of them may stay."""
     ours = {event: hooks for event in content.get("hooks", {}) if (hooks := registration.our_hooks(content, event))}
-    return ours.keys() == entries.keys() and all(
-        ours[event] == [{**ours[event][0], **_exact(entry)}] for event, entry in entries.items()
-    )
+    return ours == {event: [{**ours.get(event, [{}])[0], **_exact(entry)}] for event, entry in entries.items()}
 
 
 def _without_ours(content: dict[str, Any]) -> dict[str, Any]:
@@ -247,18 +215,17 @@ def _others(groups: list[Any]) -> list[Any]:
 
 def _with_hook(text: str, event: str, entry: Entry) -> str:
     for way in _find_ours(text):
-        if _event(way) == event:
-            return _bring_up_to_date(text, _entry(way), entry)
-    top = _container(text, _skip_space(text, 0), "{")
-    hooks = top.only("hooks")
-    group = {"hooks": [entry]}
-    if hooks is None:
-        return append(text, top, {event: [group]}, key="hooks")
-    events = _container(text, hooks.value, "{")
-    groups = events.only(event)
-    if groups is None:
-        return append(text, events, [group], key=event)
-    return append(text, _container(text, groups.value, "["), group)
+        if way[1].key == event:
+            return _bring_up_to_date(text, way[-1], entry)
+    value: Any = {"hooks": {event: [{"hooks": [entry]}]}}
+    where = _container(text, _skip_space(text, 0), "{", "the settings")
+    for key, bracket, name in (("hooks", "{", '"hooks"'), (event, "[", f'the hooks of "{event}"')):
+        value = value[key]
+        member = where.only(key)
+        if member is None:
+            return append(text, where, value, key=key)
+        where = _container(text, member.value, bracket, name)
+    return append(text, where, value[0])
 
 
 def _bring_up_to_date(text: str, element: _Element, entry: Entry) -> str:
@@ -273,26 +240,24 @@ def _bring_up_to_date(text: str, element: _Element, entry: Entry) -> str:
     return text
 
 
-def _surplus(text: str, events: Collection[str]) -> list[_Way]:
-    """Our hooks that are not the first of their event, or stand at an event where we want none."""
-    first: dict[str, _Way] = {}
-    ways = _find_ours(text)
-    return [way for way in ways if first.setdefault(_event(way), way) is not way or _event(way) not in events]
-
-
-def _cut(text: str, way: _Way, before: Collection[str] | None = None) -> str:
-    """*text* without our hook, and without what held nothing else.
+def _without_surplus(text: str, events: Collection[str], before: Collection[str] | None = None) -> str:
+    """*text* without our hooks but the first of each of *events*, and without what held nothing else.
 
     *before* are the events under `hooks` in the text before we came, None where it had no `hooks`: these stay, empty.
     """
-    settings, hooks, event, _, group, _ = way
-    if len(group.where.elements) > 1:
-        return remove(text, group)
-    if len(event.where.elements) > 1 or _event(way) in (before or ()):
-        return remove(text, event)
-    if len(hooks.where.elements) > 1 or before is not None:
-        return remove(text, hooks)
-    return remove(text, settings)
+    while True:
+        ways = _find_ours(text)
+        first = {way[1].key: way for way in reversed(ways)}
+        surplus = [way for way in ways if way[1].key not in events or way is not first[way[1].key]]
+        if not surplus:
+            return text
+        hooks, event, group, _, hook = surplus[0]
+        if len(hook.where.elements) > 1:
+            text = remove(text, hook)
+        elif len(group.where.elements) > 1 or event.key in (before or ()):
+            text = remove(text, group)
+        else:
+            text = remove(text, event if len(event.where.elements) > 1 or before is not None else hooks)
 
 
 def append(text: str, where: _Container, value: object, *, key: str | None = None) -> str:
@@ -316,14 +281,14 @@ def append(text: str, where: _Container, value: object, *, key: str | None = Non
     return f"{text[: last.end]},{gap}{piece}{text[last.end :]}"
 
 
-def remove(text: str, step: _Step) -> str:
-    """*text* without the element at the end of *step*, and the comma that goes with it."""
-    elements, index = step.where.elements, step.index
-    if len(elements) == 1:
-        return text[: step.where.start + 1] + text[step.where.end - 1 :]
+def remove(text: str, element: _Element) -> str:
+    """*text* without *element*, and the comma that goes with it."""
+    where, index = element.where, element.where.elements.index(element)
+    if len(where.elements) == 1:
+        return text[: where.start + 1] + text[where.end - 1 :]
     if index == 0:
-        return text[: elements[0].start] + text[elements[1].start :]
-    return text[: elements[index - 1].end] + text[elements[index].end :]
+        return text[: element.start] + text[where.elements[1].start :]
+    return text[: where.elements[index - 1].end] + text[element.end :]
 
 
 @dataclass(frozen=True)
@@ -339,15 +304,12 @@ def _style(text: str) -> _Style:
     outermost = _container(text, _skip_space(text, 0), "{")
     newline = _LINE_BREAK.search(text)
     colon, unit = ": ", "  "
-    if outermost.elements:
-        first = outermost.elements[0]
-        between = text[_DECODER.raw_decode(text, first.start)[1] : first.value]
+    for element in outermost.elements[:1]:
+        between = text[_DECODER.raw_decode(text, element.start)[1] : element.value]
         colon = between if not _is_broken(between) else colon
-    for element in outermost.elements:
-        gap = _gap_before(text, element.start)
-        if _is_broken(gap):
+    for element in reversed(outermost.elements):
+        if _is_broken(gap := _gap_before(text, element.start)):
             unit = _last_line(gap).removeprefix(_indent_of_line(text, outermost.start))
-            break
     return _Style(
         broken=not outermost.elements or _is_broken(text[outermost.start : outermost.end]),
         newline=newline.group() if newline else "\n",
@@ -390,24 +352,12 @@ def _last_line(text: str) -> str:
     return _LINE_BREAK.split(text)[-1]
 
 
-class _ConstantError(Exception):
-    """NaN or an infinity, which Python takes for JSON."""
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise _ConstantError(name)
-
-
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[Any, Any]:
     members: dict[Any, Any] = dict(pairs)
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         members[_TWICE] = [(name, value) for name, value in pairs if names.count(name) > 1]
     return members
-
-
-def _small(literal: str) -> int:
-    return int(literal[:9])  # Python refuses to read a number of thousands of digits
 
 
 def _number(literal: str) -> tuple[str, str]:
@@ -419,6 +369,4 @@ def _exact(value: object) -> Any:
     return parse(json.dumps(value))
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_number, parse_float=_number, parse_constant=_refuse_constant
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_number, parse_float=_number)
