@@ -5,6 +5,7 @@ with its place and value, and nothing is dropped silently. Source: scoring speci
 contract, section 3.
 """
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +72,9 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         in_merge = text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
-        problem = _why_no_json(text, error, in_merge=in_merge)
+        problem = f"this is no JSON ({error.msg})." if text.strip() else "the file is empty."
+        if in_merge:
+            problem = "a git merge is not finished (conflict markers); finish it first."
         raise PlaybookFileError(source, place, problem, damaged=True, in_git_merge=in_merge) from None
     except _UnreadableError as error:
         raise PlaybookFileError(source, "", str(error)) from None
@@ -97,10 +100,12 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
     is_flat = "sections" not in data
     if not is_flat and "key_points" in data:
         warnings.append("it has both `sections` and `key_points`; `key_points` is ignored")
-    entries = list(_flat_entries(data, source) if is_flat else _section_entries(data, source, warnings))
-    points, shapes = _read_entries(entries, is_flat=is_flat)
+    entries = list(_entries(data, source, warnings))
+    read = [_read_entry(entry) for entry in entries]
+    points = _with_names([point for point, _, _ in read], is_flat=is_flat)
     points = _without_duplicates(points, entries, warnings, rename=rename_duplicates, is_flat=is_flat)
-    migrated = (Migrated(points[place].name, *shape) for place, shape in shapes.items())
+    shapes = ((point.name, shape, score) for point, (_, shape, score) in zip(points, read, strict=True))
+    migrated = (Migrated(name, shape, score) for name, shape, score in shapes if shape)
     playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
     return Reading(playbook, tuple(warnings), tuple(migrated), is_flat)
 
@@ -154,45 +159,20 @@ class _Entry:
         return PlaybookFileError(self.source, self.place + named, problem)
 
 
-def _flat_entries(data: Mapping[str, Any], source: str) -> Iterator[_Entry]:
-    listed = data["key_points"]
-    if not isinstance(listed, list):
-        raise PlaybookFileError(source, "`key_points`", f"it must be a list, and it is {_shown(listed)}.")
-    for number, raw in enumerate(listed, 1):
-        yield _Entry(raw, OTHERS, f"`key_points`, entry {number}", source)
-
-
-def _section_entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Iterator[_Entry]:
-    sections = data["sections"]
+def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Iterator[_Entry]:
+    is_flat = "sections" not in data
+    sections = {OTHERS: data["key_points"]} if is_flat else data["sections"]
     if not isinstance(sections, dict):
         raise PlaybookFileError(source, "`sections`", f"it must be an object, and it is {_shown(sections)}.")
     for title, listed in sections.items():
+        place = "`key_points`" if is_flat else f"section {title!r}"
         if not isinstance(listed, list):
-            raise PlaybookFileError(source, f"section {title!r}", f"it must be a list, and it is {_shown(listed)}.")
+            raise PlaybookFileError(source, place, f"it must be a list, and it is {_shown(listed)}.")
         section = find_section(title)
         if section is None:
             warnings.append(f"the section {title!r} is unknown; its {len(listed)} entries go to {OTHERS}")
         for number, raw in enumerate(listed, 1):
-            yield _Entry(raw, section or OTHERS, f"section {title!r}, entry {number}", source)
-
-
-def _read_entries(
-    entries: Sequence[_Entry], *, is_flat: bool
-) -> tuple[list[KeyPoint], dict[int, tuple[str, int | None]]]:
-    """The points of *entries*, and the shape and score of those of an older shape, by their index."""
-    names = _Names(entries, is_flat=is_flat)
-    points: list[KeyPoint] = []
-    shapes: dict[int, tuple[str, int | None]] = {}
-    for place, entry in enumerate(entries):
-        point, shape, score = _read_entry(entry)
-        if point.name:
-            names.count(point.name)
-        else:
-            point = replace(point, name=names.new(entry.section))
-        if shape:
-            shapes[place] = shape, score
-        points.append(point)
-    return points, shapes
+            yield _Entry(raw, section or OTHERS, f"{place}, entry {number}", source)
 
 
 def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
@@ -215,29 +195,23 @@ def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
     return KeyPoint(name, text, entry.section), "dict_no_score", None
 
 
-class _Names:
-    """Names for the entries without one: one more than the highest before the entry, and none that comes later."""
-
-    def __init__(self, entries: Sequence[_Entry], *, is_flat: bool) -> None:
-        self._is_flat = is_flat
-        named = (entry.raw.get("name") for entry in entries if isinstance(entry.raw, dict))
-        self._taken = {name for name in named if isinstance(name, str)}
-        self._is_needed = any(not isinstance(entry.raw, dict) or not entry.raw.get("name") for entry in entries)
-        self._highest = dict.fromkeys([LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)
-
-    def count(self, name: str) -> None:
-        if self._is_needed:
-            for prefix, highest in self._highest.items():
-                self._highest[prefix] = max(highest, number_of(name, prefix))
-
-    def new(self, section: str) -> str:
-        prefix = LEGACY_PREFIX if self._is_flat else SECTION_SLUGS[section]
-        while True:
-            self._highest[prefix] += 1
-            name = format_name(prefix, self._highest[prefix])
-            if name not in self._taken:
-                self._taken.add(name)
-                return name
+def _with_names(points: list[KeyPoint], *, is_flat: bool) -> list[KeyPoint]:
+    """*points*, those without a name with one more than the highest before them, and none that comes later."""
+    given = {point.name for point in points}
+    if "" not in given:
+        return points
+    named: list[KeyPoint] = []
+    highest = dict.fromkeys([LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)
+    for point in points:
+        if point.name:
+            highest = {prefix: max(number, number_of(point.name, prefix)) for prefix, number in highest.items()}
+        else:
+            prefix = _prefix(point, is_flat=is_flat)
+            numbers = itertools.count(highest[prefix] + 1)
+            highest[prefix] = next(number for number in numbers if format_name(prefix, number) not in given)
+            point = replace(point, name=format_name(prefix, highest[prefix]))
+        named.append(point)
+    return named
 
 
 def _without_duplicates(
@@ -249,23 +223,25 @@ def _without_duplicates(
     names = {point.name for point in points}
     highest: dict[str, int] = {}
     for point, entry in zip(points, entries, strict=True):
-        if point.name not in first:
-            first[point.name] = entry
-            unique.append(point)
-            continue
-        if not rename:
-            raise PlaybookFileError(
-                entry.source,
-                entry.place,
-                f"the name {point.name!r} stands at {first[point.name].place} already. "
-                "Give one of them another name, or import with --rename-duplicates.",
-            )
-        prefix = LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section]
-        highest[prefix] = (highest.get(prefix) or highest_number(names, prefix)) + 1
-        name = format_name(prefix, highest[prefix])
-        warnings.append(f"the second {point.name!r} ({entry.place}) is now {name!r}")
-        unique.append(replace(point, name=name))
+        if first.setdefault(point.name, entry) is not entry:
+            if not rename:
+                raise PlaybookFileError(
+                    entry.source,
+                    entry.place,
+                    f"the name {point.name!r} stands at {first[point.name].place} already. "
+                    "Give one of them another name, or import with --rename-duplicates.",
+                )
+            prefix = _prefix(point, is_flat=is_flat)
+            highest[prefix] = (highest.get(prefix) or highest_number(names, prefix)) + 1
+            name = format_name(prefix, highest[prefix])
+            warnings.append(f"the second {point.name!r} ({entry.place}) is now {name!r}")
+            point = replace(point, name=name)
+        unique.append(point)
     return unique
+
+
+def _prefix(point: KeyPoint, *, is_flat: bool) -> str:
+    return LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section]
 
 
 def _header(data: Mapping[str, Any], *, is_flat: bool) -> Header:
@@ -318,9 +294,7 @@ def _shown(value: object) -> str:
 def _points_text(playbook: Playbook, layout: Layout) -> str:
     if layout == "flat":
         return f'"key_points": {_list_text(playbook.points, "  ")}'
-    by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_SLUGS}
-    for point in playbook.points:
-        by_section[point.section].append(point)
+    by_section = {section: [p for p in playbook.points if p.section == section] for section in SECTION_SLUGS}
     sections = ",\n".join(
         f"    {encode_basestring(section)}: {_list_text(points, '    ')}" for section, points in by_section.items()
     )
@@ -348,12 +322,6 @@ def _as_text(data: bytes | str, source: str) -> str:
     except UnicodeDecodeError as error:
         hint = " It looks like UTF-16; save it as UTF-8." if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         raise PlaybookFileError(source, f"byte {error.start}", f"this is no UTF-8.{hint}", damaged=True) from None
-
-
-def _why_no_json(text: str, error: json.JSONDecodeError, *, in_merge: bool) -> str:
-    if in_merge:
-        return "a git merge is not finished (conflict markers); finish it first."
-    return f"this is no JSON ({error.msg})." if text.strip() else "the file is empty."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,12 +17,12 @@ _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[t ](\d\d:\d\d)(:\d\d)?([.,]\d+)?(z|[+-]\d\
 _TICK = timedelta(microseconds=1)  # the history's times are no finer
 
 
-def parse_time(text: str, *, now: datetime, zone: tzinfo, end: bool = True) -> datetime | None:
+def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: bool = True) -> datetime | None:
     """The moment that *text* names, in UTC; None where it names none.
 
-    *text* is an ISO 8601 date or time (in *zone* where it names none), a length of time before *now* (`2h`, `3 days
-    ago`), `now`, `today` or `yesterday`. A day, minute or second means its last moment, or with *end* off its first:
-    then a time as a command printed it includes what happened at that time.
+    *text* is an ISO 8601 date or time (where it names no zone, in *zone* or this machine's), a length of time before
+    *now* (`2h`, `3 days ago`), `now`, `today` or `yesterday`. A day, minute or second means its last moment, or with
+    *end* off its first: then a time as a command printed it includes what happened at that time.
     """
     text = " ".join(text.casefold().split())
     try:
@@ -51,7 +51,7 @@ def _ago(text: str, now: datetime) -> datetime | None:
     return now - timedelta(seconds=float(match[1]) * _UNITS_S[match[2]])
 
 
-def _day(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | None:
+def _day(text: str, now: datetime, zone: tzinfo | None, *, end: bool) -> datetime | None:
     today = now.astimezone(zone).date()
     if text in ("today", "yesterday"):
         day = today - timedelta(days=text == "yesterday")
@@ -64,7 +64,7 @@ def _day(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | Non
     return datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC) - _TICK
 
 
-def _clock(text: str, zone: tzinfo, *, end: bool) -> datetime | None:
+def _clock(text: str, zone: tzinfo | None, *, end: bool) -> datetime | None:
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
@@ -74,22 +74,3 @@ def _clock(text: str, zone: tzinfo, *, end: bool) -> datetime | None:
     if end and not match[3]:
         moment += timedelta(seconds=1 if match[2] else 60) - _TICK
     return moment
-
-
-class _LocalZone(tzinfo):
-    """This machine's time zone, for each moment as the system says; the offset of today ignores summer time."""
-
-    def utcoffset(self, moment: datetime | None) -> timedelta | None:
-        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment else None
-
-    def dst(self, moment: datetime | None) -> timedelta | None:
-        return None
-
-    def tzname(self, moment: datetime | None) -> str | None:
-        return moment.replace(tzinfo=None).astimezone().tzname() if moment else None
-
-    def fromutc(self, moment: datetime) -> datetime:
-        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
-
-
-LOCAL = _LocalZone()

@@ -10,7 +10,7 @@ from playbook_db.domain import undo as undo_rules
 from playbook_db.domain.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.domain.times import LOCAL, local, timestamp
+from playbook_db.domain.times import local, timestamp
 from playbook_db.domain.undo import Undo
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, templates
@@ -102,7 +102,7 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime, end_of_
 
 def is_when(text: str) -> bool:
     """Whether *text* can name a revision, by number or by time."""
-    return _number_in(text) is not None or times.parse_time(text, now=datetime.now(UTC), zone=LOCAL) is not None
+    return _number_in(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
 
 
 def at(project: Project, when: str) -> PlaybookAt:
@@ -198,7 +198,7 @@ def _is_now(text: str) -> bool:
 
 
 def _moment(text: str, *, now: datetime, end: bool) -> datetime:
-    moment = times.parse_time(text, now=now, zone=LOCAL, end=end)
+    moment = times.parse_time(text, now=now, end=end)
     if moment is None:
         raise MomentError(text, times.EXAMPLES)
     return moment
