@@ -125,7 +125,6 @@ class _Lesson:
                 analysis=analysis,
                 bullet_tags=tags,
                 calls=metered.calls,
-                now=book.now,
             )
         return StoredReflection(number, analysis, tags)
 
@@ -169,7 +168,6 @@ class _Lesson:
                 revision=result.revision,
                 curator_reasoning=self._redacted(curation.reasoning),
                 calls=metered.calls,
-                now=book.now,
             )
             _note_done(book, self.chunk, finishes)
         diagnostics.operations(self.project.folder, len(proposed), skipped, operations.unknown_sections(proposed))
@@ -224,7 +222,7 @@ class Metered:
         )
         self.calls.append(call)
         with self._project.store.write(self._project.key) as book:
-            book.add_call(call, session_id=self._session_id, now=book.now)
+            book.add_call(call, session_id=self._session_id)
         return reply
 
 
@@ -299,14 +297,9 @@ def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
 def _note_done(book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
     """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, and end the
     job that it *finishes*."""
-    book.add_citations(chunk.cited, session_id=chunk.session_id, revision=book.revision, now=book.now)
+    book.add_citations(chunk.cited, session_id=chunk.session_id)
     book.move_cursor(
-        chunk.path,
-        chunk.end,
-        session_id=chunk.session_id,
-        last_uuid=chunk.last_uuid,
-        now=book.now,
-        first_uuid=chunk.first_uuid,
+        chunk.path, chunk.end, session_id=chunk.session_id, last_uuid=chunk.last_uuid, first_uuid=chunk.first_uuid
     )
     if finishes is not None:
         jobs.finish(book.connection, finishes, now=book.now)

@@ -98,13 +98,7 @@ def drop(store: Store, key: str, number: int) -> bool:
             return False
         path = job.transcript_path or ""
         if os.path.isfile(path):
-            book.move_cursor(
-                path,
-                max(os.path.getsize(path), book.learned_to(path)),
-                session_id=job.session_id or "",
-                last_uuid=None,
-                now=book.now,
-            )
+            book.move_cursor(path, max(os.path.getsize(path), book.learned_to(path)), session_id=job.session_id or "")
     return True
 
 
@@ -134,7 +128,7 @@ def read_cursor(project: Project, path: str, first_uuid: str | None) -> Cursor:
     with project.store.read(project.key) as book:
         offset, known_uuid = book.cursor(path)
         is_new = first_uuid is not None and (not offset or known_uuid not in (None, first_uuid))
-        return Cursor(offset, is_new, book.transcripts_beginning_with(first_uuid) if first_uuid and is_new else {})
+        return Cursor(offset, is_new, book.cursors(first_uuid=first_uuid) if first_uuid and is_new else {})
 
 
 def move_cursor(
@@ -143,7 +137,7 @@ def move_cursor(
     """Count the transcript at *path* as learned from up to the byte *offset*, unless *cursor* has moved meanwhile."""
     with project.store.write(project.key) as book:
         if book.learned_to(path) == cursor.offset:
-            book.move_cursor(path, offset, session_id=session_id, last_uuid=None, now=book.now, first_uuid=first_uuid)
+            book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
 
 
 @dataclass(frozen=True, slots=True)

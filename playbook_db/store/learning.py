@@ -6,20 +6,47 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.store.playbook_rows import PlaybookRows
-from playbook_db.store.tables import key_points, model_calls, reflections, revisions, transcripts
+from playbook_db.store.tables import model_calls, reflections, transcripts
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
+_MOVE_CURSOR = sql("""
+INSERT INTO transcripts (playbook_id, path, session_id, learnt_to, last_uuid, first_uuid, updated_at)
+VALUES (:playbook_id, :path, :session_id, :offset, :last_uuid, :first_uuid, :now)
+ON CONFLICT (playbook_id, path) DO UPDATE
+SET session_id = excluded.session_id, learnt_to = excluded.learnt_to, updated_at = excluded.updated_at,
+    last_uuid = coalesce(excluded.last_uuid, transcripts.last_uuid),
+    first_uuid = coalesce(excluded.first_uuid, transcripts.first_uuid)
+""")
 _CITE = sql("""
 INSERT INTO citations (playbook_id, session_id, point_id, stretches, time)
-VALUES (:playbook_id, :session_id, :point_id, 1, :now)
+SELECT :playbook_id, :session_id, id, 1, :now FROM key_points
+WHERE playbook_id = :playbook_id AND name IN :names AND created_in <= :revision
 ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET stretches = citations.stretches + 1, time = excluded.time
+""").bindparams(bindparam("names", expanding=True))
+_WAITING = sql("""
+SELECT id, analysis, bullet_tags FROM reflections
+WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :start AND to_offset = :end
+    AND finished_at IS NULL
+ORDER BY id DESC LIMIT 1
 """)
-_TOKENS = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
+# A session's time is that of its first revision, else of its first call.
+_SESSIONS = sql("""
+SELECT session_id, coalesce(min(revised_at), min(called_at)) AS first_at, sum(revision), sum(call), sum(tokens),
+       sum(cost_usd)
+FROM (
+    SELECT session_id, time AS revised_at, NULL AS called_at, 1 AS revision, 0 AS call, 0 AS tokens, NULL AS cost_usd
+    FROM revisions WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
+    UNION ALL
+    SELECT session_id, NULL, time, 0, 1, input_tokens + cached_tokens + output_tokens, cost_usd
+    FROM model_calls WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
+) AS each_one
+GROUP BY session_id ORDER BY first_at DESC, sum(revision) = 0, session_id
+""")
 _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms")
 
 
@@ -82,88 +109,46 @@ def _totals(calls: Sequence[Call]) -> dict[str, Any]:
 class LearningRows(PlaybookRows):
     """What was learned from, what was cited and what it cost, in one playbook."""
 
+    now: str  # the transaction's time
+    revision: int  # the last one when the transaction began
+
     def learned_to(self, path: str) -> int:
         """Up to which byte the transcript at *path* has been learned from; 0 where nothing of it has."""
         return self.cursor(path)[0]
 
     def cursor(self, path: str) -> tuple[int, str | None]:
         """Up to which byte the transcript at *path* has been learned from, and its first entry then, where known."""
-        row = self.connection.execute(
-            select(transcripts.c.learnt_to, transcripts.c.first_uuid).where(
-                transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == path
-            )
-        ).first()
+        query = select(transcripts.c.learnt_to, transcripts.c.first_uuid).where(
+            transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == path
+        )
+        row = self.connection.execute(query).first()
         return (row.learnt_to, row.first_uuid) if row else (0, None)
 
-    def cursors(self) -> dict[str, int]:
-        """Up to which byte each transcript of the playbook has been learned from, by path."""
-        rows = self.connection.execute(
-            select(transcripts.c.path, transcripts.c.learnt_to).where(transcripts.c.playbook_id == self.playbook_id)
-        )
-        return dict(rows.all())
-
-    def transcripts_beginning_with(self, first_uuid: str) -> dict[str, int]:
-        """Up to which byte each transcript that begins with the entry *first_uuid* has been learned from, by path."""
-        rows = self.connection.execute(
-            select(transcripts.c.path, transcripts.c.learnt_to).where(
-                transcripts.c.playbook_id == self.playbook_id, transcripts.c.first_uuid == first_uuid
-            )
-        )
-        return dict(rows.all())
+    def cursors(self, *, first_uuid: str | None = None) -> dict[str, int]:
+        """Up to which byte each transcript of the playbook has been learned from, by path; with *first_uuid* only of
+        those that begin with this entry."""
+        query = select(transcripts.c.path, transcripts.c.learnt_to).where(transcripts.c.playbook_id == self.playbook_id)
+        if first_uuid is not None:
+            query = query.where(transcripts.c.first_uuid == first_uuid)
+        return dict(self.connection.execute(query).all())
 
     def move_cursor(
-        self,
-        path: str,
-        offset: int,
-        *,
-        session_id: str,
-        last_uuid: str | None,
-        now: str,
-        first_uuid: str | None = None,
+        self, path: str, offset: int, *, session_id: str, last_uuid: str | None = None, first_uuid: str | None = None
     ) -> None:
         """Keep that the transcript at *path* has been learned from up to the byte *offset*."""
-        columns = {"session_id": session_id, "learnt_to": offset, "updated_at": now}
-        columns |= {
-            name: uuid for name, uuid in (("last_uuid", last_uuid), ("first_uuid", first_uuid)) if uuid is not None
-        }
-        changed = self.connection.execute(
-            update(transcripts)
-            .where(transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == path)
-            .values(columns)
-        )
-        if not changed.rowcount:
-            self.connection.execute(insert(transcripts).values(playbook_id=self.playbook_id, path=path, **columns))
+        uuids = {"last_uuid": last_uuid, "first_uuid": first_uuid}
+        self._execute(_MOVE_CURSOR, path=path, offset=offset, session_id=session_id, now=self.now, **uuids)
 
-    def add_citations(self, names: Sequence[str], *, session_id: str, revision: int, now: str) -> None:
-        """Keep that a chunk of the session cited the points *names*, live or retired; what was no point of the playbook
-        at *revision* is left out."""
+    def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
+        """Keep that a chunk of the session cited the points *names*, live or retired; what was no point when the
+        transaction began is left out."""
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
-            cited = self.connection.scalars(
-                select(key_points.c.id).where(
-                    key_points.c.playbook_id == self.playbook_id,
-                    key_points.c.name.in_(some),
-                    key_points.c.created_in <= revision,
-                )
-            ).all()
-            if cited:
-                one = {"playbook_id": self.playbook_id, "session_id": session_id, "now": now}
-                self.connection.execute(_CITE, [{**one, "point_id": point_id} for point_id in cited])
+            self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""
-        row = self.connection.execute(
-            select(reflections.c.id, reflections.c.analysis, reflections.c.bullet_tags)
-            .where(
-                reflections.c.playbook_id == self.playbook_id,
-                reflections.c.transcript_path == chunk.path,
-                reflections.c.finished_at.is_(None),
-                reflections.c.from_offset == chunk.start,
-                reflections.c.to_offset == chunk.end,
-            )
-            .order_by(reflections.c.id.desc())
-            .limit(1)
-        ).first()
+        row = self._execute(_WAITING, **asdict(chunk)).first()
         return StoredReflection(row.id, row.analysis or "", json.loads(row.bullet_tags or "[]")) if row else None
 
     def add_reflection(
@@ -174,7 +159,6 @@ class LearningRows(PlaybookRows):
         analysis: str,
         bullet_tags: Sequence[object],
         calls: Sequence[Call],
-        now: str,
     ) -> int:
         """Keep what the reflector said of *chunk*, until it is taken in, and what the *calls* cost; its number."""
         number = self._next_id(reflections)
@@ -188,20 +172,14 @@ class LearningRows(PlaybookRows):
                 to_offset=chunk.end,
                 analysis=analysis,
                 bullet_tags=json.dumps(list(bullet_tags), default=str),
-                created_at=now,
+                created_at=self.now,
                 **_totals(calls),
             )
         )
         return number
 
     def finish_reflection(
-        self,
-        number: int,
-        *,
-        revision: int | None,
-        curator_reasoning: str | None,
-        calls: Sequence[Call],
-        now: str,
+        self, number: int, *, revision: int | None, curator_reasoning: str | None, calls: Sequence[Call]
     ) -> None:
         """Keep that the reflection's votes and the curator's operations have been taken in, as *revision* if any, and
         what the *calls* cost."""
@@ -212,54 +190,27 @@ class LearningRows(PlaybookRows):
             .values(
                 revision=revision,
                 curator_reasoning=curator_reasoning,
-                finished_at=now,
+                finished_at=self.now,
                 **{name: func.coalesce(reflections.c[name], 0) + more[name] for name in _COUNTED if more[name]},
             )
         )
 
-    def add_call(self, call: Call, *, session_id: str | None, now: str) -> None:
+    def add_call(self, call: Call, *, session_id: str | None) -> None:
         """Keep what *call* took."""
-        self.connection.execute(
-            insert(model_calls).values(
-                playbook_id=self.playbook_id,
-                id=self._next_id(model_calls),
-                session_id=session_id,
-                time=now,
-                **asdict(call),
-            )
+        self._execute(
+            insert(model_calls), id=self._next_id(model_calls), session_id=session_id, time=self.now, **asdict(call)
         )
 
     def sessions(self) -> list[SessionSummary]:
         """Each session that was learned from, the newest first."""
-        summaries: dict[str, list[Any]] = {}
-        for session_id, first, count in self.connection.execute(
-            select(revisions.c.session_id, func.min(revisions.c.time), func.count())
-            .where(revisions.c.playbook_id == self.playbook_id, revisions.c.session_id.is_not(None))
-            .group_by(revisions.c.session_id)
-        ):
-            summaries[session_id] = [first, count, 0, 0, None]
-        for session_id, first, calls, tokens, cost in self.connection.execute(
-            select(
-                model_calls.c.session_id,
-                func.min(model_calls.c.time),
-                func.count(),
-                func.sum(_TOKENS),
-                func.sum(model_calls.c.cost_usd),
-            )
-            .where(model_calls.c.playbook_id == self.playbook_id, model_calls.c.session_id.is_not(None))
-            .group_by(model_calls.c.session_id)
-        ):
-            summaries.setdefault(session_id, [first, 0, 0, 0, None])[2:] = [calls, tokens, cost]
-        sessions = [SessionSummary(session_id, *rest) for session_id, rest in summaries.items()]
-        return sorted(sessions, key=lambda session: session.first_at, reverse=True)
+        return [SessionSummary(*row) for row in self._execute(_SESSIONS)]
 
     def _next_id(self, table: Table) -> int:
-        return (
-            self.connection.scalar(select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)) or 0
-        ) + 1
+        last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
+        return (self.connection.scalar(last) or 0) + 1
 
 
 def tokens_since(connection: Connection, time: str) -> int:
     """The tokens sent, cached ones included, and received since *time*, for all playbooks together."""
-    spent = select(func.sum(_TOKENS)).where(model_calls.c.time >= time)
-    return connection.scalar(spent) or 0
+    tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
+    return connection.scalar(select(func.sum(tokens)).where(model_calls.c.time >= time)) or 0

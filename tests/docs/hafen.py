@@ -176,19 +176,16 @@ def _keep_reflection(book: PlaybookRepository, session: Session, revision: int |
     """What the reflector and the curator said of *session*, what that took, and what the session had cited."""
     calls = [_call(kind, session.tokens // part) for kind, part in (("reflect", 1), ("curate", 2))]
     for call in calls:
-        book.add_call(call, session_id=session.id, now=book.now)
+        book.add_call(call, session_id=session.id)
     number = book.add_reflection(
         ChunkKey(f"/home/you/.claude/projects/-home-you-hafen/{session.id}.jsonl", 0, session.tokens * 4),
         session_id=session.id,
         analysis=session.analysis,
         bullet_tags=[{"name": vote.name, "tag": vote.tag} for vote in session.votes],
         calls=calls[:1],
-        now=book.now,
     )
-    book.finish_reflection(
-        number, revision=revision, curator_reasoning=session.reasoning, calls=calls[1:], now=book.now
-    )
-    book.add_citations(session.cited, session_id=session.id, revision=book.revision, now=book.now)
+    book.finish_reflection(number, revision=revision, curator_reasoning=session.reasoning, calls=calls[1:])
+    book.add_citations(session.cited, session_id=session.id)
 
 
 def _call(kind: str, tokens: int) -> Call:

@@ -63,8 +63,8 @@ def _learn(project: Project) -> None:
     tags = [{"name": "pat-001", "tag": "helpful", "rationale": f"{_SIGN} in other words"}, {"name": "x", "told": _TEXT}]
     with project.store.write(project.key) as book:
         chunk = ChunkKey("/t.jsonl", 0, 9)
-        number = book.add_reflection(chunk, session_id="s", analysis=said, bullet_tags=tags, calls=(), now=book.now)
-        book.finish_reflection(number, revision=1, curator_reasoning=said, calls=(), now=book.now)
+        number = book.add_reflection(chunk, session_id="s", analysis=said, bullet_tags=tags, calls=())
+        book.finish_reflection(number, revision=1, curator_reasoning=said, calls=())
     queue.take_in(project.store, project.key, {"transcript_path": "/t.jsonl", "session_id": "s"})
     job = queue.claim(project.store)
     assert job is not None

@@ -440,13 +440,11 @@ def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     call = Call("reflect", "a-model", 100, 20, 3, 0.5, 1500)
     with days.store.write(days.key) as book:
         number = book.add_reflection(
-            ChunkKey("t", 0, 9), session_id="s", analysis="because", bullet_tags=[], calls=[call], now=book.now
+            ChunkKey("t", 0, 9), session_id="s", analysis="because", bullet_tags=[], calls=[call]
         )
     revised = learn(days, [Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful")], ["nonsense"])
     with days.store.write(days.key) as book:
-        book.finish_reflection(
-            number, revision=revised.revision, curator_reasoning="so it seems", calls=[], now=book.now
-        )
+        book.finish_reflection(number, revision=revised.revision, curator_reasoning="so it seems", calls=[])
 
     full = history.details_of(days, "4")
 

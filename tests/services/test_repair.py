@@ -243,7 +243,7 @@ def test_how_far_it_had_learned_is_saved_so_that_nothing_is_learned_twice(path: 
         with project.store.write(project.key) as book:
             job = {"session_id": f"s{reached}", "transcript_path": f"/t/{reached}.jsonl"}
             jobs.add(book.connection, book.playbook_id, job, now=f"2026-01-{reached}")
-            book.move_cursor("/t/s.jsonl", reached, session_id="s", last_uuid=None, now="2026")
+            book.move_cursor("/t/s.jsonl", reached, session_id="s")
 
     learn(10)
     _closed(project)

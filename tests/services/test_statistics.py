@@ -62,12 +62,12 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
 
 def _cite(project: Project, session: str, *names: str, at: datetime) -> None:
     with project.store.write(project.key, now=at) as book:
-        book.add_citations(names, session_id=session, revision=book.revision, now=book.now)
+        book.add_citations(names, session_id=session)
 
 
 def _call(project: Project, *, at: datetime, cost_usd: float | None, tokens: int = 100) -> None:
     with project.store.write(project.key, now=at) as book:
-        book.add_call(Call("reflect", "a-model", tokens, 10, 1, cost_usd, 5), session_id="s", now=book.now)
+        book.add_call(Call("reflect", "a-model", tokens, 10, 1, cost_usd, 5), session_id="s")
 
 
 def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Project) -> None:
@@ -210,9 +210,9 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
     with project.store.write(project.key, now=NOW) as book:
         for number, session in enumerate(("s-1", "s-1", "s-2", "s-3")):
             chunk = ChunkKey("/t", number, number + 1)
-            made = book.add_reflection(chunk, session_id=session, analysis="", bullet_tags=[], calls=[], now=book.now)
+            made = book.add_reflection(chunk, session_id=session, analysis="", bullet_tags=[], calls=[])
             if session != "s-3":
-                book.finish_reflection(made, revision=None, curator_reasoning=None, calls=[], now=book.now)
+                book.finish_reflection(made, revision=None, curator_reasoning=None, calls=[])
 
     learning = _gather(project).learning
 

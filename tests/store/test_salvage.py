@@ -227,7 +227,7 @@ def test_what_was_saved_of_the_learning_takes_the_place_of_what_is_older(project
     """A row that no table of ours could have is left out."""
     with project.store.write(project.key) as book:
         for path, offset in (("/t/a.jsonl", 10), ("/t/b.jsonl", 20)):
-            book.move_cursor(path, offset, session_id="s", last_uuid=None, now=book.now)
+            book.move_cursor(path, offset, session_id="s")
     project.store.tidy()
     (saved,) = salvage.read(open_pages(*_files(project)))
     a, b = saved.learning["transcripts"]
