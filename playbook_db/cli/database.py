@@ -1,7 +1,7 @@
 """Commands on the database as a whole: db path, check, upgrade, repair and metadata, backup, restore-backup."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -198,7 +198,7 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
                 return
     repaired = repair_service.repair(database_url(), folder=folder, dry_run=dry_run)
     if as_json:
-        print_json(_repair_record(repaired, dry_run=dry_run))
+        print_json(records.repair_record(repaired, dry_run=dry_run))
         return
     for line in _repair_text(repaired):
         click.echo(one_line(line))
@@ -230,36 +230,6 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
     yield from repaired.mirrors
     if repaired.aside is not None:
         yield f"the damaged file is now {repaired.aside}"
-
-
-def _repair_record(repaired: "Repaired", *, dry_run: bool) -> dict[str, Any]:
-    """What a repair did, as `--json` shows it."""
-    record: dict[str, Any] = {
-        "database": repaired.where,
-        "damaged": repaired.is_damaged,
-        "repaired": repaired.is_damaged and not dry_run,
-    }
-    if not repaired.is_damaged:
-        return record
-    return record | {
-        "live_points": sum(held.points for held in repaired.holds),
-        "revisions": sum(held.revision for held in repaired.holds),
-        "written_anew": repaired.is_whole,
-        "backup": None if repaired.backup is None else repaired.backup.path,
-        "projects": [
-            {
-                "project": each.key,
-                "revision": each.revision,
-                "history_kept_to": each.kept_to,
-                "last_known_revision": each.last_revision,
-            }
-            for each in repaired.playbooks
-        ],
-        "renamed": [{"project": each.key, "name": name} for each in repaired.playbooks for name in each.renamed],
-        "projects_without_folder": [each.key for each in repaired.playbooks if each.is_key_lost],
-        "mirrors": list(repaired.mirrors),
-        "damaged_file": repaired.aside,
-    }
 
 
 # The command `db metadata`: what makes Datasette show the database with words.

@@ -15,7 +15,7 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.domain.playbook_file import Layout
     from playbook_db.domain.undo import Side
-    from playbook_db.services.history import ComparedSide
+    from playbook_db.services.history import SourcedPlaybook
     from playbook_db.services.projects import Project
     from playbook_db.services.undo import UndoResult
 
@@ -127,13 +127,13 @@ def diff(before: str, after: str, as_json: bool) -> None:
             _print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
 
 
-def _side(project: "Project", text: str) -> "ComparedSide":
+def _side(project: "Project", text: str) -> "SourcedPlaybook":
     from playbook_db.domain import times
     from playbook_db.errors import MomentError
     from playbook_db.services import history
 
     if text != "-" and history.is_when(text):
-        return history.side_at(project, text)
+        return history.at(project, text)
     if text != "-" and not os.path.exists(text):
         raise MomentError(text, times.EXAMPLES, or_file=True)
     return history.side_of_file(read_input(text), "standard input" if text == "-" else text)

@@ -14,7 +14,7 @@ from playbook_db.domain.times import local
 if TYPE_CHECKING:
     from playbook_db.domain.diff import Comparison, KeyChange, Moved
     from playbook_db.domain.playbook import KeyPoint
-    from playbook_db.services.history import ComparedSide, RevisionDetails
+    from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.store.log_queries import LoggedChange, LoggedRevision, RevisionReflection
 
 MOST_LINES = 10  # of one revision's changes in a log
@@ -65,7 +65,7 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
         yield from _reflection(reflection)
 
 
-def differences(comparison: "Comparison", before: "ComparedSide", after: "ComparedSide") -> Iterator[str]:
+def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Iterator[str]:
     """What differs, line by line; says so where nothing does."""
     yield click.style(f"{one_line(before.title)} -> {one_line(after.title)}", fg="yellow")
     if comparison.is_empty:

@@ -1,11 +1,10 @@
 """What people and curators do to a playbook, one revision each."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from playbook_db.domain import operations as operation_rules
-from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import (
     KeyPoint,
     PointState,
@@ -37,7 +36,8 @@ def add(project: Project, text: str, *, section: str | None = None) -> RevisionR
     with project.store.write(project.key) as book:
         draft = book.draft
         if draft.has_text(text):
-            raise PointRuleError(f"The playbook says this already: {_point_saying(draft, text)}. Nothing was added.")
+            same = next(point.name for point in draft.points() if normalised(point.text) == normalised(text))
+            raise PointRuleError(f"The playbook says this already: {same}. Nothing was added.")
         added = draft.add(KeyPoint(draft.new_name(chosen), text, chosen))
         return book.commit("edit", f"added {added.name}")
 
@@ -104,13 +104,18 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
 def find(project: Project, name: str) -> PointDetails:
     """The point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        point = book.live_point(name)
-        if point is not None:
-            return PointDetails(point)
-        retired = book.retired_point(name)
-        if retired is None:
-            raise _not_found(book, name)
-        return PointDetails(retired.point, retired)
+        return find_in(book, name)
+
+
+def find_in(book: PlaybookRepository, name: str) -> PointDetails:
+    """The point *name* of *book*, live or retired. Raises PointNotFoundError."""
+    point = book.live_point(name)
+    if point is not None:
+        return PointDetails(point)
+    retired = book.retired_point(name)
+    if retired is None:
+        raise no_such_point(book, name)
+    return PointDetails(retired.point, retired)
 
 
 def list_retired(project: Project) -> dict[str, RetiredPoint]:
@@ -123,7 +128,7 @@ def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
     """The point *name*, which isn't live, to be brought back. Raises where it can't be."""
     retired = book.retired_point(name)
     if retired is None:
-        raise _not_found(book, name)
+        raise no_such_point(book, name)
     if retired.is_forgotten:
         raise PointRuleError(f"{name} was forgotten for good; nothing of its text is left.")
     return retired
@@ -134,16 +139,12 @@ def _live_point(book: PlaybookRepository, name: str) -> KeyPoint:
         return book.draft[name]
     if book.retired_point(name) is not None:
         raise PointNotFoundError(name, retired=True)
-    raise _not_found(book, name)
+    raise no_such_point(book, name)
 
 
-def _not_found(book: PlaybookRepository, name: str) -> PointNotFoundError:
-    live: Iterable[str] = book.playbook().by_name
-    return PointNotFoundError(name, similar=tuple(difflib.get_close_matches(name, live, n=3)))
-
-
-def _point_saying(draft: Draft, text: str) -> str:
-    return next(point.name for point in draft.points() if normalised(point.text) == normalised(text))
+def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
+    """The error that there is no point *name*, with the names in *book* that look like it."""
+    return PointNotFoundError(name, similar=tuple(difflib.get_close_matches(name, book.playbook().by_name, n=3)))
 
 
 def _usable(text: str) -> str:

@@ -47,16 +47,6 @@ class LogQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaybookAt:
-    """The playbook as it was after `revision`, made at `time` (None for 0); a `note` where that may surprise."""
-
-    playbook: Playbook
-    revision: int
-    time: str | None
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RevisionDetails:
     """All that is kept of a revision."""
 
@@ -67,14 +57,20 @@ class RevisionDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedSide:
-    """A playbook to compare, and where it comes from: a revision with its time (None for the empty 0), or a file."""
+class SourcedPlaybook:
+    """A playbook, and where it comes from: a revision with its time (None for the empty 0), or a file; a `note` where
+    that may surprise."""
 
     reading: Reading
     revision: int | None = None
     time: str | None = None
     file: str | None = None
     note: str | None = None
+
+    @property
+    def playbook(self) -> Playbook:
+        """The playbook itself."""
+        return self.reading.playbook
 
     @property
     def title(self) -> str:
@@ -84,17 +80,17 @@ class ComparedSide:
         return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
 
-def find_revision(book: PlaybookRepository, text: str, *, now: datetime, end_of_day: bool = True) -> int:
+def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
     """The revision that *text* means: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
 
-    *now* is what the clock says, with its zone. A date means the evening of that day, or with *end_of_day* off its
-    beginning. Raises RevisionNotFoundError for a number that is no revision's, MomentError for what is neither.
+    *now* is what the clock says, with its zone. A date means the evening of that day. Raises RevisionNotFoundError for
+    a number that is no revision's, MomentError for what is neither.
     """
     number = _number_in(text)
     if number is None:
-        if _is_now(text):
+        if text.strip().casefold() == "now":
             return book.revision  # whatever the clock says
-        return book.revision_at(timestamp(_moment(text, now=now, end=end_of_day)))
+        return book.revision_at(timestamp(_moment(text, now=now, end=True)))
     if number > book.revision:
         raise RevisionNotFoundError(text.strip(), book.revision)
     return number
@@ -105,7 +101,7 @@ def is_when(text: str) -> bool:
     return _number_in(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
 
 
-def at(project: Project, when: str) -> PlaybookAt:
+def at(project: Project, when: str) -> SourcedPlaybook:
     """The playbook as it was at *when*, as `find_revision` reads it."""
     with project.store.read(project.key) as book:
         revision = find_revision(book, when, now=datetime.now(UTC))
@@ -113,7 +109,7 @@ def at(project: Project, when: str) -> PlaybookAt:
         if revision == 0 and _number_in(when) is None:
             first = book.time_of(1)
             note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
-        return PlaybookAt(book.at(revision), revision, book.time_of(revision), note)
+        return SourcedPlaybook(Reading(book.at(revision)), revision, book.time_of(revision), note=note)
 
 
 def prompt_at(project: Project, when: str) -> str:
@@ -131,10 +127,6 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
     """
     with project.store.read(project.key) as book:
         log_filter = _filter(book, query)
-    if log_filter is None:
-        if query.name is not None:
-            edit.find(project, query.name)  # raises, with what is there instead
-        return iter(())
     return _read(project, log_filter, query.limit, most_changes)
 
 
@@ -142,26 +134,36 @@ def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
     """What *text* names: a point, live or retired, else a revision by its number."""
     number = _number_in(text)
     with project.store.read(project.key) as book:
-        if number is not None and book.point_id(text) is None:
-            return _details(book, text.strip(), number)
-    return edit.find(project, text)
+        if number is None or book.point_id(text) is not None:
+            return edit.find_in(book, text)
+        if not 1 <= number <= book.revision:
+            raise RevisionNotFoundError(text.strip(), book.revision)
+        (revision,) = book.read_log(LogFilter(number, number), limit=1, most_changes=EVERY_CHANGE)
+        effective = undo_rules.effective_undos(book.undos_after(number))
+        return RevisionDetails(
+            _marked(revision, effective),
+            book.read_votes(number),
+            book.read_skipped(number),
+            book.read_reflections(number),
+        )
 
 
 def life(project: Project, name: str) -> Life:
     """All that happened to the point *name*, live or retired. Raises PointNotFoundError."""
-    edit.find(project, name)
     with project.store.read(project.key) as book:
-        return book.life(name) or Life((), ())
+        life = book.life(name)
+        if life is None:
+            raise edit.no_such_point(book, name)
+        return life
 
 
 def lifespan(project: Project, name: str) -> PointLifespan:
     """When the point *name* came, and when it last changed. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         lifespan = book.lifespan(name)
-    if lifespan is None:
-        edit.find(project, name)  # raises, with what is there instead
-        raise AssertionError(f"{name} is there, but not its first revision")
-    return lifespan
+        if lifespan is None:
+            raise edit.no_such_point(book, name)
+        return lifespan
 
 
 def sessions(project: Project) -> list[SessionSummary]:
@@ -170,20 +172,14 @@ def sessions(project: Project) -> list[SessionSummary]:
         return book.sessions()
 
 
-def side_at(project: Project, when: str) -> ComparedSide:
-    """The playbook as it was at *when*, as `find_revision` reads it."""
-    then = at(project, when)
-    return ComparedSide(Reading(then.playbook), then.revision, then.time, note=then.note)
-
-
-def side_of_file(data: bytes, name: str) -> ComparedSide:
+def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
     """The playbook in a file of any shape. Raises PlaybookFileError."""
-    return ComparedSide(playbook_file.decode(data, source=name), file=name)
+    return SourcedPlaybook(playbook_file.decode(data, source=name), file=name)
 
 
-def difference(before: ComparedSide, after: ComparedSide) -> Comparison:
+def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
     """What differs between the two. A flat file knows no sections: its points stand where the other side has them."""
-    old = merge.in_our_sections(before.reading, after.reading.playbook)
+    old = merge.in_our_sections(before.reading, after.playbook)
     new = merge.in_our_sections(after.reading, old)
     return diff.compare(old, new)
 
@@ -193,10 +189,6 @@ def _number_in(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _is_now(text: str) -> bool:
-    return text.strip().casefold() == "now"
-
-
 def _moment(text: str, *, now: datetime, end: bool) -> datetime:
     moment = times.parse_time(text, now=now, end=end)
     if moment is None:
@@ -204,17 +196,15 @@ def _moment(text: str, *, now: datetime, end: bool) -> datetime:
     return moment
 
 
-def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter | None:
-    """*query* as numbers; None where there can't be anything."""
+def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
+    """*query* as numbers."""
     now = datetime.now(UTC)
     last = book.revision if query.until is None else find_revision(book, query.until, now=now)
     first = 1 if query.since is None else _first_since(book, query.since, now)
-    if not book.playbook_id:
-        return None
     point_id = None if query.name is None else book.point_id(query.name)
     if query.name is not None and point_id is None:
-        return None
-    session_id = None if query.session is None else _session(book, query.session)
+        raise edit.no_such_point(book, query.name)
+    session_id = _session(book, query.session) if query.session is not None and book.revision else None
     return LogFilter(first, last, session_id, query.source, point_id)
 
 
@@ -256,16 +246,3 @@ def _read(project: Project, log_filter: LogFilter, limit: int | None, most_chang
 def _marked(revision: LoggedRevision, effective: list[Undo]) -> LoggedRevision:
     by = undo_rules.undone_by(revision.number, effective)
     return revision if by is None else replace(revision, undone_in=by)
-
-
-def _details(book: PlaybookRepository, text: str, number: int) -> RevisionDetails:
-    if not 1 <= number <= book.revision:
-        raise RevisionNotFoundError(text, book.revision)
-    (revision,) = book.read_log(LogFilter(number, number), limit=1, most_changes=EVERY_CHANGE)
-    effective = undo_rules.effective_undos(book.undos_after(number))
-    return RevisionDetails(
-        _marked(revision, effective),
-        book.read_votes(number),
-        book.read_skipped(number),
-        book.read_reflections(number),
-    )

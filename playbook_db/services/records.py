@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.forget import Forgotten
-    from playbook_db.services.history import ComparedSide, RevisionDetails
+    from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken
+    from playbook_db.services.repair import Repaired
     from playbook_db.services.statistics import Statistics
     from playbook_db.services.undo import UndoResult
     from playbook_db.store.hook_queries import PointLifespan
@@ -167,7 +168,7 @@ def full_revision_record(full: "RevisionDetails") -> Record:
     }
 
 
-def difference_record(comparison: "Comparison", before: "ComparedSide", after: "ComparedSide") -> Record:
+def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Record:
     """What differs between two playbooks (`diff`)."""
     return {
         "from": _side_record(before),
@@ -234,7 +235,7 @@ def _reflection_record(reflection: "RevisionReflection") -> Record:
     return {"session": record.pop("session_id"), **record}
 
 
-def _side_record(side: "ComparedSide") -> Record:
+def _side_record(side: "SourcedPlaybook") -> Record:
     return {"file": side.file} if side.file is not None else {"revision": side.revision, "time": side.time}
 
 
@@ -349,6 +350,36 @@ def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
         "ok": not report.problems,
         "problems": list(report.problems),
         "not_looked_at": list(not_checked),
+    }
+
+
+def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
+    """What a repair saved, or would save (`db repair`)."""
+    record = {
+        "database": repaired.where,
+        "damaged": repaired.is_damaged,
+        "repaired": repaired.is_damaged and not dry_run,
+    }
+    if not repaired.is_damaged:
+        return record
+    return record | {
+        "live_points": sum(held.points for held in repaired.holds),
+        "revisions": sum(held.revision for held in repaired.holds),
+        "written_anew": repaired.is_whole,
+        "backup": None if repaired.backup is None else repaired.backup.path,
+        "projects": [
+            {
+                "project": each.key,
+                "revision": each.revision,
+                "history_kept_to": each.kept_to,
+                "last_known_revision": each.last_revision,
+            }
+            for each in repaired.playbooks
+        ],
+        "renamed": [{"project": each.key, "name": name} for each in repaired.playbooks for name in each.renamed],
+        "projects_without_folder": [each.key for each in repaired.playbooks if each.is_key_lost],
+        "mirrors": list(repaired.mirrors),
+        "damaged_file": repaired.aside,
     }
 
 

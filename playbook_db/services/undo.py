@@ -69,7 +69,11 @@ def restore_as_of(project: Project, name: str, moment: str, *, now: datetime | N
             current = PointState(edit.retired_point(book, name).point, is_live=False)
         then = book.at(revision).by_name.get(name)
         if then is None:
-            raise PointRuleError(_not_live_then(book, name, revision))
+            came = book.created_in().get(name, 0)
+            when = f"wasn't there yet after revision {revision}: it came in revision {came}"
+            if came <= revision:
+                when = f"was retired at revision {revision}; there is nothing to restore it to"
+            raise PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
 
@@ -114,7 +118,9 @@ def _undo(
     if by is not None:
         note = f"{revisions} {revisions.was} taken back already; to bring that back: playbook undo {by}"
         return UndoResult(revisions, None, is_last, book.commit("undo", "", notes=[note]))
-    effect = _effect(book, revisions)
+    number, last = revisions.first - 1, revisions.last
+    before, after = book.states_at(number, changed_in=revisions), book.states_at(last, changed_in=revisions)
+    effect = Effect(before, after, book.header_at(number), book.header_at(last))
     outcome = undo_revisions(book.draft, effect, book.retired(), revisions=revisions, prefer=prefer)
     if outcome.collisions and prefer is None:
         raise UndoCollisionError(str(revisions).capitalize(), tuple(outcome.collisions), argument=revisions.as_argument)
@@ -131,26 +137,9 @@ def _undo(
     return UndoResult(revisions, text if result.changes or header else None, is_last, result)
 
 
-def _effect(book: PlaybookRepository, revisions: RevisionRange) -> Effect:
-    before = revisions.first - 1
-    return Effect(
-        book.states_at(before, changed_in=revisions),
-        book.states_at(revisions.last, changed_in=revisions),
-        book.header_at(before),
-        book.header_at(revisions.last),
-    )
-
-
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
     """What *revisions* did, in a few words."""
     if revisions.first != revisions.last:
         return f"{revisions.last - revisions.first + 1} revisions"
     source, text = book.source_and_message(revisions.first)
     return f"{source}: {text}" if text else source
-
-
-def _not_live_then(book: PlaybookRepository, name: str, revision: int) -> str:
-    came = book.created_in().get(name, 0)
-    if came > revision:
-        return f"{name} wasn't there yet after revision {revision}: it came in revision {came}. Nothing was changed."
-    return f"{name} was retired at revision {revision}; there is nothing to restore it to. Nothing was changed."

@@ -138,7 +138,7 @@ def test_log_diff_and_at_agree(new_project: NewProject, steps: list[tuple[str, A
 
     one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(done))] * 2)))
     before, after = states[one], states[other]
-    difference = history.difference(history.side_at(project, str(one)), history.side_at(project, str(other)))
+    difference = history.difference(history.at(project, str(one)), history.at(project, str(other)))
     same_keys = before.header.stamped(None) == after.header.stamped(None)
     assert difference.is_empty or not (before.content == after.content and same_keys)
     assert difference.keys or not difference.is_empty or before.content == after.content
@@ -222,9 +222,9 @@ def test_a_revision_is_meant_by_its_number_or_by_a_time(days: Project, text: str
     assert found(days, text) == revision
 
 
-def test_a_date_can_mean_its_beginning(days: Project) -> None:
-    """As `--since` has it."""
-    assert found(days, "2026-03-02", end_of_day=False) == 1
+def test_a_log_since_a_date_begins_with_its_morning(days: Project) -> None:
+    """Where the revision that a date names is the last one of its evening."""
+    assert [revision.number for revision in log(days, since="2026-03-02")] == [3, 2]
 
 
 def test_the_time_that_is_printed_of_a_revision_means_it(days: Project) -> None:
@@ -475,7 +475,7 @@ def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project
     """It knows none, so that its points have not moved."""
     edit.edit(days, "oth-001", section="pat")
     flat = playbook_file.encode(history.at(days, "now").playbook, layout="flat").encode()
-    file, now = history.side_of_file(flat, "F"), history.side_at(days, "now")
+    file, now = history.side_of_file(flat, "F"), history.at(days, "now")
 
     assert history.difference(now, file).is_empty
     assert history.difference(file, now).is_empty
