@@ -25,7 +25,7 @@ settings.register_profile(
     "unshrunk", parent=settings.get_profile("same"), phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False
 )
 # The fast tests look less far.
-settings.register_profile("fast", parent=settings.get_profile("same"), max_examples=15)
+settings.register_profile("fast", parent=settings.get_profile("same"), max_examples=8)
 settings.load_profile("same" if os.environ.get("CI") else "search")
 
 _STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.cli.main import cli
+from playbook_db.cli.main import cli, main
 
 pytestmark = pytest.mark.slow  # each starts processes
 _ALLOWED_FOR_A_HOOK = {"os", "sys", "playbook_db"}
@@ -99,7 +99,7 @@ def filled(folder: Path) -> Path:
     """The folder of a project whose playbook has a live and a retired point, in Claude Code's own folder."""
     assert os.environ["HOME"].startswith(str(folder.parent))
     for command in (["add", "use ruff"], ["add", "use mypy"], ["retire", "oth-002"]):
-        _modules_of(*command)
+        assert main(command) == 0
     return folder
 
 

@@ -14,7 +14,7 @@ from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder
 
-pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
 GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
 HELPFUL = answers(reflection(("pat-001", "helpful")), curation())

@@ -27,6 +27,8 @@ from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation
 from tests.messages_api import Request
 from tests.transcripts_made_up import TranscriptBuilder
 
+pytestmark = pytest.mark.slow  # databases of many states
+
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
 HELPFUL = answers(reflection(("pat-001", "helpful")), curation())
 PART_CHARS = 5000  # of an answer that is cut off
@@ -149,7 +151,6 @@ def test_odd_replies_are_skipped_with_a_reason_and_spoil_nothing(
     assert maintenance.check(learner_project.store) == []
 
 
-@pytest.mark.slow
 def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path
 ) -> None:
@@ -292,7 +293,6 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     assert _states(learner_project.store) == ["done"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["directory", "unreadable"])
 def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -31,6 +31,8 @@ from playbook_db.store.sqlite import backups
 from tests.builders import few_texts, last_revision
 from tests.databases import NewProject
 
+pytestmark = pytest.mark.slow  # databases of many states
+
 _TEXT = 'the "token" of Zanzibär is 4711, keep it'
 _OLDER = "the tokën of Zanzibär is 4711, keep it"
 _SIGN = "Zanzib"  # in every wording, however it is escaped

@@ -453,6 +453,8 @@ _KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
 from playbook_db.services import maintenance
+
+pytestmark = pytest.mark.slow  # databases of many states
 folder, seen, unkilled = Path(sys.argv[1]), ("restore.py", "files.py", "backups.py"), 10**6
 moments = [unkilled]
 while moments:
@@ -481,7 +483,6 @@ while moments:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("state", ["sound", "damaged"])
 def test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole(
     url: str, project: Project, tmp_path: Path, state: str

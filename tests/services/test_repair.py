@@ -25,6 +25,8 @@ from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
 from tests.sample_database import write_sample_database
 
+pytestmark = pytest.mark.slow  # databases of many states
+
 _PAGE = 4096
 
 
@@ -560,7 +562,6 @@ def test_where_a_file_can_not_have_two_names_a_copy_is_put_aside(path: Path, mon
     assert Path(aside).read_bytes() == damaged
 
 
-@pytest.mark.slow
 def test_a_database_that_another_program_has_open_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it wrote would go into a file that has lost its name."""
     script = (

@@ -33,6 +33,8 @@ from playbook_db.store.repository import PlaybookRepository
 from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts
 from tests.databases import NewProject
 
+pytestmark = pytest.mark.slow  # databases of many states
+
 Step = tuple[str, Any]
 _names = st.sampled_from([f"{slug}-{number:03d}" for slug in ("oth", "pat") for number in (1, 2, 3)])
 _votes = st.lists(st.builds(Vote, _names, st.sampled_from(operations.TAGS)), min_size=1, max_size=4)
