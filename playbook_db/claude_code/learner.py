@@ -14,7 +14,7 @@ from playbook_db.claude_code import chunks, transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import TimeOverError
 from playbook_db.services import learn, queue
-from playbook_db.services.learn import Chunk, LearnResult
+from playbook_db.services.learn import LearnResult
 from playbook_db.services.projects import Project
 from playbook_db.store.jobs import Job
 
@@ -65,7 +65,10 @@ def learn_transcript(
 
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
-    for chunk, is_last in _with_last(chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean)):
+    new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean)
+    chunk = next(new_chunks, None)
+    while chunk is not None:
+        following = next(new_chunks, None)
         if time.monotonic() > until:
             raise TimeOverError(f"{path} is learned from up to byte {chunk.start}. The next worker goes on.")
         result = learn.learn(
@@ -74,11 +77,12 @@ def learn_transcript(
             model,
             deadline=time.monotonic() + JOB_DEADLINE_S,
             secrets=secrets,
-            finishes=finishes if is_last else None,
+            finishes=None if following else finishes,
         )
         results.append(result)
         if progress is not None:
             progress(chunk.end)
+        chunk = following
     if finishes is not None and (not results or results[-1].was_known):
         queue.finish(project.store, finishes)
     return TranscriptResult(len(results), tuple(result for result in results if not result.was_known))
@@ -118,14 +122,3 @@ def _uuids(path: str, end: int) -> Iterator[str]:
             return
         if line.entry:
             yield line.entry.uuid
-
-
-def _with_last(chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, bool]]:
-    """Each chunk, and whether it is the last."""
-    before = None
-    for chunk in chunks:
-        if before is not None:
-            yield before, False
-        before = chunk
-    if before is not None:
-        yield before, True

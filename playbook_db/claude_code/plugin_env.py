@@ -40,36 +40,28 @@ class SetupError(Exception):
 
 
 def main(arguments: "Sequence[str]") -> int:
-    """Set up the environment and start the worker in it; with `--status`, say how far that is. The exit code.
-
-    With `--now` a failure of the last hour doesn't keep it from being tried again.
-    """
+    """Set up the environment, unless that is done or under way, and start the worker in it; with `--status`, say how
+    far that is. The exit code. With `--now` a failure of the last hour doesn't keep it from being tried again."""
     if "--status" in arguments:
         print(describe())  # noqa: T201 - what it was asked for
         return 0 if is_ready() else 1
     if settings.is_disabled() or os.environ.get("PLAYBOOK_NO_SETUP"):
         return 0
     try:
-        set_up(retry="--now" in arguments)
+        with _alone() as is_alone:
+            if not is_alone:
+                return 0
+            if not is_ready():
+                state = read_state()
+                has_just_failed = state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
+                if has_just_failed and "--now" not in arguments:
+                    return 0
+                _make()
+        worker_start.start_in_runtime()
     except Exception as error:  # nobody is there to read a traceback
         _note("failed", error=str(error))
         return 1
     return 0
-
-
-def set_up(*, retry: bool = False) -> None:
-    """Make the environment, unless that is done or under way, or has just failed and this is no *retry*; then start the
-    worker in it."""
-    with _alone() as is_alone:
-        if not is_alone:
-            return
-        if not is_ready():
-            state = read_state()
-            has_just_failed = state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
-            if has_just_failed and not retry:
-                return
-            _make()
-    worker_start.start_in_runtime()
 
 
 def is_ready() -> bool:
@@ -112,7 +104,8 @@ def retry_command() -> str:
 def _make() -> None:
     target = f"{settings.runtime_dir()}-{int(time.time())}-{os.getpid()}"
     try:
-        tool = _find_uv()
+        bins = (os.path.join(settings.home(), folder, "bin") for folder in (".local", ".cargo"))
+        tool = shutil.which("uv", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *bins]))
         _note("working", step="making the environment")
         if tool:
             _run([tool, "venv", "--quiet", "--python", ">=3.11", target])
@@ -147,12 +140,6 @@ def _put_in_place(target: str) -> None:
         shutil.rmtree(before, ignore_errors=True)
 
 
-def _find_uv() -> "str | None":
-    on_path = shutil.which("uv")
-    beside = [os.path.join(settings.home(), *place, "uv") for place in ((".local", "bin"), (".cargo", "bin"))]
-    return on_path or next((path for path in beside if os.access(path, os.X_OK)), None)
-
-
 def _find_python() -> str:
     """A Python of 3.11 or later: this one, else one on the path."""
     if sys.version_info >= OLDEST:
@@ -168,13 +155,7 @@ def _find_python() -> str:
 
 def _run(command: "Sequence[str]") -> str:
     """Run *command*; what it prints. Raises SetupError with its last words."""
-    done = subprocess.run(
-        list(command),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_STEP_S,
-    )
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_STEP_S)
     if done.returncode:
         words = " ".join((done.stderr or done.stdout).split())[-600:]
         raise SetupError(f"`{' '.join(command[:4])}` failed: {words or f'exit code {done.returncode}'}")

@@ -7,6 +7,7 @@ It ends when there is nothing left, or its time is over.
 """
 
 import contextlib
+import glob
 import json
 import os
 import sys
@@ -25,7 +26,6 @@ from playbook_db.claude_code.hook_runner import append_line
 from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError
 from playbook_db.services import forget, maintenance, mirror, queue
 from playbook_db.services.projects import Project, Store, open_store
-from playbook_db.store.jobs import Job
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
@@ -48,16 +48,6 @@ class WorkResult:
     learned: int = 0
     put_off: int = 0
     failed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LostSession:
-    """A transcript of the project `key` that nobody queued; `parent_path` is a subagent's session's."""
-
-    key: str
-    path: str
-    session_id: str
-    parent_path: str | None
 
 
 def main() -> None:
@@ -102,9 +92,9 @@ def log_path() -> str:
     return os.path.join(settings.logs_dir(), "worker.log")
 
 
-def find_lost_sessions(store: Store) -> Iterator[LostSession]:
-    """The sessions of all projects that ended without a word, as a kill lets them: their transcripts grew since they
-    were learned from, wait in no queue, and are quiet.
+def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """The projects and jobs of the sessions that ended without a word, as a kill lets them: their transcripts grew
+    since they were learned from, wait in no queue, and are quiet.
 
     Those older than the project's playbook are for `playbook bootstrap`.
     """
@@ -119,7 +109,9 @@ def find_lost_sessions(store: Store) -> Iterator[LostSession]:
             is_new = status.st_size > known.cursors.get(path, 0) and status.st_mtime >= since
             is_quiet = time.time() - status.st_mtime >= QUIET_S
             if is_new and is_quiet and path not in known.with_jobs and _may_be_learned_from(path, known.key):
-                yield _lost_session(known.key, path)
+                parent = os.path.dirname(os.path.dirname(path)) + ".jsonl" if _is_subagents(path) else None
+                job = {"session_id": learner.session_of(path), "transcript_path": path, "parent_path": parent}
+                yield known.key, {**job, "reason": "found"}
 
 
 def list_transcripts(key: str) -> list[str]:
@@ -131,13 +123,10 @@ def list_transcripts(key: str) -> list[str]:
 def _alone() -> Iterator[bool]:
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
-    try:
+    with contextlib.suppress(Timeout):
         lock.acquire()
-    except Timeout:
-        yield False
-        return
     try:
-        yield True
+        yield lock.is_locked
     finally:
         lock.release()
 
@@ -150,9 +139,7 @@ def _work(url: str, result: WorkResult, ends_at: float) -> None:
         queue.release_all(store)  # no other worker is alive
         result.spooled += sum(_queue_spooled(store, path) for path in spool.waiting())
         _sync(store, result)
-        for lost in find_lost_sessions(store):
-            job = {"session_id": lost.session_id, "transcript_path": lost.path, "parent_path": lost.parent_path}
-            result.lost += queue.take_in(store, lost.key, {**job, "reason": "found"})
+        result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
         if _learn(store, result, ends_at):
             _sync(store, result)
         try:
@@ -213,14 +200,19 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
         was_any = True
         project = Project.in_folder(store, job.key)
         try:
-            if _has_transcript(job):
+            if job.agent_id is not None:
+                time.sleep(_LATE_S)
+            if os.path.exists(job.transcript_path or ""):
                 model = model or choose.find_model()
                 learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
-            else:
+            else:  # a session in which nothing was said leaves none
                 queue.finish(store, job)
             result.learned += 1
         except (NoModelError, BudgetError, TimeOverError) as error:
-            queue.put_off(store, job, str(error), until=_not_before(error))
+            until = error.until if isinstance(error, BudgetError) else None  # None: the next worker may try it again
+            if isinstance(error, NoModelError):
+                until = queue.later(_NO_MODEL_WAIT_S)
+            queue.put_off(store, job, str(error), until=until)
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
@@ -228,20 +220,6 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
             note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
             result.failed += 1
     return was_any
-
-
-def _not_before(error: PlaybookError) -> str | None:
-    """When a job that is put off for *error* may be tried again; None where the next worker may."""
-    if isinstance(error, BudgetError):
-        return error.until
-    return queue.later(_NO_MODEL_WAIT_S) if isinstance(error, NoModelError) else None
-
-
-def _has_transcript(job: Job) -> bool:
-    """Whether the job's transcript is there: a session in which nothing was said leaves none."""
-    if job.agent_id is not None:
-        time.sleep(_LATE_S)
-    return os.path.exists(job.transcript_path or "")
 
 
 # Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.
@@ -253,25 +231,17 @@ def _folder_of(key: str) -> str:
 
 def _transcripts(folders: list[str]) -> Iterator[str]:
     for folder in folders:
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            continue
-        for name in names:
-            path = os.path.join(folder, name)
-            if name.endswith(".jsonl") and os.path.isfile(path):
-                yield path
-            elif os.path.isdir(os.path.join(path, "subagents")):
-                yield from _transcripts([os.path.join(path, "subagents")])
+        # In the order of their names, where a session's folder comes before its transcript.
+        paths = [
+            path
+            for pattern in ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
+            for path in glob.iglob(os.path.join(glob.escape(folder), pattern), include_hidden=True)
+        ]
+        yield from filter(os.path.isfile, sorted(paths, key=lambda path: path.split(os.sep)))
 
 
 def _is_subagents(path: str) -> bool:
     return os.path.basename(os.path.dirname(path)) == "subagents"
-
-
-def _lost_session(key: str, path: str) -> LostSession:
-    parent = os.path.dirname(os.path.dirname(path)) + ".jsonl" if _is_subagents(path) else None
-    return LostSession(key, path, learner.session_of(path), parent)
 
 
 def _may_be_learned_from(path: str, folder: str) -> bool:

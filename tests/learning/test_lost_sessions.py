@@ -34,7 +34,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _found(project: Project) -> list[str]:
-    return [os.path.basename(lost.path) for lost in worker.find_lost_sessions(project.store)]
+    return [os.path.basename(job["transcript_path"] or "") for _, job in worker.find_lost_sessions(project.store)]
 
 
 @pytest.mark.usefixtures("_quiet")
@@ -43,9 +43,9 @@ def test_a_transcript_that_nobody_queued_is_found_with_its_subagents(learner_pro
     main = _transcript(kept / "s-1.jsonl")
     agent = _transcript(kept / "s-1" / "subagents" / "agent-a1.jsonl")
 
-    found = list(worker.find_lost_sessions(learner_project.store))
+    jobs = [job for _, job in worker.find_lost_sessions(learner_project.store)]
 
-    assert {(lost.path, lost.session_id, lost.parent_path) for lost in found} == {
+    assert {(job["transcript_path"], job["session_id"], job["parent_path"]) for job in jobs} == {
         (str(main), "s-1", None),
         (str(agent), "s-1", str(main)),
     }
