@@ -11,10 +11,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from typing import Protocol
+    from _typeshed import DataclassInstance
 
-    from playbook_db.domain.diff import Comparison, KeyChange, Moved, Pair
-    from playbook_db.domain.playbook import Change
+    from playbook_db.domain.diff import Comparison, KeyChange
+    from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.forget import Forgotten
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
@@ -22,31 +22,13 @@ if TYPE_CHECKING:
     from playbook_db.services.repair import Repaired
     from playbook_db.services.statistics import Statistics
     from playbook_db.services.undo import UndoResult
-    from playbook_db.store.hook_queries import PointLifespan
+    from playbook_db.store.hook_queries import PointLifespan, Retirement
     from playbook_db.store.jobs import Job
     from playbook_db.store.learning import SessionSummary
-    from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision, RevisionReflection
+    from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
     from playbook_db.store.repository import ListedProject, RevisionResult
 
-    class Retired(Protocol):
-        """When and why a point was retired."""
-
-        @property
-        def revision(self) -> int: ...
-        @property
-        def reason(self) -> str | None: ...
-
-    class _Finding(Protocol):
-        """What doctor says of one thing."""
-
-        @property
-        def about(self) -> str: ...
-        @property
-        def state(self) -> str: ...
-        @property
-        def message(self) -> str: ...
-        @property
-        def remedy(self) -> str: ...
+    Retired = Retirement | RetiredPoint
 
 
 Record = dict[str, Any]
@@ -164,7 +146,7 @@ def full_revision_record(full: "RevisionDetails") -> Record:
         "changes": [_full_change_record(change) for change in full.revision.changes],
         "votes": [asdict(vote) for vote in full.votes],
         "skipped_operations": [asdict(operation) for operation in full.skipped],
-        "reflections": [_reflection_record(reflection) for reflection in full.reflections],
+        "reflections": [_record(reflection, session_id="session") for reflection in full.reflections],
     }
 
 
@@ -175,9 +157,26 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
         "to": _side_record(after),
         "added": [point_record(placed.point) | {"behind": placed.behind} for placed in comparison.added],
         "retired": [point_record(point) for point in comparison.retired],
-        "reworded": [_reworded_record(pair) for pair in comparison.reworded],
-        "moved": [_moved_record(moved) for moved in comparison.moved],
-        "votes": [_votes_record(pair) for pair in comparison.voted],
+        "reworded": [{"name": pair.after.name} | _rewording(pair.before, pair.after) for pair in comparison.reworded],
+        "moved": [
+            {
+                "name": moved.before.name,
+                "section_before": moved.before.section,
+                "section": moved.now.point.section,
+                "behind": moved.now.behind,
+            }
+            for moved in comparison.moved
+        ],
+        "votes": [
+            {
+                "name": pair.after.name,
+                "helpful_before": pair.before.helpful,
+                "harmful_before": pair.before.harmful,
+                "helpful": pair.after.helpful,
+                "harmful": pair.after.harmful,
+            }
+            for pair in comparison.voted
+        ],
         "keys": [_key_record(change) for change in comparison.keys],
     }
 
@@ -187,20 +186,7 @@ def life_record(name: str, life: "Life") -> Record:
     return {
         "name": name,
         "merged": list(life.merged),
-        "events": [
-            {
-                "revision": event.revision,
-                "time": event.time,
-                "source": event.source,
-                "actor": event.actor,
-                "session": event.session_id,
-                "message": event.message,
-                "kind": event.kind,
-                "told": event.text,
-                "successor": event.successor,
-            }
-            for event in life.events
-        ],
+        "events": [_record(event, session_id="session", text="told") for event in life.events],
     }
 
 
@@ -225,48 +211,18 @@ def _logged_change_record(change: "LoggedChange") -> Record:
 def _full_change_record(change: "LoggedChange") -> Record:
     record = _logged_change_record(change) | {"text": change.point.text}
     if change.before is not None and change.is_reworded:
-        before, after = change.before.text, change.point.text
-        record |= {"text_before": before, "words": _words(before, after)}
+        record |= _rewording(change.before, change.point)
     return record
 
 
-def _reflection_record(reflection: "RevisionReflection") -> Record:
-    record = asdict(reflection)
-    return {"session": record.pop("session_id"), **record}
+def _rewording(before: "KeyPoint", after: "KeyPoint") -> Record:
+    from playbook_db.domain.diff import marked
+
+    return {"text_before": before.text, "text": after.text, "words": marked(before.text, after.text)}
 
 
 def _side_record(side: "SourcedPlaybook") -> Record:
     return {"file": side.file} if side.file is not None else {"revision": side.revision, "time": side.time}
-
-
-def _reworded_record(pair: "Pair") -> Record:
-    before, after = pair.before.text, pair.after.text
-    return {"name": pair.after.name, "text_before": before, "text": after, "words": _words(before, after)}
-
-
-def _words(before: str, after: str) -> str:
-    from playbook_db.domain.diff import marked
-
-    return marked(before, after)
-
-
-def _moved_record(moved: "Moved") -> Record:
-    return {
-        "name": moved.before.name,
-        "section_before": moved.before.section,
-        "section": moved.now.point.section,
-        "behind": moved.now.behind,
-    }
-
-
-def _votes_record(pair: "Pair") -> Record:
-    return {
-        "name": pair.after.name,
-        "helpful_before": pair.before.helpful,
-        "harmful_before": pair.before.harmful,
-        "helpful": pair.after.helpful,
-        "harmful": pair.after.harmful,
-    }
 
 
 def _key_record(change: "KeyChange") -> Record:
@@ -281,14 +237,7 @@ def _key_record(change: "KeyChange") -> Record:
 
 def session_record(session: "SessionSummary") -> Record:
     """What a session taught, and what learning from it took (`sessions`)."""
-    return {
-        "session": session.session_id,
-        "first": session.first_at,
-        "revisions": session.revisions,
-        "calls": session.calls,
-        "tokens": session.tokens,
-        "cost_usd": session.cost_usd,
-    }
+    return _record(session, session_id="session", first_at="first")
 
 
 def job_record(job: "Job") -> Record:
@@ -314,20 +263,13 @@ def job_record(job: "Job") -> Record:
 
 def project_record(project: "ListedProject") -> Record:
     """A project that has a playbook (`project list`)."""
-    return {
-        "project": project.key,
-        "points": project.live_points,
-        "revisions": project.revisions,
-        "last_revision": project.last_revision_at,
-        "mirror": project.mirror,
-        "ignored": project.is_ignored,
-        "folder_exists": os.path.isdir(project.key),
-    }
+    keys = {"key": "project", "live_points": "points", "last_revision_at": "last_revision", "is_ignored": "ignored"}
+    return _record(project, **keys) | {"folder_exists": os.path.isdir(project.key)}
 
 
 def taken_backup_record(taken: "Taken") -> Record:
     """A backup that was just taken (`backup`)."""
-    playbooks = [{"playbook": held.key, "revision": held.revision, "points": held.points} for held in taken.holds]
+    playbooks = [_record(held, key="playbook") for held in taken.holds]
     return {"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": playbooks}
 
 
@@ -383,12 +325,9 @@ def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
     }
 
 
-def doctor_record(findings: Iterable["_Finding"]) -> Record:
+def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
     """What doctor found (`doctor`)."""
-    records = [
-        {"about": finding.about, "state": finding.state, "told": finding.message, "remedy": finding.remedy}
-        for finding in findings
-    ]
+    records = [_record(finding, message="told") for finding in findings]
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
 
 
@@ -426,7 +365,7 @@ def statistics_record(numbers: "Statistics") -> Record:
         },
         "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},
         "learning": {
-            **{key if key != "chunks" else "stretches": value for key, value in asdict(learning).items()},
+            **_record(learning, chunks="stretches"),
             "tokens": learning.tokens,
             "cost_usd_a_helpful_point": learning.cost_usd_a_helpful_point,
         },
@@ -463,3 +402,8 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, float) and abs(value) == float("inf") else value
+
+
+def _record(value: "DataclassInstance", **keys: str) -> Record:
+    """The fields of *value* in their order; *keys* are the names that some of them have outside."""
+    return {keys.get(name, name): content for name, content in asdict(value).items()}
