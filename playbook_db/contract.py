@@ -239,15 +239,13 @@ async def extract_keypoints(
     gave a value for it. Empty lists on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
-        extraction = reflector.extract(
+        return reflector.extract(
             model,
             template=load_template("reflection.txt"),
             transcript=_transcript(messages),
             playbook_text=format_playbook(playbook),
             deadline=time.monotonic() + _TIMEOUT_S,
         )
-        result = {"new_key_points": extraction.new_key_points, "evaluations": extraction.evaluations}
-        return result if extraction.operations is None else {**result, "operations": extraction.operations}
 
     return await _ask(ask, {"new_key_points": [], "evaluations": []}, diagnostic_name)
 
@@ -258,7 +256,7 @@ async def run_reflector(
     """How the key points did in a session: `{"analysis", "bullet_tags"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
-        reflection = reflector.reflect(
+        answer = reflector.reflect(
             model,
             template=load_template("reflector.txt"),
             transcript=_transcript(messages),
@@ -266,7 +264,7 @@ async def run_reflector(
             cited=cited_ids,
             deadline=time.monotonic() + _TIMEOUT_S,
         )
-        return {"analysis": reflection.analysis, "bullet_tags": reflection.bullet_tags}
+        return {"analysis": answer.text, "bullet_tags": answer.items}
 
     return await _ask(ask, {"analysis": "", "bullet_tags": []}, "reflector")
 
@@ -275,7 +273,7 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
     """What to change in the playbook: `{"reasoning", "operations"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
-        curation = curator.curate(
+        answer = curator.curate(
             model,
             template=load_template("curator.txt"),
             analysis=_redacted(str(reflector_output.get("analysis") or "")),
@@ -284,7 +282,7 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
             size=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
             deadline=time.monotonic() + _TIMEOUT_S,
         )
-        return {"reasoning": curation.reasoning, "operations": curation.operations}
+        return {"reasoning": answer.text, "operations": answer.items}
 
     return await _ask(ask, {"reasoning": "", "operations": []}, "curator")
 

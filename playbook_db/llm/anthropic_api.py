@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from playbook_db.errors import ModelError, SettingError
 from playbook_db.llm import prices
-from playbook_db.llm.model import Prompt, Reply, Usage
+from playbook_db.llm.model import CUT_REASONS, Prompt, Reply, Usage, first_set, is_lasting, shortened
 
 if TYPE_CHECKING:
     import anthropic
@@ -35,10 +35,7 @@ _KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
 _BEARER = "ANTHROPIC_AUTH_TOKEN"
 _MODELS = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_CUT = ("max_tokens", "model_context_window_exceeded")
-_NOT_LASTING = (408, 409, 425, 429)  # of the 4xx
 _STREAMED_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "timeout_error": 504}  # errors within a stream
-_MAX_SHOWN = 300  # characters of an error
 _ABOUT_FORMAT = re.compile(
     r"output_config|output_format|json_schema|structured.output|schema|(extra|unknown|unexpected|unrecogni[sz]ed) "
     r"(input|field|argument|parameter|key|propert)",
@@ -53,12 +50,12 @@ def key_name() -> str | None:
 
 def model_name() -> str:
     """The model that is asked. Source: contract, section 8."""
-    return _first_set(_MODELS) or DEFAULT_MODEL
+    return first_set(_MODELS, DEFAULT_MODEL)
 
 
 def base_url() -> str:
     """The address of the API. Source: contract, section 8."""
-    return _first_set(_URLS) or DEFAULT_URL
+    return first_set(_URLS, DEFAULT_URL)
 
 
 def timeout_s() -> float:
@@ -126,7 +123,7 @@ class _RequestError(Exception):
     """A request that failed; `status` is None where the API gave none."""
 
     def __init__(self, text: str, *, status: int | None = None, retry_after_s: float | None = None) -> None:
-        self.text = " ".join(text.split())[:_MAX_SHOWN].rstrip(".")
+        self.text = shortened(text)
         self.status, self.retry_after_s = status, retry_after_s
         super().__init__(self.text)
 
@@ -137,11 +134,6 @@ class _RequestError(Exception):
         Source: contract, section 8.
         """
         return self.status is None or self.status == 429 or self.status >= 500
-
-    @property
-    def is_lasting(self) -> bool:
-        """Whether the same request will be refused later too."""
-        return self.status is not None and 400 <= self.status < 500 and self.status not in _NOT_LASTING
 
 
 class _UnreadableError(_RequestError):
@@ -332,7 +324,7 @@ def _reply(message: _Message, duration_ms: int) -> Reply:
         model, input_tokens=fresh, output_tokens=output, cached_tokens=cached, written_tokens=written
     )
     usage = Usage(fresh + written, output, cached, cost)
-    return Reply(message.text, None, message.stop_reason in _CUT, usage, model, duration_ms)
+    return Reply(message.text, None, message.stop_reason in CUT_REASONS, usage, model, duration_ms)
 
 
 def _model_error(error: _RequestError, attempts: int) -> ModelError:
@@ -344,10 +336,6 @@ def _model_error(error: _RequestError, attempts: int) -> ModelError:
     }.get(error.status or 0, "")
     return ModelError(
         f"{model_name()} at {base_url()} gave no answer{tried}: {error.text}.{hint}",
-        is_lasting=error.is_lasting,
+        is_lasting=is_lasting(error.status),
         retry_after_s=error.retry_after_s,
     )
-
-
-def _first_set(names: tuple[str, ...]) -> str | None:
-    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)

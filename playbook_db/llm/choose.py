@@ -26,7 +26,9 @@ def find_model() -> Model:
 
     Raises NoModelError where there is none, SettingError for another value. Source: contract, section 8.
     """
-    backend = _backend()
+    backend = os.environ.get("AGENTIC_CONTEXT_BACKEND", "").strip().lower()
+    if backend not in ("", "api", "cli"):
+        raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")
     if backend != "cli" and anthropic_api.key_name():
         return AnthropicModel()
     if backend == "api":
@@ -43,10 +45,3 @@ def describe_access() -> str:
     if isinstance(model, ClaudeCli):
         return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"
     return f"{anthropic_api.model_name()} at {anthropic_api.base_url()}, key from {anthropic_api.key_name()}"
-
-
-def _backend() -> str:
-    backend = os.environ.get("AGENTIC_CONTEXT_BACKEND", "").strip().lower()
-    if backend not in ("", "api", "cli"):
-        raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")
-    return backend

@@ -17,17 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from playbook_db.errors import ModelError, NoModelError
-from playbook_db.llm.model import Prompt, Reply, Usage
+from playbook_db.llm.model import CUT_REASONS, Prompt, Reply, Usage, first_set, is_lasting, shortened
 
 TIMEOUT_S = 600.0  # of one call, where the deadline is later
 RETRIES = "2"  # of the client; by default it goes on for minutes, even with a wrong key
 DEFAULT_MODEL = "sonnet"  # an alias; the client knows which model the account has
 FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line with / at its beginning is a command
 _AT, _BROKEN_AT = "@", "@\u200b"  # `@path` would pull that file into the prompt
-_NOT_LASTING = (408, 409, 425, 429)  # of the 4xx
 _GAVE_UP = "output token maximum"  # the client says it when its own attempts to go on were cut off too
 _OF_THE_CLIENT = "<synthetic>"  # the model of messages that the client wrote itself
-_MAX_SHOWN = 300  # characters of an error
 
 
 def find_claude() -> str | None:
@@ -38,8 +36,7 @@ def find_claude() -> str | None:
 
 def model_name() -> str:
     """The model that the client is asked for."""
-    names = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL")
-    return next((value for name in names if (value := os.environ.get(name, "").strip())), DEFAULT_MODEL)
+    return first_set(("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL"), DEFAULT_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +164,7 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
     return Reply(
         text=text if isinstance(text, str) else "",
         structured=structured if isinstance(structured, dict) else None,
-        is_cut=is_cut or result.get("stop_reason") in ("max_tokens", "model_context_window_exceeded"),
+        is_cut=is_cut or result.get("stop_reason") in CUT_REASONS,
         usage=Usage(
             input_tokens=_count(counted, "input_tokens") + _count(counted, "cache_creation_input_tokens"),
             output_tokens=_count(counted, "output_tokens"),
@@ -199,9 +196,7 @@ def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> M
     """The error of a client that failed; its `subtype` is no help, since it may be "success" all the same."""
     text = str((result or {}).get("result") or err.strip() or out.strip() or f"exit code {code}")
     status: Any = (result or {}).get("api_error_status")
-    is_lasting = "/login" in text
-    if type(status) is int:
-        is_lasting = 400 <= status < 500 and status not in _NOT_LASTING
-    words = " ".join(text.split())[:_MAX_SHOWN].rstrip(".")
-    hint = " Log in with: claude /login" if status == 401 or "/login" in text else ""
-    return ModelError(f"Claude Code gave no answer: {words}.{hint}", is_lasting=is_lasting)
+    needs_login = "/login" in text
+    lasts = is_lasting(status) if type(status) is int else needs_login
+    hint = " Log in with: claude /login" if status == 401 or needs_login else ""
+    return ModelError(f"Claude Code gave no answer: {shortened(text)}.{hint}", is_lasting=lasts)

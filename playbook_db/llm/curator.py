@@ -1,12 +1,11 @@
 """The curator: what the analysis of a session changes in the playbook. It never sees the transcript."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from playbook_db.domain.operations import MAX_OPERATIONS
-from playbook_db.llm.json_replies import MAX_TOKENS, ReplyForm, ask_in_parts
-from playbook_db.llm.model import Exchange, Model, Prompt, enclosed, fill, require, split_stable
+from playbook_db.llm.json_replies import MAX_TOKENS, JsonAnswer, ReplyForm, ask_in_parts
+from playbook_db.llm.model import Model, Prompt, enclosed, fill, object_schema, require, split_stable
 
 _SYSTEM = (
     "You keep the playbook of a project for a coding assistant. What stands between tags in the user's message is "
@@ -16,12 +15,7 @@ _TEXT = {"type": "string"}
 
 
 def _operation(kind: str, required: dict[str, Any], **optional: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"type": {"type": "string", "enum": [kind]}, **required, **optional},
-        "required": ["type", *required],
-        "additionalProperties": False,
-    }
+    return object_schema({"type": {**_TEXT, "enum": [kind]}, **required}, **optional)
 
 
 _OPERATIONS = [
@@ -30,27 +24,15 @@ _OPERATIONS = [
     _operation("MERGE", {"source_ids": {"type": "array", "items": _TEXT}, "merged_text": _TEXT}, section=_TEXT),
     _operation("DELETE", {"target_id": _TEXT, "reason": _TEXT}),
 ]
-SCHEMA = {
-    "type": "object",
-    "properties": {"reasoning": _TEXT, "operations": {"type": "array", "items": {"anyOf": _OPERATIONS}}},
-    "required": ["reasoning", "operations"],
-    "additionalProperties": False,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Curation:
-    """The curator's reasoning, and its operations, unchecked."""
-
-    reasoning: str
-    operations: list[Any]
-    exchanges: list[Exchange]
+SCHEMA = object_schema({"reasoning": _TEXT, "operations": {"type": "array", "items": {"anyOf": _OPERATIONS}}})
 
 
 def curate(
     model: Model, *, template: str, analysis: str, playbook_text: str, candidates: str, size: str, deadline: float
-) -> Curation:
+) -> JsonAnswer:
     """Ask the curator; *candidates* are near-duplicates, and *size* says in words how large the playbook is.
+
+    The answer's text is the curator's reasoning, its items are the operations, unchecked.
 
     *deadline* is a time of `time.monotonic` over all calls. Raises ModelError, and TemplateError where *template*
     has no place for the analysis. Source: contract, sections 4 and 10.
@@ -65,8 +47,7 @@ def curate(
     stable, rest = split_stable(template, values)
     prompt = Prompt(_SYSTEM, stable, fill(rest, values), SCHEMA, MAX_TOKENS)
     form = ReplyForm("reasoning", "operations", _as_text, _go_on, max_items=MAX_OPERATIONS)
-    answer = ask_in_parts(model, prompt, form, deadline=deadline)
-    return Curation(answer.text, answer.items, answer.exchanges)
+    return ask_in_parts(model, prompt, form, deadline=deadline)
 
 
 def _as_text(operation: Any) -> str:

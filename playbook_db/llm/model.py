@@ -1,12 +1,15 @@
 """The protocol of a model: a prompt, its reply, its cost; and how prompts are made from templates and messages."""
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from playbook_db.errors import TemplateError
+
+CUT_REASONS = ("max_tokens", "model_context_window_exceeded")  # why a reply stops before it is complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +119,8 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
     Nothing else in braces is replaced, neither in the template nor in a value.
     """
-    if not values:
-        return template
     remaining = dict(values)
-
-    def value(match: re.Match[str]) -> str:
-        return remaining.pop(match[1], match[0])
-
-    return _placeholders(values).sub(value, template)
+    return _placeholders(values).sub(lambda match: remaining.pop(match[1], match[0]), template)
 
 
 def split_stable(template: str, names: Iterable[str]) -> tuple[str, str]:
@@ -145,6 +142,27 @@ def require(template: str, names: Iterable[str], file: str) -> None:
 def enclosed(text: str, tag: str) -> str:
     """*text* for a place between `<tag>` and `</tag>`, changed so that it can't close them itself."""
     return re.sub(rf"<(?=/\s*{re.escape(tag)})", "<\u200b", text, flags=re.IGNORECASE)
+
+
+def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
+    """The JSON schema of an object with these keys and no others."""
+    properties = {**required, **optional}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def first_set(names: Iterable[str], default: str) -> str:
+    """The value of the first of these environment variables that is set."""
+    return next((value for name in names if (value := os.environ.get(name, "").strip())), default)
+
+
+def shortened(text: str) -> str:
+    """The text of an error, on one line and without its full stop, for a sentence of ours."""
+    return " ".join(text.split())[:300].rstrip(".")
+
+
+def is_lasting(status: int | None) -> bool:
+    """Whether a request that failed with this HTTP status will be refused later too."""
+    return status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429)
 
 
 def _placeholders(names: Iterable[str]) -> re.Pattern[str]:

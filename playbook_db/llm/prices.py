@@ -6,7 +6,6 @@ Source: the published prices of 2026-10.
 import math
 import os
 import re
-from dataclasses import dataclass
 
 from playbook_db.errors import SettingError
 
@@ -15,27 +14,17 @@ CACHE_WRITE_SHARE = 1.25
 LONG_PROMPT_TOKENS = 100_000  # from here on, some families cost more
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
-    """Models whose name matches the pattern `name`; for a long prompt both prices are multiplied by `long_factor`."""
-
-    name: str
-    input_usd: float
-    output_usd: float
-    long_factor: float = 1.0
-
-
-_FAMILIES = (
-    _Family(r"opus-5-5", 4, 20),
-    _Family(r"opus-(5|4-[5-9])", 5, 25),
-    _Family(r"opus", 15, 75),
-    _Family(r"sonnet-5", 2, 10),
-    _Family(r"sonnet", 3, 15),
-    _Family(r"haiku-5-5", 0.1, 0.5, long_factor=5),
-    _Family(r"3-5-haiku|haiku-3-5", 0.8, 4),
-    _Family(r"3-haiku|haiku-3", 0.25, 1.25),
-    _Family(r"haiku", 1, 5),
-    _Family(r"fable", 10, 50),
+_FAMILIES = (  # a pattern of the model's name, the price of input and of output, the factor of both for a long prompt
+    (r"opus-5-5", 4, 20, 1),
+    (r"opus-(5|4-[5-9])", 5, 25, 1),
+    (r"opus", 15, 75, 1),
+    (r"sonnet-5", 2, 10, 1),
+    (r"sonnet", 3, 15, 1),
+    (r"haiku-5-5", 0.1, 0.5, 5),
+    (r"3-5-haiku|haiku-3-5", 0.8, 4, 1),
+    (r"3-haiku|haiku-3", 0.25, 1.25, 1),
+    (r"haiku", 1, 5, 1),
+    (r"fable", 10, 50, 1),
 )
 
 
@@ -63,10 +52,10 @@ def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float]
     given = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
     if given:
         return _read(given)
-    for family in _FAMILIES:
-        if re.search(rf"(?:{family.name})(?![0-9])", model):
-            factor = family.long_factor if prompt_tokens > LONG_PROMPT_TOKENS else 1.0
-            return family.input_usd * factor, family.output_usd * factor
+    for name, input_usd, output_usd, long_factor in _FAMILIES:
+        if re.search(rf"(?:{name})(?![0-9])", model):
+            factor = long_factor if prompt_tokens > LONG_PROMPT_TOKENS else 1
+            return input_usd * factor, output_usd * factor
     return None
 
 

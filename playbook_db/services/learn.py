@@ -107,7 +107,7 @@ class _Lesson:
         from playbook_db.llm import reflector
 
         metered = self._metered("reflect")
-        reflection = reflector.reflect(
+        answer = reflector.reflect(
             metered,
             template=templates.load_template("reflector.txt"),
             transcript=self._redacted(without_private(self.chunk.text)),
@@ -115,9 +115,9 @@ class _Lesson:
             cited=[name for name in self.chunk.cited if name in playbook.by_name],
             deadline=self.deadline,
         )
-        self._report("reflector", reflection.exchanges)
+        self._report("reflector", answer.exchanges)
         self.calls += metered.calls
-        analysis, tags = self._redacted(reflection.analysis), self._all_redacted(reflection.bullet_tags)
+        analysis, tags = self._redacted(answer.text), self._all_redacted(answer.items)
         with self.project.store.write(self.project.key) as book:
             number = book.add_reflection(
                 self.chunk.key,
@@ -136,7 +136,7 @@ class _Lesson:
         voted = Draft(playbook)
         operations.cast_votes(voted, ballot.votes)
         metered = self._metered("curate")
-        curation = curator.curate(
+        answer = curator.curate(
             metered,
             template=templates.load_template("curator.txt"),
             analysis=reflection.analysis,
@@ -145,9 +145,9 @@ class _Lesson:
             size=size(voted.playbook()),
             deadline=self.deadline,
         )
-        self._report("curator", curation.exchanges)
+        self._report("curator", answer.exchanges)
         self.calls += metered.calls
-        proposed = self._all_redacted(curation.operations)
+        proposed = self._all_redacted(answer.items)
         with self.project.store.write(self.project.key) as book:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
@@ -166,7 +166,7 @@ class _Lesson:
             book.finish_reflection(
                 reflection.id,
                 revision=result.revision,
-                curator_reasoning=self._redacted(curation.reasoning),
+                curator_reasoning=self._redacted(answer.text),
                 calls=metered.calls,
             )
             _note_done(book, self.chunk, finishes)

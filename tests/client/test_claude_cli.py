@@ -10,8 +10,9 @@ import pytest
 
 from playbook_db.errors import ModelError
 from playbook_db.llm.claude_cli import ClaudeCli
+from playbook_db.llm.json_replies import JsonAnswer
 from playbook_db.llm.model import Prompt
-from playbook_db.llm.reflector import SCHEMA, Reflection, reflect
+from playbook_db.llm.reflector import SCHEMA, reflect
 from playbook_db.services.templates import load_template
 from tests.client.harness import World
 from tests.client.ours import NO_WORKER, foreign_hook, our_hooks, register
@@ -131,7 +132,7 @@ def test_an_answer_in_words_is_read_where_the_tool_is_not_called(
 
     reflection = _reflect(cli)
 
-    assert (reflection.analysis, reflection.bullet_tags) == (ANSWER["analysis"], ANSWER["bullet_tags"])
+    assert (reflection.text, reflection.items) == (ANSWER["analysis"], ANSWER["bullet_tags"])
 
 
 def test_an_answer_that_the_client_lets_go_on_is_read_as_one(
@@ -203,11 +204,11 @@ def test_a_whole_reflection_goes_through_the_client(cli: ClaudeCli, answering: C
     """With our template and a transcript that is larger than arguments may be."""
     api = answering(Answer(tools=(ToolCall("StructuredOutput", ANSWER),)))
 
-    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 20_000).bullet_tags == ANSWER["bullet_tags"]
+    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 20_000).items == ANSWER["bullet_tags"]
     assert api.messages()[0].said.count("mail me") == 20_000
 
 
-def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> Reflection:
+def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> JsonAnswer:
     return reflect(
         cli,
         template=load_template("reflector.txt"),

@@ -8,13 +8,14 @@ import pytest
 
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_api import AnthropicModel
-from playbook_db.llm.curator import Curation, curate
+from playbook_db.llm.curator import curate
+from playbook_db.llm.json_replies import JsonAnswer
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi
 
 Start = Callable[..., MessagesApi]
-Ask = Callable[..., Curation]
+Ask = Callable[..., JsonAnswer]
 ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}
 
 
@@ -22,7 +23,7 @@ ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}
 def ask(model: AnthropicModel) -> Ask:
     """Asks the curator."""
 
-    def run(**changed: Any) -> Curation:
+    def run(**changed: Any) -> JsonAnswer:
         given: dict[str, Any] = {
             "template": load_template("curator.txt"),
             "analysis": "the database was old",
@@ -58,7 +59,7 @@ def test_the_curator_sees_counters_candidates_room_and_analysis(scripted: Start,
 
     for told in ("helpful=3 harmful=0", "pat-001 ~ pat-002", "2 of 10 left", "the database was old"):
         assert told in request.said
-    assert (curation.reasoning, curation.operations) == ("so", [ADD])
+    assert (curation.text, curation.items) == ("so", [ADD])
     assert len(curation.exchanges) == 1
     kinds = request.body["output_config"]["format"]["schema"]["properties"]["operations"]["items"]["anyOf"]
     assert [kind["properties"]["type"]["enum"] for kind in kinds] == [["ADD"], ["UPDATE"], ["MERGE"], ["DELETE"]]
@@ -68,7 +69,7 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     """An empty playbook, no candidates, no analysis."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    assert ask(playbook_text="", candidates="", analysis="", size="").operations == []
+    assert ask(playbook_text="", candidates="", analysis="", size="").items == []
     for told in ("(It is empty.)", "(None were found.)", "(There is none.)"):
         assert told in api.messages()[0].said
 
@@ -87,7 +88,7 @@ def test_odd_operations_are_left_to_the_rules(scripted: Start, ask: Ask, said: s
     """What is no list is none; what is in a list stays as it is, however much it is."""
     api = scripted(said)
 
-    assert ask().operations == operations
+    assert ask().items == operations
     assert len(api.messages()) == 1
 
 
@@ -97,7 +98,7 @@ def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:
 
     curation = ask()
 
-    assert (curation.reasoning, curation.operations) == ("so", adds(1, 5))
+    assert (curation.text, curation.items) == ("so", adds(1, 5))
     assert '"lesson 3"' in api.messages()[1].last_said
 
 
@@ -105,7 +106,7 @@ def test_ten_operations_are_enough(scripted: Start, ask: Ask) -> None:
     """Nobody is asked for an eleventh, which would be skipped."""
     api = scripted(cut(adds(1, 10)))
 
-    assert ask().operations == adds(1, 10)
+    assert ask().items == adds(1, 10)
     assert len(api.messages()) == 1
 
 

@@ -8,14 +8,15 @@ import pytest
 
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.json_replies import JsonAnswer
 from playbook_db.llm.model import RecordingModel
-from playbook_db.llm.reflector import Reflection, reflect
+from playbook_db.llm.reflector import reflect
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi, Request
 
 Start = Callable[..., MessagesApi]
-Ask = Callable[..., Reflection]
+Ask = Callable[..., JsonAnswer]
 WHOLE = {"analysis": "It went well.", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "tests"}]}
 
 
@@ -23,7 +24,7 @@ WHOLE = {"analysis": "It went well.", "bullet_tags": [{"name": "pat-001", "tag":
 def ask(model: AnthropicModel) -> Ask:
     """Asks the reflector about a session."""
 
-    def run(**changed: Any) -> Reflection:
+    def run(**changed: Any) -> JsonAnswer:
         given: dict[str, Any] = {
             "template": load_template("reflector.txt"),
             "transcript": "[user]\nhello",
@@ -59,7 +60,7 @@ def test_the_reflector_sees_transcript_playbook_and_citations_after_its_instruct
     for told in ("fix {playbook} {x} ", "use type hints", "pat-001, mis-002"):
         assert told in changing
     assert changing.count("</transcript>") == 1
-    assert (reflection.analysis, reflection.bullet_tags) == (WHOLE["analysis"], WHOLE["bullet_tags"])
+    assert (reflection.text, reflection.items) == (WHOLE["analysis"], WHOLE["bullet_tags"])
     assert [exchange.reply and exchange.reply.text for exchange in reflection.exchanges] == [json.dumps(WHOLE)]
 
 
@@ -67,7 +68,7 @@ def test_without_citations_the_contents_are_to_be_compared(scripted: Start, ask:
     """The same form of answer in both modes."""
     api = scripted(json.dumps(WHOLE))
 
-    assert ask(cited=[]).bullet_tags == WHOLE["bullet_tags"]
+    assert ask(cited=[]).items == WHOLE["bullet_tags"]
     assert "Cited in the session: none; judge by comparing the contents" in api.messages()[0].said
 
 
@@ -76,7 +77,7 @@ def test_the_answer_may_be_wrapped(scripted: Start, ask: Ask, wrapped: str) -> N
     """In prose, in a fence, in nothing."""
     scripted(wrapped.replace("{}", json.dumps(WHOLE)))
 
-    assert ask().bullet_tags == WHOLE["bullet_tags"]
+    assert ask().items == WHOLE["bullet_tags"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_what_is_missing_or_odd_counts_as_empty(
 
     reflection = ask()
 
-    assert (reflection.analysis, reflection.bullet_tags) == (analysis, bullet_tags)
+    assert (reflection.text, reflection.items) == (analysis, bullet_tags)
     assert len(api.messages()) == 1
 
 
@@ -107,7 +108,7 @@ def test_two_tags_for_one_point_in_one_answer_both_stay(scripted: Start, ask: As
     """As the specification wants it."""
     scripted(json.dumps({"analysis": "a", "bullet_tags": tags(1, 1) * 2}))
 
-    assert ask().bullet_tags == tags(1, 1) * 2
+    assert ask().items == tags(1, 1) * 2
 
 
 def test_the_votes_for_300_points_all_arrive(scripted: Start, ask: Ask) -> None:
@@ -124,8 +125,8 @@ def test_the_votes_for_300_points_all_arrive(scripted: Start, ask: Ask) -> None:
     api = scripted(answer)
     reflection = ask()
 
-    assert reflection.bullet_tags == tags(1, 300)
-    assert reflection.analysis == "It went well."
+    assert reflection.items == tags(1, 300)
+    assert reflection.text == "It went well."
     assert len(reflection.exchanges) == len(api.messages()) == 6
 
 
@@ -133,7 +134,7 @@ def test_a_later_part_repeats_the_question_from_the_cache(scripted: Start, ask: 
     """All that was asked is the stable part now; what is new comes last."""
     api = scripted(cut("a", tags(1, 2)), json.dumps({"bullet_tags": tags(3, 3)}))
 
-    assert ask().bullet_tags == tags(1, 3)
+    assert ask().items == tags(1, 3)
     first, second = api.messages()
     stable, note = second.body["messages"][0]["content"]
     assert stable["text"] == "".join(block["text"] for block in first.body["messages"][0]["content"])
@@ -145,7 +146,7 @@ def test_an_analysis_that_is_cut_is_asked_for_again_and_shorter(scripted: Start,
     """Half a text is none."""
     api = scripted(Answer('{"analysis": "It was', stop_reason="max_tokens"), json.dumps(WHOLE))
 
-    assert ask().analysis == "It went well."
+    assert ask().text == "It went well."
     assert "much shorter" in api.messages()[1].last_said
 
 
@@ -154,14 +155,14 @@ def test_an_answer_that_breaks_off_without_saying_so_is_noticed(scripted: Start,
     said = cut("a", tags(1, 2)).text
     scripted(said, json.dumps({"analysis": "", "bullet_tags": tags(3, 4)}))
 
-    assert ask().bullet_tags == tags(1, 4)
+    assert ask().items == tags(1, 4)
 
 
 def test_a_complete_object_is_complete_whatever_comes_after(scripted: Start, ask: Ask) -> None:
     """The talk behind it was cut, not the answer."""
     api = scripted(Answer(json.dumps(WHOLE) + "\n\nI hope that", stop_reason="max_tokens"))
 
-    assert ask().bullet_tags == WHOLE["bullet_tags"]
+    assert ask().items == WHOLE["bullet_tags"]
     assert len(api.messages()) == 1
 
 
@@ -170,7 +171,7 @@ def test_eight_parts_are_the_most(scripted: Start, ask: Ask) -> None:
     numbers = iter(range(1, 100))
     api = scripted(lambda _: cut("a", tags(number := next(numbers), number)))
 
-    assert ask().bullet_tags == tags(1, 8)
+    assert ask().items == tags(1, 8)
     assert len(api.messages()) == 8
 
 
@@ -178,7 +179,7 @@ def test_parts_that_bring_nothing_new_end_it(scripted: Start, ask: Ask) -> None:
     """Twice nothing is enough; what was there stays."""
     api = scripted(cut("a", tags(1, 2)))
 
-    assert ask().bullet_tags == tags(1, 2)
+    assert ask().items == tags(1, 2)
     assert len(api.messages()) == 3
 
 
@@ -187,7 +188,7 @@ def test_an_answer_without_json_is_asked_for_once_more(scripted: Start, ask: Ask
     """Saying so."""
     api = scripted(useless, json.dumps(WHOLE))
 
-    assert ask().bullet_tags == WHOLE["bullet_tags"]
+    assert ask().items == WHOLE["bullet_tags"]
     assert "held no JSON" in api.messages()[1].last_said
 
 
