@@ -1,0 +1,64 @@
+"""How the process of a command ends: at once, but with nothing lost that an ordinary end would have kept."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.slow  # each starts a process
+
+
+def _ended(setup: str, *, code: int = 0, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """A process in which the command does *setup* and gives the exit *code*."""
+    program = f"""
+import atexit, os, sys, threading, time
+from playbook_db.cli import main as door
+def main(arguments):
+    {setup}
+    return {code}
+door.main = main
+door.run()
+"""
+    return subprocess.run(
+        [sys.executable, "-c", program], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 130])
+def test_what_was_written_arrives_and_the_code_stays(code: int) -> None:
+    """Both streams are flushed, a line without an end too."""
+    ended = _ended("sys.stdout.write('answer' * 3); sys.stderr.write('message')", code=code)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "answer" * 3, "message")
+
+
+def test_what_is_registered_for_the_end_is_done() -> None:
+    """In its order, and before the streams are flushed."""
+    ended = _ended("atexit.register(sys.stdout.write, 'second'); atexit.register(sys.stdout.write, 'first ')")
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "first second", "")
+
+
+def test_a_thread_that_is_at_work_is_waited_for() -> None:
+    """Where one is, the interpreter ends the process in its own way."""
+    ended = _ended("threading.Thread(target=lambda: (time.sleep(0.3), print('done'))).start()", code=1)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "done\n", "")
+
+
+def test_a_stream_that_takes_nothing_changes_no_exit_code() -> None:
+    """A full disk below stdout, or no streams at all: the command's own code stays, without another message."""
+    with open("/dev/full", "w") as full:
+        ended = _ended("sys.stdout.write('answer')", code=3, stdout=full.fileno())
+
+    assert (ended.returncode, ended.stderr) == (3, "")
+    assert _ended("sys.stdout = sys.stderr = None", code=2).returncode == 2
+
+
+def test_a_reader_that_left_changes_no_exit_code() -> None:
+    """What was still to be flushed goes nowhere, in silence."""
+    setup = "reader, writer = os.pipe(); os.dup2(writer, 1); os.close(reader); sys.stdout.write('answer')"
+
+    assert (_ended(setup).returncode, _ended(setup).stderr) == (0, "")
