@@ -7,6 +7,10 @@ files, without starting git. Standard library only.
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 def project_dir(given: "str | None" = None) -> str:
     """The folder that is meant: *given*, else `CLAUDE_PROJECT_DIR`, else the project around the current folder.
@@ -23,9 +27,7 @@ def project_dir(given: "str | None" = None) -> str:
 def project_key(folder: str) -> str:
     """The key under which the playbook of *folder* is kept: a real path, the same for all worktrees."""
     real = os.path.realpath(folder)
-    root = _worktree_root(real)
-    if root is None:
-        return real
+    root = next((folder for folder in upwards(real) if os.path.lexists(os.path.join(folder, ".git"))), real)
     main = _main_worktree(root)
     if main is None:
         return real
@@ -46,32 +48,26 @@ def folder_of_mirror(path: str) -> str:
 def enclosing_project(start: str) -> str:
     """The nearest folder at or above *start* that holds `.claude` or `.git`; *start* where there is none."""
     home = os.path.realpath(os.path.expanduser("~"))
-    here = os.path.realpath(start)
-    while True:
+    for here in upwards(os.path.realpath(start)):
         if os.path.lexists(os.path.join(here, ".git")):
             return here
         if here != home and os.path.isdir(os.path.join(here, ".claude")):
             return here
-        above = os.path.dirname(here)
-        if above == here:
-            return os.path.abspath(start)
-        here = above
+    return os.path.abspath(start)
 
 
-def _worktree_root(real: str) -> "str | None":
-    """The nearest folder at or above *real* that has a `.git`."""
-    here = real
+def upwards(folder: str) -> "Iterator[str]":
+    """*folder* and all above it, the nearest first."""
     while True:
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        above = os.path.dirname(here)
-        if above == here:
-            return None
-        here = above
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
 
 
 def _main_worktree(root: str) -> "str | None":
-    """The main worktree of the repository that *root* is a linked worktree of; None where *root* isn't linked."""
+    """The main worktree of the repository that *root* is a linked worktree of; None where *root* is none."""
     pointer = _first_line(os.path.join(root, ".git"))
     if pointer is None or not pointer.startswith("gitdir:"):
         return None

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
 from playbook_db.domain.playbook import LEGACY_PREFIX
@@ -169,36 +169,28 @@ class _Draft:
         self.is_worth_reading |= later.is_worth_reading
 
     def chunk(self, path: str) -> Chunk:
-        text = _render([*self.sections, *self._note()]) if self.is_worth_reading else ""
-        return Chunk(path, self.start, self.end, text, tuple(self.cited), self.session_id, self.last_uuid or None)
-
-    def _note(self) -> Iterator[_Section]:
         notes = []
         if self.broken_lines:
             notes.append(f"{self.broken_lines} lines of the transcript could not be read.")
         if self.unread_bytes:
             notes.append(f"{self.unread_bytes} bytes of overlong lines were not read.")
-        if notes:
-            yield _Section("Left out", " ".join(notes))
+        note = [_Section("Left out", " ".join(notes))] if notes else []
+        text = _render([*self.sections, *note]) if self.is_worth_reading else ""
+        return Chunk(path, self.start, self.end, text, tuple(self.cited), self.session_id, self.last_uuid or None)
 
 
 def _draft_line(line: Line, limit: int, redact: Callable[[str], str]) -> _Draft:
-    draft = _Draft(line.start, line.end, broken_lines=line.is_broken)
-    if line.is_overlong:
-        draft.unread_bytes = line.end - line.start
-    if line.entry is not None:
-        draft.sections = _sections(line.entry, limit, redact)
+    unread_bytes = line.end - line.start if line.is_overlong else 0
+    draft = _Draft(line.start, line.end, broken_lines=line.is_broken, unread_bytes=unread_bytes)
+    if (entry := line.entry) is not None:
+        draft.sections = _sections(entry, limit, redact)
         draft.size = sum(section.size for section in draft.sections)
-        draft.cited = dict.fromkeys(_cited(line.entry))
-        draft.session_id, draft.last_uuid = line.entry.session_id, line.entry.uuid
-        draft.is_worth_reading = any(part.kind != "result" for part in line.entry.parts)
+        if entry.role == "assistant":
+            words = (part.text for part in entry.parts if part.kind in ("text", "thinking"))
+            draft.cited = dict.fromkeys(cited_names(words))
+        draft.session_id, draft.last_uuid = entry.session_id, entry.uuid
+        draft.is_worth_reading = any(part.kind != "result" for part in entry.parts)
     return draft
-
-
-def _cited(entry: Entry) -> tuple[str, ...]:
-    if entry.role != "assistant":
-        return ()
-    return cited_names(part.text for part in entry.parts if part.kind in ("text", "thinking"))
 
 
 def _sections(entry: Entry, limit: int, redact: Callable[[str], str]) -> list[_Section]:
@@ -231,12 +223,8 @@ def _section(part: Part, role: str, redact: Callable[[str], str], limit: int | N
 
 def _render(sections: Iterable[_Section]) -> str:
     lines: list[str] = []
-    heading = ""
-    for section in sections:
-        if section.heading != heading:
-            heading = section.heading
-            lines.append(f"## {heading}")
-        lines.append(section.body)
+    for heading, group in groupby(sections, lambda section: section.heading):
+        lines += [f"## {heading}", *(section.body for section in group)]
     return "\n\n".join(lines)
 
 
@@ -292,12 +280,9 @@ def _condense_result(text: str, limit: int) -> str:
 def _evidence(text: str) -> Iterator[tuple[int, int]]:
     """Where the lines worth keeping stand, most telling first; of each kind from both ends inwards, the last before the
     first."""
+    ends = [(0, len(text))] if len(text) <= 2 * _SEARCHED else [(0, _SEARCHED), (len(text) - _SEARCHED, len(text))]
     for words, pattern in ((_VERDICT_WORDS, _VERDICTS), (_HINT_WORDS, _HINTS)):
-        if len(text) <= 2 * _SEARCHED:
-            lines = _lines_with(words, pattern, text, 0, len(text))
-        else:
-            lines = _lines_with(words, pattern, text, 0, _SEARCHED)
-            lines += _lines_with(words, pattern, text, len(text) - _SEARCHED, len(text))
+        lines = [line for start, end in ends for line in _lines_with(words, pattern, text, start, end)]
         first, last = lines[: len(lines) // 2], lines[len(lines) // 2 :]
         for pair in zip_longest(reversed(last), first):
             yield from (line for line in pair if line is not None)

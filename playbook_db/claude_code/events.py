@@ -12,16 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FIELDS = (
-    "hook_event_name", "session_id", "transcript_path", "cwd", "source", "reason", "trigger",
-    "agent_id", "agent_type", "agent_transcript_path",
-)  # fmt: skip
-
 
 class Event:
     """One event of a session; each field a text, or None."""
-
-    __slots__ = (*_FIELDS, "project_dir")
 
     hook_event_name: "str | None"
     session_id: "str | None"
@@ -35,7 +28,7 @@ class Event:
     agent_transcript_path: "str | None"
 
     def __init__(self, payload: "dict[str, Any]") -> None:
-        for name in _FIELDS:
+        for name in Event.__annotations__:
             value = payload.get(name)
             setattr(self, name, _clean(value) if isinstance(value, str) else None)
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
@@ -63,24 +56,19 @@ def parse(data: bytes) -> "Event | None":
     text = data.decode("utf-8", "replace").strip(" \t\r\n\ufeff")
     try:
         payload = _scan(text)
-    except Exception:  # the scanner alone can't even say what is wrong
-        payload = _load(text)
+    except Exception:  # no JSON, or a Python without that scanner
+        import json
+
+        try:
+            payload = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
     return Event(payload) if isinstance(payload, dict) else None
 
 
 def session_folder_name(folder: str) -> str:
     """How Claude Code names the folder of the transcripts of sessions that began in *folder*."""
     return "".join([char if char.isascii() and char.isalnum() else "-" for char in folder])
-
-
-def _load(text: str) -> object:
-    """*text* as JSON, None where it is none."""
-    import json
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _scan(text: str) -> object:
@@ -108,17 +96,10 @@ def _clean(text: str) -> str:
 
 def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
     """The folder at or above *start* that the transcript's folder is named after."""
-    if not transcript_path:
-        return None
-    name = os.path.basename(os.path.dirname(transcript_path))
-    here = os.path.normpath(start)
-    while name:
+    name = os.path.basename(os.path.dirname(transcript_path or ""))
+    for here in projects.upwards(os.path.normpath(start)) if name else ():
         if name in (session_folder_name(here), session_folder_name(os.path.realpath(here))):
             return here
-        above = os.path.dirname(here)
-        if above == here:
-            return None
-        here = above
     return None
 
 

@@ -40,8 +40,11 @@ def _work(hook: hook_runner.Hook) -> None:
     folder = event.project_folder()
     if folder is None:
         return hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; no playbook was shown")
-    if sys.argv[1:2] != ["user"] and _answers_elsewhere(folder):  # the user's own settings always answer
-        return None
+    if sys.argv[1:2] != ["user"]:  # the user's own settings always answer
+        from playbook_db.claude_code import registration
+
+        if registration.answers_elsewhere(EVENT, registration.own_scope(), folder):
+            return None
     _answer(hook, event, folder)
     return None
 
@@ -110,13 +113,6 @@ def _is_spool_filled() -> bool:
         return any(name.endswith(".json") for name in os.listdir(settings.spool_dir()))
     except OSError:
         return False
-
-
-def _answers_elsewhere(folder: str) -> bool:
-    """Whether another registration of ours answers."""
-    from playbook_db.claude_code import registration
-
-    return registration.answers_elsewhere(EVENT, registration.own_scope(), folder)
 
 
 def _is_worker_overdue() -> bool:

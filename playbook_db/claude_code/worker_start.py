@@ -70,12 +70,7 @@ def _close_descriptors() -> None:
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
     try:
-        inherited = [int(name) for name in os.listdir("/dev/fd")]
+        highest = max(map(int, os.listdir("/dev/fd")))
     except OSError:
-        inherited = list(range(_MAX_DESCRIPTORS))
-    for descriptor in inherited:
-        if descriptor > 2:
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass
+        highest = _MAX_DESCRIPTORS
+    os.closerange(3, highest + 1)

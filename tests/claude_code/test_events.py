@@ -15,7 +15,7 @@ from playbook_db.claude_code import events
 from playbook_db.claude_code.events import Event, parse, session_folder_name
 from tests.builders import json_values
 
-FIELDS = events.Event.__slots__[:-1]
+FIELDS = tuple(events.Event.__annotations__)
 _SESSION = "21085438-3e85-4e82-b7cf-435eb11d75c5"
 
 
