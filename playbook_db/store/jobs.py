@@ -38,8 +38,8 @@ _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job.__slots__ if name !=
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
     """Queue *job*, as a hook does, unless its transcript waits already."""
-    told = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
-    connection.execute(_ADD_JOB, {**told, "playbook_id": playbook_id, "now": now})
+    columns = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
+    connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
 
 
 def read_all(connection: Connection, key: str | None = None) -> list[Job]:
@@ -52,44 +52,27 @@ def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
 
     A project that is kept out, or whose earlier job runs, is passed over.
     """
-    found = _read(connection, _is_due(now), limit=1)
-    if not found:
-        return None
-    (job,) = found
-    connection.execute(
-        update(jobs)
-        .where(_is(job))
-        .values(state="running", attempts=jobs.c.attempts + 1, lease_until=lease_until, not_before=None, error=None)
-    )
-    return job
+    for job in _read(connection, _is_due(now), limit=1):
+        running = {"state": "running", "lease_until": lease_until, "not_before": None, "error": None}
+        _update(connection, job, attempts=jobs.c.attempts + 1, **running)
+        return job
+    return None
 
 
 def finish(connection: Connection, job: Job, *, now: str) -> None:
     """Keep that *job* is done."""
-    connection.execute(update(jobs).where(_is(job)).values(state="done", finished_at=now, lease_until=None, error=None))
+    _update(connection, job, state="done", finished_at=now, lease_until=None, error=None)
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
-    """Queue *job* again, not before a time; *counts* is whether this try counts against it.
-
-    Where the same transcript has been queued meanwhile, that job takes over and this one goes.
-    """
-    if _is_queued_again(connection, job):
-        connection.execute(delete(jobs).where(_is(job)))
-        return
+    """Queue *job* again, not before a time; *counts* is whether this try counts against it."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
-    connection.execute(
-        update(jobs)
-        .where(_is(job))
-        .values(state="queued", attempts=attempts, not_before=not_before, lease_until=None, error=error)
-    )
+    _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
 
 
 def fail(connection: Connection, job: Job, *, error: str, now: str) -> None:
     """Keep that *job* has failed for good."""
-    connection.execute(
-        update(jobs).where(_is(job)).values(state="failed", error=error, finished_at=now, lease_until=None)
-    )
+    _update(connection, job, state="failed", error=error, finished_at=now, lease_until=None)
 
 
 def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
@@ -113,14 +96,9 @@ def is_any_due(connection: Connection, *, now: str) -> bool:
 
 def retry(connection: Connection, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh, whether it failed or waits; False where there is none."""
-    for job in _read(
-        connection, (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
-    ):
-        if job.state == "failed" and _is_queued_again(connection, job):
-            connection.execute(delete(jobs).where(_is(job)))
-        else:
-            afresh = {"state": "queued", "attempts": 0, "not_before": None, "error": None, "finished_at": None}
-            connection.execute(update(jobs).where(_is(job)).values(afresh))
+    is_it = (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
+    for job in _read(connection, is_it):
+        _queue_again(connection, job, attempts=0, not_before=None, error=None, finished_at=None)
         return True
     return False
 
@@ -135,8 +113,8 @@ def drop(connection: Connection, key: str, number: int) -> Job | None:
 
 def known_paths(connection: Connection, key: str) -> frozenset[str]:
     """The transcripts of the project *key* that wait, are being learnt from, or could not be."""
-    found = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(("queued", "running", "failed")))
-    return frozenset(job.transcript_path for job in found if job.transcript_path)
+    waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(("queued", "running", "failed")))
+    return frozenset(job.transcript_path for job in waiting if job.transcript_path)
 
 
 def _read(connection: Connection, condition: ColumnElement[bool], *, limit: int | None = None) -> list[Job]:
@@ -165,14 +143,15 @@ def _is(job: Job) -> ColumnElement[bool]:
     return (jobs.c.playbook_id == of_project) & (jobs.c.id == job.id)
 
 
-def _is_queued_again(connection: Connection, job: Job) -> bool:
-    twin = exists(
-        select(jobs.c.id).where(
-            jobs.c.playbook_id == select(playbooks.c.id).where(playbooks.c.key == job.key).scalar_subquery(),
-            jobs.c.id != job.id,
-            jobs.c.kind == job.kind,
-            jobs.c.transcript_path == job.transcript_path,
-            jobs.c.state == "queued",
-        )
-    )
-    return bool(connection.scalar(select(twin)))
+def _update(connection: Connection, job: Job, **columns: object) -> None:
+    connection.execute(update(jobs).where(_is(job)).values(columns))
+
+
+def _queue_again(connection: Connection, job: Job, **columns: object) -> None:
+    """Queue *job* with *columns*; where the same transcript has been queued meanwhile, that job takes over."""
+    is_twin = (playbooks.c.key == job.key) & (jobs.c.id != job.id) & (jobs.c.kind == job.kind)
+    is_twin &= (jobs.c.transcript_path == job.transcript_path) & (jobs.c.state == "queued")
+    if _read(connection, is_twin, limit=1):
+        connection.execute(delete(jobs).where(_is(job)))
+    else:
+        _update(connection, job, state="queued", **columns)

@@ -2,8 +2,8 @@
 life of one point."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Row, TextClause, bindparam
@@ -78,12 +78,6 @@ class LoggedChange:
         return self.kind in ("add", "restore") or self.is_reworded
 
 
-def _change(columns: Sequence[Any]) -> LoggedChange:
-    kind, reason, successor, name, *states = columns
-    before = _point(name, states[5:]) if states[6] is not None else None
-    return LoggedChange(kind, _point(name, states[:5]), before, reason, successor)
-
-
 def _point(name: str, columns: Sequence[Any]) -> KeyPoint:
     text, slug, helpful, harmful, position = columns
     return KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)
@@ -96,7 +90,10 @@ _REVISIONS = """
 SELECT r.number, r.time, r.source, r.actor, r.session_id, r.message, r.took_back_from, r.took_back_to,
     (SELECT count(*) FROM votes AS v {by_neutral}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
-    {unmatched} AS unmatched_votes,
+    CASE WHEN :point_id IS NULL THEN (
+        SELECT count(*) FROM votes AS v
+        WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.point_id IS NULL
+    ) END AS unmatched_votes,
     (SELECT count(*) FROM skipped_operations AS o
      WHERE o.playbook_id = :playbook_id AND o.revision = r.number) AS skipped,
     (SELECT sum(f.cost_usd) FROM reflections AS f
@@ -110,10 +107,8 @@ FROM revisions AS r
 WHERE r.playbook_id = :playbook_id AND {which}
 ORDER BY r.number DESC LIMIT :most
 """
-_UNMATCHED = """(SELECT count(*) FROM votes AS v
-     WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.point_id IS NULL)"""
 # Both halves come in the order of their index and are merged, so that the end of a long life is found at once.
-_TOUCHING = """(
+_TOUCHING = """r.number IN (
     SELECT c.revision AS number FROM changes AS c
     WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :first AND :last {of_change}
     UNION
@@ -274,33 +269,34 @@ class Life:
 class LogQueries(PlaybookRows):
     """What the history of one playbook tells."""
 
-    def _changes(self, values: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
-        """The first changes of each revision of `numbers`, by its number."""
+    def _changes(self, numbers: Sequence[int], most: int) -> dict[int, list[LoggedChange]]:
+        """The first *most* changes of each of the revisions *numbers*, by its number."""
         by_text = self.index_hint("ix_changes_text")
         statement = _CHANGES.format(
             before=_BEFORE.format(by_text="", only_texts=""),
             text_before=_BEFORE.format(by_text=by_text, only_texts="AND b.text IS NOT NULL"),
         )
         changes: dict[int, list[LoggedChange]] = defaultdict(list)
-        for row in self.connection.execute(
-            sql(statement).bindparams(bindparam("numbers", expanding=True)), values
-        ).all():
-            changes[row[0]].append(_change(row[1:]))
+        for row in self._execute(
+            sql(statement).bindparams(bindparam("numbers", expanding=True)), numbers=numbers, most=most
+        ):
+            number, kind, reason, successor, name, *states = row
+            before = _point(name, states[5:]) if states[6] is not None else None
+            changes[number].append(LoggedChange(kind, _point(name, states[:5]), before, reason, successor))
         return changes
 
-    def _changes_of_point(self, values: Mapping[str, Any]) -> dict[int, list[LoggedChange]]:
-        """All that was done to the point from the revision `oldest` to `newest`, by the revision's number."""
-        name = self.connection.execute(_POINT_NAME, values).scalar_one()
+    def _changes_of_point(self, point_id: int, *, oldest: int, newest: int) -> dict[int, list[LoggedChange]]:
+        """All that was done to the point from the revision *oldest* to *newest*, by the revision's number."""
+        values = {"point_id": point_id, "oldest": oldest, "newest": newest}
+        name = self._execute(_POINT_NAME, **values).scalar_one()
         by_point, by_text = (self.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
         before: KeyPoint | None = None
-        earlier = self.connection.execute(sql(_EARLIER.format(by_index=by_point, only_texts="")), values).first()
+        earlier = self._execute(sql(_EARLIER.format(by_index=by_point, only_texts="")), **values).first()
         if earlier is not None:
-            last_text = self.connection.execute(
-                sql(_EARLIER.format(by_index=by_text, only_texts="AND c.text IS NOT NULL")), values
-            ).one()
-            before = _point(name, (last_text.text, *earlier[1:]))
+            texts = sql(_EARLIER.format(by_index=by_text, only_texts="AND c.text IS NOT NULL"))
+            before = _point(name, (self._execute(texts, **values).scalar_one(), *earlier[1:]))
         life: dict[int, list[LoggedChange]] = defaultdict(list)
-        made = self.connection.execute(sql(_LIFE.format(by_point=by_point)), values).all()
+        made = self._execute(sql(_LIFE.format(by_point=by_point)), **values)
         for number, kind, reason, successor, text, *state in made:
             point = _point(name, (text if text is not None or before is None else before.text, *state))
             life[number].append(LoggedChange(kind, point, before, reason, successor))
@@ -312,65 +308,53 @@ class LogQueries(PlaybookRows):
 
         Of a filter that names a point, the changes are all those of that point and nothing else.
         """
-        values: dict[str, Any] = {"playbook_id": self.playbook_id, "point_id": log_filter.point_id}
-        limits = {name: getattr(log_filter, name) for name in ("first", "last", "session_id", "source")}
-        rows = self.connection.execute(self._revisions(log_filter), {**values, **limits, "most": limit}).all()
+        rows = self._execute(self._revisions(log_filter), **asdict(log_filter), most=limit).all()
         if not rows:
             return []
-        values["numbers"] = [row.number for row in rows]
-        values["most"] = most_changes
+        counts: dict[int, dict[str, int]] = defaultdict(dict)
         if log_filter.point_id is None:
-            changes = self._changes(values)
-            counts = self._read_counts(values)
+            numbers = [row.number for row in rows]
+            changes = self._changes(numbers, most_changes)
+            for number, kind, made in self._execute(_COUNTS, numbers=numbers):
+                counts[number][kind] = made
         else:
-            changes = self._changes_of_point({**values, "oldest": rows[-1].number, "newest": rows[0].number})
-            counts = {number: Counter(change.kind for change in made) for number, made in changes.items()}
+            changes = self._changes_of_point(log_filter.point_id, oldest=rows[-1].number, newest=rows[0].number)
+            counts.update((number, Counter(change.kind for change in made)) for number, made in changes.items())
         return [_logged(row, counts.get(row.number, {}), changes.get(row.number, ())) for row in rows]
 
     def sessions_beginning(self, beginning: str) -> list[str]:
         """The sessions that revisions came from and whose id begins so."""
-        return list(self.connection.scalars(_SESSIONS, {"playbook_id": self.playbook_id, "beginning": beginning}))
+        return list(self._execute(_SESSIONS, beginning=beginning).scalars())
 
     def _revisions(self, log_filter: LogFilter) -> TextClause:
         filters = "" if log_filter.session_id is None else "AND r.session_id = :session_id"
         filters += "" if log_filter.source is None else " AND r.source = :source"
         if log_filter.point_id is None:
             which = f"r.number BETWEEN :first AND :last {filters}"
-            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_neutral": "", "unmatched": _UNMATCHED}
+            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_neutral": ""}
         else:
-            among_change, among_vote = (
-                _AMONG.format(table=table, filters=filters) if filters else "" for table in "cv"
-            )
+            of_change, of_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
             by_neutral = self.index_hint("ix_votes_neutral")
-            touching = _TOUCHING.format(of_change=among_change, of_vote=among_vote, by_neutral=by_neutral)
-            which = f"r.number IN {touching}"
-            parts = {"of_voted": "AND v.point_id = :point_id", "by_neutral": by_neutral, "unmatched": "NULL"}
+            which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_neutral=by_neutral)
+            parts = {"of_voted": "AND v.point_id = :point_id", "by_neutral": by_neutral}
         return sql(_REVISIONS.format(which=which, **parts))
-
-    def _read_counts(self, values: Mapping[str, Any]) -> dict[int, dict[str, int]]:
-        counts: dict[int, dict[str, int]] = defaultdict(dict)
-        for number, kind, made in self.connection.execute(_COUNTS, values):
-            counts[number][kind] = made
-        return counts
 
     def read_votes(self, revision: int) -> tuple[Vote, ...]:
         """The votes of *revision*, in order."""
-        rows = self.connection.execute(_VOTES, {"playbook_id": self.playbook_id, "revision": revision})
-        return tuple(Vote(row.name, row.tag, row.rationale, bool(row.matched)) for row in rows)
+        rows = self._execute(_VOTES, revision=revision)
+        return tuple(Vote(name, tag, rationale, bool(matched)) for name, tag, rationale, matched in rows)
 
     def read_skipped(self, revision: int) -> tuple[SkippedOperation, ...]:
         """The operations that *revision* was asked for and didn't carry out, in order."""
-        rows = self.connection.execute(_SKIPPED, {"playbook_id": self.playbook_id, "revision": revision})
-        return tuple(SkippedOperation(*row) for row in rows)
+        return tuple(SkippedOperation(*row) for row in self._execute(_SKIPPED, revision=revision))
 
     def read_reflections(self, revision: int) -> tuple[RevisionReflection, ...]:
         """What stood behind *revision*, where a model did."""
-        rows = self.connection.execute(_REFLECTIONS, {"playbook_id": self.playbook_id, "revision": revision})
-        return tuple(RevisionReflection(*row) for row in rows)
+        return tuple(RevisionReflection(*row) for row in self._execute(_REFLECTIONS, revision=revision))
 
     def lifespan(self, name: str) -> PointLifespan | None:
         """When the point *name* came and last changed; None where there never was one."""
-        row = self.connection.execute(_LIFESPAN, {"playbook_id": self.playbook_id, "name": name}).first()
+        row = self._execute(_LIFESPAN, name=name).first()
         return PointLifespan(*row) if row else None
 
     def life(self, name: str) -> Life | None:
@@ -378,9 +362,8 @@ class LogQueries(PlaybookRows):
         point_id = self.point_id(name)
         if point_id is None:
             return None
-        of_point = {"playbook_id": self.playbook_id, "point_id": point_id}
         votes: dict[int, list[tuple[str, str | None]]] = defaultdict(list)
-        for number, _, tag, rationale in self.connection.execute(_POINT_VOTES, of_point):
+        for number, _, tag, rationale in self._execute(_POINT_VOTES, point_id=point_id):
             votes[number].append((tag, rationale))
         all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
         events: list[LifeEvent] = []
@@ -391,9 +374,9 @@ class LogQueries(PlaybookRows):
                     text = change.point.text if change.stores_text else change.reason
                     events.append(LifeEvent(*origin, change.kind, text, change.successor))
             events += [LifeEvent(*origin, tag, rationale) for tag, rationale in votes[made.number]]
-        return Life(tuple(events), tuple(name for (name,) in self.connection.execute(_MERGED, of_point)))
+        return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))
 
     def point_id(self, name: str) -> int | None:
         """The number of the point *name*, live or retired; None where there never was one."""
-        number: int | None = self.connection.scalar(_POINT_ID, {"playbook_id": self.playbook_id, "name": name})
+        number: int | None = self._execute(_POINT_ID, name=name).scalar()
         return number

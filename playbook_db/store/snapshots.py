@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, TextClause, bindparam, func, select
+from sqlalchemy import Row, TextClause
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
@@ -13,7 +13,6 @@ from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook,
 from playbook_db.domain.undo import RevisionRange, Undo
 from playbook_db.store import hook_queries
 from playbook_db.store.playbook_rows import PlaybookRows, point_of
-from playbook_db.store.tables import key_points, revisions
 
 # The last change of each point up to a revision, and the last that changed its text. Each subquery is one step down an
 # index, so that the time hangs on the number of points, not on the length of the history; what is materialized, and
@@ -54,27 +53,26 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
 
-_OF_PLAYBOOK: BindParameter[int] = bindparam("of_playbook")
-_OF_REVISION: BindParameter[int] = bindparam("of_revision")
-_HIGHEST_ID = select(func.max(key_points.c.id)).where(
-    key_points.c.playbook_id == _OF_PLAYBOOK, key_points.c.created_in <= _OF_REVISION
-)
-_LAST_BEFORE = select(func.max(revisions.c.number)).where(
-    revisions.c.playbook_id == _OF_PLAYBOOK, revisions.c.time <= bindparam("at_time")
-)
-_SOURCE_AND_MESSAGE = select(revisions.c.source, revisions.c.message).where(
-    revisions.c.playbook_id == _OF_PLAYBOOK, revisions.c.number == _OF_REVISION
-)
-_UNDOS_AFTER = (
-    select(revisions.c.number, revisions.c.took_back_from, revisions.c.took_back_to)
-    .where(
-        revisions.c.playbook_id == _OF_PLAYBOOK,
-        revisions.c.number > _OF_REVISION,
-        revisions.c.number <= bindparam("up_to"),
-        revisions.c.took_back_from.is_not(None),
-    )
-    .order_by(revisions.c.number.desc())
-)
+_HIGHEST_ID = sql("""
+SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id AND created_in <= :revision
+""")
+_HEADER_AT = sql("""
+SELECT number, header, final_newline FROM revisions
+WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
+""")
+_LAST_BEFORE = sql("""
+SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id AND time <= :time
+""")
+_REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
+_BY_TIME = sql("""
+SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
+""")
+_WITH_HEADER = sql("SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL")
+_UNDOS_AFTER = sql("""
+SELECT number, took_back_from, took_back_to FROM revisions
+WHERE playbook_id = :playbook_id AND number > :revision AND number <= :up_to AND took_back_from IS NOT NULL
+ORDER BY number DESC
+""")
 
 
 @cache
@@ -96,7 +94,7 @@ class Snapshots(PlaybookRows):
         without votes, and how many were live."""
         rows = self._points_at(revision)
         ranked = sorted(rows, key=lambda row: (-prompt_text.rank(row.helpful, row.harmful, row.revision), row.id))
-        highest = self.connection.scalar(_HIGHEST_ID, self._of(revision)) or 0
+        highest = self._execute(_HIGHEST_ID, revision=revision).scalar_one()
         newest = sorted((row for row in rows if row.id > highest - hook_queries.NEWEST), key=lambda row: -row.id)
         unjudged = [point_of(row) for row in newest if not (row.helpful or row.harmful)]
         return list(map(point_of, ranked)), unjudged, len(rows)
@@ -109,16 +107,7 @@ class Snapshots(PlaybookRows):
 
     def header_at(self, revision: int) -> Header:
         """The header as it was after *revision*; the one of an empty playbook for 0."""
-        row = self.connection.execute(
-            select(revisions.c.number, revisions.c.header, revisions.c.final_newline)
-            .where(
-                revisions.c.playbook_id == self.playbook_id,
-                revisions.c.number <= revision,
-                revisions.c.header.is_not(None),
-            )
-            .order_by(revisions.c.number.desc())
-            .limit(1)
-        ).first()
+        row = self._execute(_HEADER_AT, revision=revision).first()
         header = header_of(row.header, row.final_newline) if row else Header()
         if revision == 0 or (row and row.number == revision):
             return header
@@ -127,50 +116,36 @@ class Snapshots(PlaybookRows):
 
     def revision_at(self, time: str) -> int:
         """The last revision that was made at *time* (UTC, as the history has it) or before; 0 where there was none."""
-        number: int | None = self.connection.scalar(_LAST_BEFORE, {**self._of(0), "at_time": time})
-        return number or 0
+        return int(self._execute(_LAST_BEFORE, time=time).scalar_one())
 
     def revision_of(self, header: Header) -> int | None:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
         if header.last_updated is None:
             return None
-        of_playbook = revisions.c.playbook_id == self.playbook_id
-        by_time = self.connection.scalars(
-            select(revisions.c.number).where(
-                of_playbook, revisions.c.time == header.last_updated, revisions.c.header.is_(None)
-            )
-        )
-        with_header = self.connection.execute(
-            select(revisions.c.number, revisions.c.header).where(of_playbook, revisions.c.header.is_not(None))
-        )
+        by_time = self._execute(_BY_TIME, time=header.last_updated).scalars()
+        with_header = self._execute(_WITH_HEADER)
         by_header = (r.number for r in with_header if json.loads(r.header).get("last_updated") == header.last_updated)
         return max((*by_time, *by_header), default=None)
 
     def time_of(self, revision: int) -> str | None:
         """When *revision* was made; None where there is no such revision."""
-        return self.connection.scalar(
-            select(revisions.c.time).where(revisions.c.playbook_id == self.playbook_id, revisions.c.number == revision)
-        )
+        row = self._execute(_REVISION, revision=revision).first()
+        return row.time if row else None
 
     def source_and_message(self, revision: int) -> tuple[str, str | None]:
         """The source and the message of *revision*, which is there."""
-        source, message = self.connection.execute(_SOURCE_AND_MESSAGE, self._of(revision)).one()
-        return source, message
+        row = self._execute(_REVISION, revision=revision).one()
+        return row.source, row.message
 
     def undos_after(self, revision: int, *, up_to: int = MAX_COUNTER) -> list[Undo]:
         """The undos that came after *revision*, no later than *up_to*, newest first."""
-        rows = self.connection.execute(_UNDOS_AFTER, {**self._of(revision), "up_to": up_to})
+        rows = self._execute(_UNDOS_AFTER, revision=revision, up_to=up_to)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 
     def _points_at(self, revision: int, changed_in: RevisionRange | None = None) -> "Sequence[Row[Any]]":
         statement = _points_at(self.index_hint("ix_changes_text"), only_touched=changed_in is not None)
-        values = {"playbook_id": self.playbook_id, "revision": revision}
-        if changed_in is not None:
-            values |= {"first": changed_in.first, "last": changed_in.last}
-        return self.connection.execute(statement, values).all()
-
-    def _of(self, revision: int) -> dict[str, object]:
-        return {"of_playbook": self.playbook_id, "of_revision": revision}
+        touched = {} if changed_in is None else {"first": changed_in.first, "last": changed_in.last}
+        return self._execute(statement, revision=revision, **touched).all()
 
 
 def header_of(fields: str, final_newline: int) -> Header:
