@@ -260,13 +260,16 @@ class QueryRefusedError(PlaybookError):
 
 
 class SchemaTooNewError(DatabaseError):
-    """The database was written by a newer playbook-db; this one must not use it."""
+    """The database was written by a newer playbook-db, or by one that was never released; this one must not use it."""
 
     def __init__(self, where: str, schema: int, known: int) -> None:
         self.schema, self.known = schema, known
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
-            Remedy("Run: pip install --upgrade playbook-db"),
+            Remedy(
+                "If a newer version wrote it, run: pip install --upgrade playbook-db. If an unreleased checkout did, "
+                "export its playbooks with that checkout and import them into a new database."
+            ),
         )
 
 

@@ -202,11 +202,11 @@ def require_schema(connection: "Connection", path: str) -> None:
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
         raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")
     if version != SCHEMA:
-        remedy = "pip install --upgrade playbook-db" if version > SCHEMA else "playbook db upgrade"
-        raise UnusableError(
-            f"{path} is at schema {version:04d}, this playbook-db needs {SCHEMA:04d}. Run: {remedy}",
-            is_old=version < SCHEMA,
-        )
+        remedy = "Run: playbook db upgrade"
+        if version > SCHEMA:
+            remedy = "If a newer version wrote it, run: pip install --upgrade playbook-db. Else see: playbook db check"
+        message = f"{path} is at schema {version:04d}, this playbook-db needs {SCHEMA:04d}. {remedy}"
+        raise UnusableError(message, is_old=version < SCHEMA)
 
 
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":

@@ -67,7 +67,8 @@ def index(
 ) -> None:
     """An index on *columns* in each playbook, of all rows or of those for which *where* holds."""
     of_table = (table.c[column] if isinstance(column, str) else column for column in ("playbook_id", *columns))
-    Index(name, *of_table, unique=unique, sqlite_where=where, info={"where": where})
+    info = {} if where is None else {"where": where}
+    Index(name, *of_table, unique=unique, sqlite_where=where, info=info)
 
 
 def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:

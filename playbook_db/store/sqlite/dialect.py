@@ -22,7 +22,6 @@ from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.files import Access, open_file
 
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
-_BUSY_TIMEOUT = "PRAGMA busy_timeout = {}"  # milliseconds
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
 
@@ -237,7 +236,7 @@ class SqliteDialect:
         deadline = time.monotonic() + wait_s
         driver.execute("PRAGMA busy_timeout = 0")
         try:
-            while True:
+            while not driver.in_transaction:
                 try:
                     with self.explained():
                         driver.execute("BEGIN IMMEDIATE")
@@ -245,10 +244,8 @@ class SqliteDialect:
                     if time.monotonic() > deadline:
                         raise
                     time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
-                else:
-                    return
         finally:
-            driver.execute(_BUSY_TIMEOUT.format(int(settings.LOCK_WAIT_S * 1000)))
+            driver.execute(f"PRAGMA busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}")  # milliseconds
 
 
 def statements(file_name: str) -> list[str]:

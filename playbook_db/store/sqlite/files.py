@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import glob
+import itertools
 import os
 import random
 import shutil
@@ -81,7 +82,7 @@ def explained(
             if not of_files:
                 raise
             raise kind(f"{where} {problem}: {cause.strerror}. {end}") from error
-        if is_damage(cause):
+        if _is_damage(cause):
             raise DamagedError(where, str(cause)) from error
         if not isinstance(cause, sqlite3.OperationalError):
             raise
@@ -90,14 +91,11 @@ def explained(
         raise kind(f"{where} {problem}: {cause}. {end}") from error
 
 
-def is_damage(error: BaseException) -> bool:
+def _is_damage(error: BaseException) -> bool:
     """Whether the driver's *error* says that the file isn't the database it should be."""
-    if not isinstance(error, sqlite3.Error):
-        return isinstance(error, UnicodeDecodeError)
-    code = getattr(error, "sqlite_errorcode", None)
-    return (code is not None and code & 0xFF in _NOT_A_DATABASE) or str(error).startswith(
-        ("no such table", "no such column", "no such index", "Could not decode")
-    )
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    says_so = ("no such table", "no such column", "no such index", "Could not decode")
+    return isinstance(error, UnicodeDecodeError) or code in _NOT_A_DATABASE or str(error).startswith(says_so)
 
 
 def has_log(path: str) -> bool:
@@ -116,14 +114,9 @@ def without_new_log(path: str) -> Iterator[None]:
         yield
     finally:
         if not had_log:
-            _drop_empty_log(path)
-
-
-def _drop_empty_log(path: str) -> None:
-    """Let SQLite remove the log of the database in *path*, where it is empty and no one else has it open."""
-    with contextlib.suppress(OSError, DatabaseError):
-        if os.path.getsize(f"{path}-wal") == 0:
-            open_file(path, "write", wait_s=0).close()
+            with contextlib.suppress(OSError, DatabaseError):
+                if os.path.getsize(f"{path}-wal") == 0:  # SQLite removes it, where no one else has the file open
+                    open_file(path, "write", wait_s=0).close()
 
 
 def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
@@ -185,18 +178,13 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
     with closing(open_file(source, "write")) as new, closing(open_file(path, "write")) as live:
         live.execute("PRAGMA journal_mode = WAL")  # else who writes keeps *before* from reading
         live.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait loses to a crowd's short ones
-        _take_page_size(new, live)
+        (page_bytes,) = live.execute("PRAGMA page_size").fetchone()
+        if new.execute("PRAGMA page_size").fetchone() != (page_bytes,):  # a write-ahead log can't hold another
+            new.execute(f"PRAGMA page_size = {page_bytes:d}")
+            new.execute("VACUUM")
         (pages,) = new.execute("PRAGMA page_count").fetchone()
         # The first step takes the lock, the last commits: there must be one in between.
         new.backup(live, pages=max(1, pages // 4), progress=at_step, sleep=_RETRY_AFTER_S)
-
-
-def _take_page_size(new: sqlite3.Connection, live: sqlite3.Connection) -> None:
-    """Give *new* the page size of *live*: a write-ahead log can't hold another."""
-    (page_bytes,) = live.execute("PRAGMA page_size").fetchone()
-    if new.execute("PRAGMA page_size").fetchone() != (page_bytes,):
-        new.execute(f"PRAGMA page_size = {page_bytes:d}")
-        new.execute("VACUUM")
 
 
 # Another file in the place of a damaged database, which is moved aside with its log and never written into.
@@ -249,7 +237,14 @@ def copy_to(path: str, target: str) -> State:
 
 def state_of(path: str) -> State:
     """What tells whether somebody has written into the database file *path* or its log."""
-    return tuple(_status(path + suffix) for suffix in _KEPT)
+    state: list[tuple[int, int, int] | None] = []
+    for suffix in _KEPT:
+        try:
+            status = os.stat(path + suffix)
+            state.append((status.st_ino, status.st_size, status.st_mtime_ns))
+        except FileNotFoundError:
+            state.append(None)
+    return tuple(state)
 
 
 def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
@@ -322,19 +317,8 @@ def _name_again(path: str, aside: str, damaged: BinaryIO) -> None:
         to_disk(aside)
 
 
-def _status(path: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
 def _free_name(path: str, now: datetime) -> str:
     """A name beside *path* for it and its log that nothing has yet."""
-    wanted = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-    number, name = 1, wanted
-    while any(os.path.lexists(name + suffix) for suffix in ("", *BESIDE)):
-        number += 1
-        name = f"{wanted}-{number}"
-    return name
+    first = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    names = itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2)))
+    return next(name for name in names if not with_log(name))
