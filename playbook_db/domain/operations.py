@@ -34,15 +34,13 @@ def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skippe
 
     Returns those that were skipped.
     """
-    skipped: list[Skipped] = []
-    for index, operation in enumerate(operations):
-        try:
-            if index >= MAX_OPERATIONS:
-                raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
-            _apply(draft, operation)
-        except _RefusedError as refusal:
-            skipped.append(Skipped(index, operation, storable(str(refusal))))
-    return tuple(skipped)
+
+    def perform(index: int, operation: object) -> None:
+        if index >= MAX_OPERATIONS:
+            raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
+        _apply(draft, operation)
+
+    return _skipped(operations, perform)
 
 
 def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
@@ -51,13 +49,10 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
     Anything but a list adds nothing. Returns the entries that were skipped. Source: curator contract,
     ExtractionResult.
     """
-    skipped: list[Skipped] = []
-    for index, entry in enumerate(entries if isinstance(entries, list) else []):
-        try:
-            _add(draft, {"text": entry} if isinstance(entry, str) else _as_mapping(entry))
-        except _RefusedError as refusal:
-            skipped.append(Skipped(index, entry, str(refusal)))
-    return tuple(skipped)
+    listed = entries if isinstance(entries, list) else []
+    return _skipped(
+        listed, lambda _, entry: _add(draft, {"text": entry} if isinstance(entry, str) else _as_mapping(entry))
+    )
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:
@@ -75,19 +70,11 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> Ballot:
     An item that is no dict, has no name or an unknown tag is skipped. Source: reflector specification,
     REQ-REFL-004 and -007; contract, section 5.
     """
-    votes: list[Vote] = []
-    skipped: list[Skipped] = []
     if raw is not None and not isinstance(raw, list):
         return Ballot((), (Skipped(0, raw, "the votes are no list"),))
-    for index, item in enumerate(raw or []):
-        problem = _why_no_vote(item, tag_key)
-        if problem:
-            skipped.append(Skipped(index, item, problem))
-        else:
-            rationale = item.get("rationale")
-            reason = storable(rationale) if isinstance(rationale, str) else None
-            votes.append(Vote(storable(item["name"]), item[tag_key], reason))
-    return Ballot(tuple(votes), tuple(skipped))
+    votes: list[Vote] = []
+    skipped = _skipped(raw or [], lambda _, item: votes.append(_vote(item, tag_key)))
+    return Ballot(tuple(votes), skipped)
 
 
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
@@ -125,6 +112,17 @@ def prune(draft: Draft) -> tuple[KeyPoint, ...]:
     for point in pruned:
         draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
     return pruned
+
+
+def _skipped(items: Iterable[object], perform: Callable[[int, object], None]) -> tuple[Skipped, ...]:
+    """Let *perform* have each of *items*; those that it refused."""
+    skipped: list[Skipped] = []
+    for index, item in enumerate(items):
+        try:
+            perform(index, item)
+        except _RefusedError as refusal:
+            skipped.append(Skipped(index, item, storable(str(refusal))))
+    return tuple(skipped)
 
 
 def _apply(draft: Draft, operation: object) -> None:
@@ -216,11 +214,12 @@ def _target(draft: Draft, fields: Mapping[str, Any]) -> KeyPoint:
     return draft[name]
 
 
-def _why_no_vote(item: object, tag_key: str) -> str | None:
+def _vote(item: object, tag_key: str) -> Vote:
     if not isinstance(item, dict):
-        return "a vote must be an object"
+        raise _RefusedError("a vote must be an object")
     if not isinstance(item.get("name"), str) or not item["name"]:
-        return "a vote must have a `name`"
+        raise _RefusedError("a vote must have a `name`")
     if item.get(tag_key) not in TAGS:
-        return f"`{tag_key}` must be one of {', '.join(TAGS)}"
-    return None
+        raise _RefusedError(f"`{tag_key}` must be one of {', '.join(TAGS)}")
+    rationale = item.get("rationale")
+    return Vote(storable(item["name"]), item[tag_key], storable(rationale) if isinstance(rationale, str) else None)

@@ -87,10 +87,9 @@ def choose(ranked: "Iterable[P]", unjudged: "Sequence[P]", limit_units: int) -> 
     A point that is too long for the space that remains is skipped for the next one.
     """
     chosen: dict[str, P] = {}
-    sections: set[str] = set()
     share = max(limit_units, 0) // UNJUDGED_SHARE
-    remaining = _fill(chosen, sections, unjudged, share)
-    _fill(chosen, sections, ranked, limit_units - share + remaining)
+    remaining = _fill(chosen, unjudged, share)
+    _fill(chosen, ranked, limit_units - share + remaining)
     return sorted(chosen.values(), key=_canonical_place)
 
 
@@ -141,9 +140,10 @@ def fill_template(template: str, points_text: str) -> str:
     return before + points_text + after
 
 
-def _fill(chosen: "dict[str, P]", sections: "set[str]", points: "Iterable[P]", space: int) -> int:
-    """Add to *chosen* those of *points* that fit, and their sections to *sections*; the units that remain."""
+def _fill(chosen: "dict[str, P]", points: "Iterable[P]", space: int) -> int:
+    """Add to *chosen* those of *points* that fit; the units that remain."""
     misfits = 0
+    sections = {point.section for point in chosen.values()}
     for point in points:
         if space < SHORTEST_ENTRY_UNITS or misfits > MAX_MISFITS:
             break

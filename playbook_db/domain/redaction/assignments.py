@@ -6,7 +6,6 @@ secret, does the value look like one.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from playbook_db.domain.redaction.entropy import is_random, is_secret
@@ -75,31 +74,6 @@ _PUBLIC_KEYS = _words("public cache primary foreign partition sort object publis
 _GLUED_KEYS = ("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey", "masterkey", "signingkey")
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    text: str
-    kind: str
-    in_capitals: bool  # as a variable of a shell, whose value needs no quotes
-
-
-@dataclass(frozen=True, slots=True)
-class _Assignment:
-    start: int  # of the value
-    end: int
-    value: str
-    kind: str
-    literal: bool  # whether the value can't be an expression of a program
-    certain: bool  # whether what is between name and value does assign
-
-    def is_of_a_secret(self) -> bool:
-        value = self.value.rstrip(";,")  # redacted with the value, as it may be its end; but no part of a path
-        if self.kind == "key" and not is_random(value):
-            return False
-        if not self.certain and not _HAS_DIGIT.search(value):
-            return False
-        return is_secret(value, password=self.kind == "password", literal=self.literal)
-
-
 def assignments(text: str) -> Iterator[Secret]:
     """The values in *text* that have the name of a secret and look like one."""
     folded = text.replace("\u0130", "i").lower()  # the one character that grows when it is lowered
@@ -107,18 +81,21 @@ def assignments(text: str) -> Iterator[Secret]:
     for stem in _STEM.finditer(folded):
         if stem.start() < done or stem[0][0] == "[":
             continue
-        assignment = _assignment(text, stem.start(), stem.end())
-        if assignment is None:
+        found = _value(text, stem.start(), stem.end())
+        if found is None:
             continue
-        if assignment.is_of_a_secret():
-            yield assignment.start, assignment.end, assignment.kind
-            done = assignment.end
-        elif len(assignment.value) > _MAX_SEARCHED:
-            done = assignment.end
+        start, end, kind = found
+        if kind:
+            yield start, end, kind
+        if kind or end - start > _MAX_SEARCHED:
+            done = end
 
 
-def _assignment(text: str, start: int, end: int) -> _Assignment | None:
-    """The assignment to the name whose stem is at *start*; None where there is none, or the name means no secret."""
+def _value(text: str, start: int, end: int) -> Secret | None:
+    """The value that has the name whose stem is at *start*, and its kind, "" where it doesn't look like a secret.
+
+    None where there is no value, or the name means no secret.
+    """
     tail = _TAIL.match(text, end)
     name_end = tail.end() if tail else end
     to_value = _TO_VALUE.match(text, name_end)
@@ -127,24 +104,24 @@ def _assignment(text: str, start: int, end: int) -> _Assignment | None:
     begin = _name_start(text, start)
     if not _may_follow(text, begin, to_value):
         return None
-    name = _name(text[begin:name_end])
-    if name is None:
+    name = text[begin:name_end]
+    kind = _kind(name)
+    if kind is None:
         return None
     quoted = to_value["open"] is not None or to_value["xml"] is not None
     in_prose = to_value["prose"] is not None
-    in_shell = name.text.startswith("-") or (to_value["assign"] == "=" and name.in_capitals)
-    value_end = _value_end(text, to_value.end(), to_value["open"], in_shell=in_shell)
-    value = text[to_value.end() : value_end]
+    # A shell's values need no quotes: after an option, and after a variable, which is in capitals.
+    in_shell = name.startswith("-") or (to_value["assign"] == "=" and name.isupper())
+    at = to_value.end()
+    value = text[at : _value_end(text, at, to_value["open"], in_shell=in_shell)]
     if in_prose and not quoted:
         value = value.rstrip(".:!?")
-    return _Assignment(
-        to_value.end(),
-        to_value.end() + len(value),
-        value,
-        name.kind,
-        literal=quoted or in_shell or in_prose,
-        certain=not in_prose and to_value["comma"] is None,
-    )
+    end = at + len(value)
+    value = value.rstrip(";,")  # redacted with the value, as it may be its end; but no part of a path
+    assigns = not in_prose and to_value["comma"] is None
+    is_clear = (assigns or _HAS_DIGIT.search(value)) and (kind != "key" or is_random(value))
+    literal = quoted or in_shell or in_prose
+    return at, end, kind if is_clear and is_secret(value, password=kind == "password", literal=literal) else ""
 
 
 def _may_follow(text: str, begin: int, to_value: re.Match[str]) -> bool:
@@ -177,18 +154,16 @@ def _name_start(text: str, start: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _name(whole: str) -> _Name | None:
-    """The name *whole*, or None where it means no secret."""
+def _kind(whole: str) -> str | None:
+    """The kind of secret that the name *whole* means; None for none."""
     kind = _kind_of([word.lower() for word in _WORD.findall(whole)])
     if kind is None and whole.isupper() and whole.rstrip("0123456789").endswith("_KEY"):
         kind = None if _PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
-    if kind in ("secret", "token", "key") and "aws" in whole.lower():
-        kind = "AWS key"
-    return _Name(whole, kind, whole.isupper()) if kind else None
+    return "AWS key" if kind in ("secret", "token", "key") and "aws" in whole.lower() else kind
 
 
 def _kind_of(words: list[str]) -> str | None:
-    """The kind of secret that the name made of *words* means; None for none."""
+    """The same for the words of the name."""
     while len(words) > 1 and words[-1] in _AFTERTHOUGHTS:
         words = words[:-1]
     if not words or words[-1] in _ABOUT:

@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 
 from playbook_db.domain.redaction.assignments import assignments
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
-from playbook_db.domain.redaction.token_patterns import MARKER, Secret, headers, key_blocks, tokens
+from playbook_db.domain.redaction.token_patterns import HEADERS, MARKER, TOKENS, Secret, find_secrets, key_blocks
 
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
 
@@ -37,11 +37,11 @@ def redact(text: str, values: Collection[str] = ()) -> str:
     is redacted already stays as it is.
     """
     text = _replaced(text, key_blocks(text))
-    text = _replaced(text, tokens(text))
+    text = _replaced(text, find_secrets(TOKENS, text))
     without = _without_values(text, values)
     if without != text:  # a token that touched a value can be seen now
-        text = _replaced(without, tokens(without))
-    text = _replaced(text, headers(text))
+        text = _replaced(without, find_secrets(TOKENS, without))
+    text = _replaced(text, find_secrets(HEADERS, text))
     return _replaced(text, assignments(text))
 
 

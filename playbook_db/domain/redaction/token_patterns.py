@@ -6,7 +6,7 @@ pattern has a bound, or begins where a run of its characters begins, so that no 
 
 import base64
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_secret
@@ -25,42 +25,35 @@ _RIGHT = r"(?![A-Za-z0-9])"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A kind of secret: `regex` is tried at each `anchor`; its group 1 is a secret where `accepts` says so."""
+    """A kind of secret: `regex` is tried at each `anchor`, everywhere where that is "".
+
+    Its group 1 is a secret where `accepts` says so.
+    """
 
     kind: str
     anchor: str
     regex: re.Pattern[str]
-    accepts: Callable[[str], bool] | None = None
+    accepts: Callable[[str], bool]
 
-    def secrets(self, text: str) -> Iterator[Secret]:
-        """The secrets of this kind in *text*."""
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """Where the pattern matches *text*."""
+        if not self.anchor:
+            yield from self.regex.finditer(text)
+            return
         at = text.find(self.anchor)
         while at >= 0:
             match = self.regex.match(text, at)
-            after = at + 1
             if match:
-                after = max(match.end(), after)
-                if self.accepts is None or self.accepts(match[1]):
-                    yield match.start(1), match.end(1), self.kind
-            at = text.find(self.anchor, after)
+                yield match
+            at = text.find(self.anchor, max(match.end(), at + 1) if match else at + 1)
 
 
-def tokens(text: str) -> Iterator[Secret]:
-    """The tokens in *text*."""
-    for pattern in TOKENS:
-        yield from pattern.secrets(text)
-    for match in _DISCORD.finditer(text):
-        if _real(match[0]):
-            yield match.start(), match.end(), "Discord token"
-
-
-def headers(text: str) -> Iterator[Secret]:
-    """The secrets in URLs, headers, options of commands, `.netrc` and `.pgpass`."""
-    for pattern in HEADERS:
-        yield from pattern.secrets(text)
-    for match in _PGPASS.finditer(text):
-        if _is_password(match[1]):
-            yield match.start(1), match.end(1), "password"
+def find_secrets(patterns: Iterable[Pattern], text: str) -> Iterator[Secret]:
+    """What *patterns* find in *text*."""
+    for pattern in patterns:
+        for match in pattern.matches(text):
+            if pattern.accepts(match[1]):
+                yield match.start(1), match.end(1), pattern.kind
 
 
 def key_blocks(text: str) -> Iterator[Secret]:
@@ -163,7 +156,7 @@ def _prefixed() -> Iterator[Pattern]:
             yield Pattern(kind, prefix, re.compile(f"{_LEFT}({re.escape(prefix)}{tail})"), accepts)
 
 
-def _patterns(kind: str, anchors: str, regex: str, accepts: Callable[[str], bool] | None = None) -> list[Pattern]:
+def _patterns(kind: str, anchors: str, regex: str, accepts: Callable[[str], bool]) -> list[Pattern]:
     return [Pattern(kind, anchor, re.compile(regex), accepts) for anchor in anchors.split("|")]
 
 
@@ -189,9 +182,12 @@ TOKENS: tuple[Pattern, ...] = (
     *_patterns(
         "Azure secret", "Q~", r"(?<=[A-Za-z0-9_~.]{3}[0-9])(Q~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])", _real
     ),
-)
-_DISCORD = re.compile(
-    rf"[MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}}(?!{_URL_SAFE})"
+    *_patterns(
+        "Discord token",
+        "",
+        rf"([MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}})(?!{_URL_SAFE})",
+        _real,
+    ),
 )
 
 _MASKED = r"\[masked:\s[A-Za-z ]{1,30}\]"
@@ -233,9 +229,12 @@ HEADERS: tuple[Pattern, ...] = (
         r"(?:mysql|mariadb)[a-z]{0,10}\s(?:[^\n\"'|;]{0,80}?\s)?-p([^\s\"'\\$<]{6,200})",
         _is_password,
     ),
-)
-_PGPASS = re.compile(
-    r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])"
+    *_patterns(
+        "password",
+        "",
+        r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])",
+        _is_password,
+    ),
 )
 
 
