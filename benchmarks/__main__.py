@@ -7,13 +7,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction
+from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction, single
 from benchmarks.figures import show
 
 BENCHMARKS = {
     "concurrency": concurrency.run,
     "interchange": interchange.run,
     "batch": batch.run,
+    "single": single.run,
     "history": history.run,
     "hooks": hooks.run,
     "cli": cli.run,

@@ -1,0 +1,57 @@
+"""A change to one point: the CPU time that it takes in a small playbook and in a large one."""
+
+import itertools
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from benchmarks import samples, sandbox
+from benchmarks.figures import Figures, alternate, milliseconds, times
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export
+from playbook_db.services.projects import Project
+from playbook_db.store.repository import RevisionResult
+
+_ROUNDS = 31
+_AIMS = {"vote": "1.5x", "edit": "1.5x", "move": "1.5x", "retire": "1.5x", "restore": "-"}
+
+
+def run(folder: Path, *, quick: bool) -> Figures:
+    """A vote, an edit, a move to another section, a retirement and what takes it back, in turns in both playbooks."""
+    sizes = (50, 500) if quick else (100, 100_000)
+    with ExitStack() as stack:
+        projects = []
+        for points in sizes:
+            _, project = stack.enter_context(sandbox.opened(folder / str(points)))
+            reading = playbook_file.decode(samples.file_text(points), source="sample")
+            import_export.import_playbook(project, reading, source="sample")
+            projects.append(project)
+        changes = _changes()
+        works = [partial(_changed, change, project) for change in changes.values() for project in projects]
+        taken = alternate(*works, rounds=2 if quick else _ROUNDS, clock=time.process_time)
+    rows = [
+        (name, milliseconds(small), milliseconds(large), times(median(large) / median(small)), _AIMS[name])
+        for name, small, large in zip(changes, taken[::2], taken[1::2], strict=True)
+    ]
+    columns = ("", *(f"{points:,} points" for points in sizes), "ratio", "aim")
+    notes = ("medians; the aim is the most that the large playbook may take", "a restored point is compared with all")
+    return Figures("One change to one point, in CPU time", columns, rows, notes)
+
+
+def _changes() -> dict[str, Callable[[Project], RevisionResult]]:
+    """Changes, each of which a playbook can take again and again when they come in this order."""
+    numbers, sections = itertools.count(), itertools.cycle(("oth", "oth", "pat", "pat"))  # one after the other in both
+    return {
+        "vote": lambda project: edit.vote(project, "pat-005", "helpful"),
+        "edit": lambda project: edit.edit(project, "pat-010", text=f"{next(numbers)}: a text of some length"),
+        "move": lambda project: edit.edit(project, "pat-015", section=next(sections)),
+        "retire": lambda project: edit.retire(project, "pat-020"),
+        "restore": lambda project: edit.restore(project, "pat-020"),
+    }
+
+
+def _changed(change: Callable[[Project], RevisionResult], project: Project) -> None:
+    assert change(project).revision is not None
