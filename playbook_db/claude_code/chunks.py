@@ -214,11 +214,8 @@ def _section(part: Part, role: str, redact: Callable[[str], str], limit: int | N
         part = replace(part, text=redact(part.text))
     # Nothing that was said may pose as someone else's section; the text keeps its length.
     body = _FORGED.sub(r"\\#", condense(part, limit))
-    if part.kind == "result":
-        return _Section("Tool (error)" if part.is_error else "Tool", body)
-    if part.kind == "thinking":
-        return _Section("Thinking", body)
-    return _Section("User" if role == "user" else "Assistant", body)
+    headings = {"result": "Tool (error)" if part.is_error else "Tool", "thinking": "Thinking"}
+    return _Section(headings.get(part.kind, "User" if role == "user" else "Assistant"), body)
 
 
 def _render(sections: Iterable[_Section]) -> str:
@@ -274,7 +271,14 @@ def _condense_result(text: str, limit: int) -> str:
         kept.append((start, end))
         rest -= end - start + _MARK
     edge += max(rest, 0) // 2
-    return _joined(text, [(0, edge), *kept, (len(text) - edge, len(text))])
+    pieces, at = [], 0
+    for start, end in sorted([(0, edge), *kept, (len(text) - edge, len(text))]):
+        if start - at > _MARK:  # a shorter gap is kept
+            pieces.append(f"\n{_mark(start - at)}\n")
+            at = start
+        pieces.append(text[at : max(at, end)])
+        at = max(at, end)
+    return "".join(pieces)
 
 
 def _evidence(text: str) -> Iterator[tuple[int, int]]:
@@ -303,16 +307,3 @@ def _lines_with(
                 lines[first] = last
             at = text.find(word, max(last, at + 1), end)
     return sorted(lines.items())
-
-
-def _joined(text: str, places: list[tuple[int, int]]) -> str:
-    """What stands in *text* at *places*, with a word in each gap; a gap shorter than the word is kept."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in sorted(places):
-        if start - at > _MARK:
-            pieces.append(f"\n{_mark(start - at)}\n")
-            at = start
-        pieces.append(text[at : max(at, end)])
-        at = max(at, end)
-    return "".join(pieces)

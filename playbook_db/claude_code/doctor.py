@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from shlex import quote
@@ -50,10 +50,8 @@ class Finding:
 def examine(url: str, folder: str) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*."""
     findings: list[Finding] = []
-    for check in (
-        *(_interpreter, _data_folder, _database, _backups, _queue),
-        *(_registrations, _hooks, _worker, _model, _logs),
-    ):
+    checks = (_interpreter, _data_folder, _database, _backups, _queue, _registrations, _hooks, _worker, _model, _logs)
+    for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
         try:
             findings += check(url, folder)
@@ -232,7 +230,7 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
 # The hooks, run with a made-up event as Claude Code would, and timed beside a bare interpreter.
 
 
-_Completed = subprocess.CompletedProcess[bytes]
+_Judge = Callable[[bytes], tuple[str, str]]  # of what a hook printed
 
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
@@ -254,48 +252,47 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
             "PLAYBOOK_DB_URL": database, "PLAYBOOK_NO_SETUP": "1",
         }  # fmt: skip
         with open_store(settings.database_url(database)) as store:
-            yield _try(python, "enqueue", event, elsewhere, lambda done: _judge_enqueue(done, store))
+            yield _try(python, "enqueue", event, elsewhere, lambda output: _judge_enqueue(output, store))
 
 
-def _judge_inject(done: _Completed) -> tuple[str, str]:
+def _judge_inject(output: bytes) -> tuple[str, str]:
     """What the hook did, in words, or `""` and what is wrong."""
     try:
-        text = json.loads(done.stdout).get("hookSpecificOutput", {}).get("additionalContext", "")
+        text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
     except (ValueError, AttributeError):
-        return "", f"it printed {done.stdout[:80]!r}, which is no JSON object"
+        return "", f"it printed {output[:80]!r}, which is no JSON object"
     entries = sum(" helpful=" in line and line.startswith("[") for line in text.splitlines())
     limit = prompt_text.CLIENT_LIMIT_UNITS
     return f"shows {entries} points in {prompt_text.utf16_units(text):,} of {limit:,} characters", ""
 
 
-def _judge_enqueue(done: _Completed, store: Store) -> tuple[str, str]:
-    if done.stdout:
-        return "", f"it printed {done.stdout[:80]!r}, where it must say nothing"
-    if [job.session_id for job in queue.list_jobs(store)] != [_SESSION]:
-        return "", "it left no job"
-    return "notes a session's end", ""
+def _judge_enqueue(output: bytes, store: Store) -> tuple[str, str]:
+    if output:
+        return "", f"it printed {output[:80]!r}, where it must say nothing"
+    is_queued = [job.session_id for job in queue.list_jobs(store)] == [_SESSION]
+    return ("notes a session's end", "") if is_queued else ("", "it left no job")
 
 
-def _try(
-    python: str,
-    hook: str,
-    event: Mapping[str, str],
-    variables: Mapping[str, str],
-    judge: Callable[[_Completed], tuple[str, str]],
-) -> Finding:
+def _try(python: str, hook: str, event: object, variables: Mapping[str, str], judge: _Judge) -> Finding:
     # As registered for the user, which always answers; the worker is a program that does nothing.
     command = [python, "-I", "-S", os.path.join(install.hooks_folder(), f"{hook}.py"), "user", "/bin/true"]
     environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
-    payload = json.dumps(event).encode()
+
+    def run(command: list[str], payload: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
+
     times_ms, bare_ms = [], []
     for _ in range(_RUNS):
-        took_ms, done = _time(command, payload, environment)
-        times_ms.append(took_ms)
-        bare_ms.append(_time([python, "-I", "-S", "-c", "pass"], b"", environment)[0])
+        started = time.perf_counter()
+        done = run(command, json.dumps(event).encode())
+        ended = time.perf_counter()
+        run([python, "-I", "-S", "-c", "pass"])
+        times_ms.append((ended - started) * 1000)
+        bare_ms.append((time.perf_counter() - ended) * 1000)
         if done.returncode or done.stderr:
             summary, problem = "", f"it ended with exit code {done.returncode} and said {done.stderr[:200]!r}"
         else:
-            summary, problem = judge(done)
+            summary, problem = judge(done.stdout)
         if problem:
             break
     speed = f"{statistics.median(times_ms):.0f} ms, a bare interpreter {statistics.median(bare_ms):.0f} ms"
@@ -303,10 +300,3 @@ def _try(
         log = os.path.join(settings.logs_dir(), "hooks.log")
         return Finding(hook, BROKEN, f"{problem} ({speed})", f"tail -n 20 {quote(log)}")
     return Finding(hook, OK, f"{summary}; {speed}")
-
-
-def _time(command: Sequence[str], payload: bytes, environment: Mapping[str, str]) -> tuple[float, _Completed]:
-    """The milliseconds that *command* takes, and what came of it."""
-    started = time.perf_counter()
-    done = subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
-    return (time.perf_counter() - started) * 1000, done
