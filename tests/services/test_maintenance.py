@@ -24,6 +24,8 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite.backups import Backup, list_backups
 
+pytestmark = pytest.mark.slow  # databases of many states
+
 _FROZEN = Path(__file__).parents[1] / "frozen"
 
 
@@ -453,8 +455,6 @@ _KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
 from playbook_db.services import maintenance
-
-pytestmark = pytest.mark.slow  # databases of many states
 folder, seen, unkilled = Path(sys.argv[1]), ("restore.py", "files.py", "backups.py"), 10**6
 moments = [unkilled]
 while moments:
