@@ -60,12 +60,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
             project = hook_queries.find_project(connection, projects.project_key(folder))
             if project is not None and not project.is_ignored:
                 template = templates.playbook_template()
-                text, points = prompt_text.compose(
-                    template,
-                    hook_queries.ranked_points(connection, project.id),
-                    hook_queries.unjudged_points(connection, project.id),
-                    project.live_points,
-                )
+                text, points = prompt_text.compose(template, *hook_queries.candidates(connection, project))
                 work_waits = (
                     work_waits
                     or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())

@@ -48,12 +48,7 @@ def prompt(url: str, folder: str, *, whole: bool) -> str | None:
             return ""
         if whole:
             return templates.fill_points(prompt_text.render_points(hook_queries.live_points(connection, project.id)))
-        return prompt_text.compose(
-            templates.playbook_template(),
-            hook_queries.ranked_points(connection, project.id),
-            hook_queries.unjudged_points(connection, project.id),
-            project.live_points,
-        )[0]
+        return prompt_text.compose(templates.playbook_template(), *hook_queries.candidates(connection, project))[0]
 
     return _read(url, folder, query, "")
 

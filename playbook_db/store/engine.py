@@ -7,7 +7,6 @@ rolls back on any exception. No model call, no file and no sleep belongs inside 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Connection, Engine
@@ -92,9 +91,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

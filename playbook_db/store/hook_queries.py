@@ -215,14 +215,14 @@ def find_project(connection: "Connection", key: str) -> "StoredProject | None":
     return StoredProject(row) if row else None
 
 
-def ranked_points(connection: "Connection", playbook_id: int) -> "Iterator[StoredPoint]":
-    """The live points, those first that most deserve to be shown; read as they are asked for."""
-    return map(StoredPoint, connection.execute(RANKED_POINTS, {"playbook_id": playbook_id}))
-
-
-def unjudged_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
-    """The newest live points that have no vote yet."""
-    return list(map(StoredPoint, connection.execute(UNJUDGED_POINTS, {"playbook_id": playbook_id})))
+def candidates(
+    connection: "Connection", project: StoredProject
+) -> "tuple[Iterator[StoredPoint], list[StoredPoint], int]":
+    """What `domain.prompt_text` chooses from: the live points, best first, read as they are asked for; the newest
+    without votes; how many are live."""
+    of_playbook = {"playbook_id": project.id}
+    ranked, unjudged = (connection.execute(query, of_playbook) for query in (RANKED_POINTS, UNJUDGED_POINTS))
+    return map(StoredPoint, ranked), list(map(StoredPoint, unjudged)), project.live_points
 
 
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":

@@ -23,13 +23,13 @@ def ensure_current(url: str) -> str | None:
     Several processes may call this at once; one does the work. Raises SchemaTooNewError.
     """
     dialect = dialect_for(url)
-    if _is_current(dialect):
+    if _version(dialect) == SCHEMA:
         return None
     dialect.prepare()
     with dialect.exclusive():
-        if _is_current(dialect):
+        version = _version(dialect)
+        if version == SCHEMA:
             return None
-        version = dialect.schema_version()
         backup = dialect.back_up_before_migration(version) if version else None
         migrate(url)
     return backup
@@ -38,13 +38,12 @@ def ensure_current(url: str) -> str | None:
 def require_current(url: str) -> None:
     """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema; change nothing."""
     dialect = dialect_for(url)
-    version = dialect.schema_version()
+    version = _version(dialect)
     if version is None:
         raise DatabaseError(f"There is no database at {dialect.where}. Run: playbook init{_newest_backup(url)}")
     if not version:
         raise DatabaseError(f"{dialect.where} is empty: no playbook is in it. Run: playbook init{_newest_backup(url)}")
     if version != SCHEMA:
-        refuse_newer(dialect.where, version)
         raise SchemaTooOldError(dialect.where, version, SCHEMA)
 
 
@@ -145,11 +144,10 @@ def _newest_backup(url: str) -> str:
     return f" (or bring back what was there: playbook restore-backup {found[0].path})" if found else ""
 
 
-def _is_current(dialect: Dialect) -> bool:
+def _version(dialect: Dialect) -> int | None:
     version = dialect.schema_version()
-    if version is not None:
-        refuse_newer(dialect.where, version)
-    return version == SCHEMA
+    refuse_newer(dialect.where, version or 0)
+    return version
 
 
 @contextmanager

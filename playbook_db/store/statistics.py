@@ -26,18 +26,18 @@ _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points 
 # Not from `vote_log`, which looks up the point of each vote. Summed up by revision first, in the order of the rows:
 # sorting all votes by day takes four times as long.
 _VOTES = sql("""
-SELECT day, by_session, sum(helpful), sum(harmful), sum(neutral), sum(unmatched)
+SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session,
+       sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
 FROM (
-    SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session,
-           sum(CASE WHEN v.point_id IS NOT NULL AND v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
-           sum(CASE WHEN v.point_id IS NOT NULL AND v.tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
-           sum(CASE WHEN v.point_id IS NOT NULL AND v.tag = 'neutral' THEN 1 ELSE 0 END) AS neutral,
-           sum(CASE WHEN v.point_id IS NULL THEN 1 ELSE 0 END) AS unmatched
-    FROM playbooks AS p
-    CROSS JOIN revisions AS r ON r.playbook_id = p.id
-    CROSS JOIN votes AS v ON v.playbook_id = r.playbook_id AND v.revision = r.number
-    WHERE p.key = :key GROUP BY r.playbook_id, r.number, r.time, r.session_id
-) AS of_revision GROUP BY day, by_session
+    SELECT playbook_id, revision,
+           sum(CASE WHEN point_id IS NOT NULL AND tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
+           sum(CASE WHEN point_id IS NOT NULL AND tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
+           sum(CASE WHEN point_id IS NOT NULL AND tag = 'neutral' THEN 1 ELSE 0 END) AS neutral,
+           sum(CASE WHEN point_id IS NULL THEN 1 ELSE 0 END) AS unmatched
+    FROM votes WHERE playbook_id = (SELECT id FROM playbooks WHERE key = :key) GROUP BY playbook_id, revision
+) AS v
+JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
+GROUP BY day, by_session
 """)
 _CALLS = sql("""
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)

@@ -6,13 +6,15 @@ They lie in `backups/` beside the database, each with its time and what it was t
 """
 
 import contextlib
+import glob
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from playbook_db.errors import BackupError
 from playbook_db.files import to_disk
@@ -23,7 +25,7 @@ BY_HAND, DAILY, BEFORE_RESTORE = "hand", "daily", "before-restore"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 _PARTIAL = ".partial"  # the end of the name of one that is being written
-_LONGEST_WRITE = timedelta(hours=24)  # a partial that is older was left by a kill
+_LONGEST_WRITE_S = 24 * 60 * 60  # a partial that is older was left by a kill
 _SAME_SECOND = 1000  # backups at most
 DAILY_KEPT = 7
 WEEKLY_KEPT = 4  # weeks before those
@@ -57,14 +59,14 @@ class Held:
 
 def list_backups(path: str) -> list[Backup]:
     """The backups of the database file *path*, newest first."""
-    folder, backups = folder_of(path), []
-    pattern = re.escape(_stem(path)) + _NAME
-    for match in filter(None, (re.fullmatch(pattern, name) for name in _names_in(folder))):
-        file = os.path.join(folder, match.string)
+    backups = []
+    pattern = re.escape(os.path.join(folder_of(path), _stem(path))) + _NAME
+    for match in filter(None, (re.fullmatch(pattern, file) for file in _files_of(path, "*.db"))):
+        file = match.string
         with contextlib.suppress(OSError, ValueError):  # it has just gone, or the time is none
-            time = datetime.strptime(match["time"], _STAMP).replace(tzinfo=UTC)
-            status = os.stat(file)
-            backups.append((time, status.st_mtime_ns, Backup(file, time, match["kind"] or BY_HAND, status.st_size)))
+            taken_at = datetime.strptime(match["time"], _STAMP).replace(tzinfo=UTC)
+            status, kind = os.stat(file), match["kind"] or BY_HAND
+            backups.append((taken_at, status.st_mtime_ns, Backup(file, taken_at, kind, status.st_size)))
     return [backup for _, _, backup in sorted(backups, key=lambda each: each[:2], reverse=True)]
 
 
@@ -85,14 +87,14 @@ def make_folder(path: str) -> str:
 def take(path: str, kind: str, *, now: datetime) -> Backup:
     """Copy the database file *path*, as it is at one moment, into the folder of its backups, without what is forgotten
     meanwhile. Raises BackupError, DamagedError."""
-    folder, time = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
-    beginning = os.path.join(folder, f"{_stem(path)}-{time:{_STAMP}}")
+    folder, taken_at = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
+    beginning = os.path.join(folder, f"{_stem(path)}-{taken_at:{_STAMP}}")
     end = ".db" if kind == BY_HAND else f".{kind}.db"
     while True:
         with copied(path, folder) as partial:
             taken = place(partial, (f"{beginning}{number}{end}" for number in ("", *range(-2, -_SAME_SECOND, -1))))
         if _erasures_in(path, "read") <= _erasures_in(taken, "at rest"):
-            return Backup(taken, time, kind, os.path.getsize(taken))
+            return Backup(taken, taken_at, kind, os.path.getsize(taken))
         os.unlink(taken)
 
 
@@ -120,16 +122,15 @@ def rotate(path: str) -> None:
     kept = daily_kept(backup.time for backup in daily)
     gone = [backup.path for backup in daily if backup.time not in kept]
     gone += [backup.path for backup in migrations[MIGRATIONS_KEPT:]]
-    gone += [partial for partial in partials(path) if _age(partial) > _LONGEST_WRITE]
-    for file in gone:
+    for file in (*gone, *partials(path)):
         with contextlib.suppress(OSError):
-            os.unlink(file)
+            if file in gone or time.time() - os.path.getmtime(file) > _LONGEST_WRITE_S:
+                os.unlink(file)
 
 
 def partials(path: str) -> list[str]:
     """What is being written into the folder of the backups of *path*, or was left there by a kill."""
-    folder = folder_of(path)
-    return [os.path.join(folder, name) for name in _names_in(folder) if name.startswith(".") and _PARTIAL in name]
+    return _files_of(path, f".*{_PARTIAL}*")
 
 
 def held_in(path: str, access: Access = "at rest") -> list[Held]:
@@ -185,19 +186,12 @@ def _explained(where: str, problem: str) -> AbstractContextManager[None]:
     return files.explained(where, problem, kind=BackupError, end="No backup was taken.", of_files=True)
 
 
-def _age(path: str) -> timedelta:
-    try:
-        return datetime.now(UTC) - datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-    except OSError:
-        return timedelta(0)
-
-
 def _stem(path: str) -> str:
     return os.path.basename(path).removesuffix(".db")
 
 
-def _names_in(folder: str) -> list[str]:
-    return os.listdir(folder) if os.path.isdir(folder) else []
+def _files_of(path: str, pattern: str) -> list[str]:
+    return glob.glob(os.path.join(glob.escape(folder_of(path)), pattern))
 
 
 def _already_there(name: str) -> BackupError:
@@ -210,11 +204,7 @@ def daily_kept(times: Iterable[datetime]) -> set[datetime]:
     kept = newest_first[:DAILY_KEPT]
     weeks: dict[tuple[int, int], datetime] = {}
     for taken_at in newest_first[DAILY_KEPT:]:
-        if _week(taken_at) < _week(kept[-1]):
-            weeks.setdefault(_week(taken_at), taken_at)
+        week = taken_at.isocalendar()[:2]
+        if week < kept[-1].isocalendar()[:2]:
+            weeks.setdefault(week, taken_at)
     return {*kept, *list(weeks.values())[:WEEKLY_KEPT]}
-
-
-def _week(time: datetime) -> tuple[int, int]:
-    year, week, _ = time.isocalendar()
-    return year, week

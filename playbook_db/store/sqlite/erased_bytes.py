@@ -31,8 +31,18 @@ def rewrite(path: str) -> bool:
 
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     try:
-        with FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S), files.explained(path):
-            return _rewrite(path, deadline)
+        with (
+            FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S),
+            files.explained(path),
+            closing(files.open_file(path, "write")) as connection,
+        ):
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA busy_timeout = 0")
+            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:  # 1: somebody reads from it
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
+            return True
     except Timeout:
         return False
 
@@ -55,16 +65,3 @@ def opened(path: str) -> Iterator[Connection]:
     dialect = SqliteDialect(path, "at rest")
     with dialect.explained(), dialect.make_engine().begin() as connection:
         yield connection
-
-
-def _rewrite(path: str, deadline: float) -> bool:
-    with closing(files.open_file(path, "write")) as connection:
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA busy_timeout = 0")
-        while True:
-            (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if not is_busy:
-                return True
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it

@@ -87,7 +87,7 @@ class Pages:
         kind = page[start]
         if kind in (LEAF_TABLE, LEAF_INDEX, INTERIOR_INDEX):
             for place in _cell_places(page, start):
-                with suppress(IndexError, ValueError, struct.error):
+                with suppress(LookupError, ValueError, struct.error):
                     yield self._record(page, place, kind)
 
     def with_header_of(self, sound: bytes) -> bytes:
@@ -144,7 +144,9 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
     size = page_size_of(data)
     if len(data) < _PAGE_SIZES[0] and len(log) >= _LOG_HEADER_BYTES:
         size = _u32(log, 8)
-    frames = _committed(_frames(log, size))
+    frames = _frames(log, size)
+    last_commit = max((place for place, frame in enumerate(frames) if frame.is_commit), default=-1)
+    del frames[last_commit + 1 :]
     log_is_damaged = any(not frame.is_in_line for frame in frames)
     in_file = Pages(size, data)
     newer: dict[int, bytes] = {}
@@ -203,7 +205,7 @@ def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
 
 
 def _values(payload: bytes) -> tuple[Value, ...]:
-    """The values of a record. Raises ValueError where the bytes are none."""
+    """The values of a record. Raises ValueError or LookupError where the bytes are none."""
     header_size, place = _varint(payload, 0)
     types = []
     while place < header_size:
@@ -213,7 +215,7 @@ def _values(payload: bytes) -> tuple[Value, ...]:
         raise ValueError("no header of a record")
     values: list[Value] = []
     for kind in types:
-        size = _size(kind)
+        size = (kind - 12) // 2 if kind >= 12 else _INTEGER_BYTES[kind]
         if place + size > len(payload):
             raise ValueError("it reaches out of the record")
         values.append(_value(kind, payload[place : place + size]))
@@ -221,14 +223,6 @@ def _values(payload: bytes) -> tuple[Value, ...]:
     if place != len(payload):
         raise ValueError("the record is longer than its values")
     return tuple(values)
-
-
-def _size(kind: int) -> int:
-    if kind >= 12:
-        return (kind - 12) // 2
-    if kind not in _INTEGER_BYTES:
-        raise ValueError("no such type")
-    return _INTEGER_BYTES[kind]
 
 
 def _value(kind: int, raw: bytes) -> Value:
@@ -245,16 +239,12 @@ def _value(kind: int, raw: bytes) -> Value:
 def _varint(data: bytes, place: int) -> tuple[int, int]:
     """The number at *place*, and the place after it."""
     value = 0
-    for turn in range(9):
-        byte = data[place]
-        place += 1
-        if turn == 8:
-            value = value << 8 | byte
-            break
-        value = value << 7 | byte & 0x7F
+    for byte in data[place : place + 8]:
+        value, place = value << 7 | byte & 0x7F, place + 1
         if byte < 0x80:
-            break
-    return (value - (1 << 64) if value >= 1 << 63 else value), place
+            return value, place
+    value = value << 8 | data[place]
+    return value - (1 << 64) if value >= 1 << 63 else value, place + 1
 
 
 def _u32(data: bytes, place: int) -> int:
@@ -273,11 +263,6 @@ class _Frame:
     page: bytes
     is_commit: bool
     is_in_line: bool  # all before it are good: SQLite reads it too
-
-
-def _committed(frames: list[_Frame]) -> list[_Frame]:
-    last = max((place for place, frame in enumerate(frames) if frame.is_commit), default=-1)
-    return frames[: last + 1]
 
 
 def _frames(log: bytes, page_size: int) -> list[_Frame]:

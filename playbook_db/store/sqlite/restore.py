@@ -92,20 +92,15 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
             )
             dialect.tidy()
             return Replaced(backup=kept[0])
-        return Replaced(aside=_take_place(partial, path, now))
+        if not os.path.lexists(path):
+            moved = files.move_leftovers(path, now=now)
+            backups.place(partial, [path])
+            return Replaced(aside=moved)
+        aside = files.swap(partial, path, now=now, copied=files.state_of(path))
+        if aside is None:
+            raise DatabaseBusyError(path, 0)
+        return Replaced(aside=files.with_log(aside))
 
 
 def _unfit(file: str, why: str) -> BackupError:
     return BackupError(f"{file} {why}. Nothing was changed;", Remedy("see the others with: {}", _LIST))
-
-
-def _take_place(partial: str, path: str, now: datetime) -> tuple[str, ...]:
-    """Move what is at *path* aside and put *partial* there; where the files are now."""
-    if not os.path.lexists(path):
-        moved = files.move_leftovers(path, now=now)
-        backups.place(partial, [path])
-        return moved
-    aside = files.swap(partial, path, now=now, copied=files.state_of(path))
-    if aside is None:
-        raise DatabaseBusyError(path, 0)
-    return files.with_log(aside)
