@@ -118,11 +118,16 @@ def value_as_json(fields: Mapping[str, Any], key: str) -> str | None:
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
     """The pieces of two texts, in order, so that few words count as changed; joined, they give either text."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
+    head = common_length(old, new)
+    tail = common_length(old[head:][::-1], new[head:][::-1])
     middle = _middle(old[head : len(old) - tail], new[head : len(new) - tail])
     pieces = [_piece(old[:head], old[:head]), *middle, _piece(old[len(old) - tail :], new[len(new) - tail :])]
     return tuple(piece for piece in pieces if piece.before or piece.after)
+
+
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many tokens, or characters, at the beginning are the same in both."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def marked(before: str, after: str) -> str:
@@ -170,11 +175,6 @@ def _moved(before: Playbook, after: Playbook) -> set[str]:
     stayed = [point.name for point in both if point.name not in moved]
     in_order = set(longest_increasing([was_at[name] for name in stayed]))
     return moved | {name for place, name in enumerate(stayed) if place not in in_order}
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many tokens at the beginning are the same in both."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
+from playbook_db.domain.diff import common_length
+from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PatternError
 
 MARK = "[forgotten]"
@@ -35,8 +36,6 @@ class Eraser:
 
     def erase(self, text: str) -> str:
         """*text* with MARK in place of everything that is to be erased; marks that stand there already stay."""
-        if text in self.texts or text.strip() in self.texts:
-            return MARK
         parts, at = [], 0
         for start, end in self._ranges(text):
             parts += [text[at:start], MARK]
@@ -45,10 +44,7 @@ class Eraser:
 
     def matches(self, text: str) -> Iterator[str]:
         """The parts of *text* that are to be erased."""
-        if text in self.texts or text.strip() in self.texts:
-            yield text
-        else:
-            yield from (text[start:end] for start, end in self._ranges(text))
+        yield from (text[start:end] for start, end in self._ranges(text))
 
     def finds(self, text: str) -> bool:
         """Whether anything in *text* is to be erased."""
@@ -73,6 +69,8 @@ class Eraser:
 
     def _ranges(self, text: str) -> list[_Range]:
         """Where something is to be erased; a mark that it touches goes with it."""
+        if text in self.texts or text.strip() in self.texts:
+            return [(0, len(text))]
         ranges = [place for form in self._forms for place in _places(form, text)]
         if self.pattern is not None:
             ranges += [match.span() for match in self.pattern.finditer(text)]
@@ -106,8 +104,9 @@ class Eraser:
     def _header(self, value: Any) -> Any:
         if not isinstance(value, dict):
             return self._value(value)
+        times = {key for key, inner in value.items() if key == "last_updated" and read_timestamp(inner)}
         return _with_unique_keys(
-            (key if key in _STRUCTURE else self.erase(key), inner if _is_time(key, inner) else self._value(inner))
+            (key if key in _STRUCTURE else self.erase(key), inner if key in times else self._value(inner))
             for key, inner in value.items()
         )
 
@@ -154,7 +153,7 @@ def _places(form: str, text: str) -> Iterator[_Range]:
     sign = form[:_CUT_LENGTH]
     start = text.find(sign)
     while start >= 0:
-        end = _common_end(form, text, start)
+        end = start + common_length(form, text[start : start + len(form)])
         is_it = end - start == len(form) or text[end : end + 1] in _CUT_ENDS
         if is_it and (end - start >= _SHORT_TEXT or _is_apart(text, start, end)):
             yield start, end
@@ -171,16 +170,6 @@ def _is_apart(text: str, start: int, end: int) -> bool:
 
 def _are_one_word(*chars: str) -> bool:
     return all(char.isdigit() or char.lower() != char.upper() for char in chars)
-
-
-def _common_end(form: str, text: str, start: int) -> int:
-    """Where *text*, which from *start* on begins like *form*, stops being like it."""
-    if text.startswith(form, start):
-        return start + len(form)
-    length = min(_CUT_LENGTH, len(form))
-    while length < len(form) and text[start + length : start + length + 1] == form[length]:
-        length += 1
-    return start + length
 
 
 def _joined(ranges: Iterable[_Range]) -> list[_Range]:
@@ -204,10 +193,3 @@ def _with_unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             name = f"{key} {number}"
         unique[name] = value
     return unique
-
-
-def _is_time(key: str, value: object) -> bool:
-    try:
-        return key == "last_updated" and isinstance(value, str) and bool(datetime.fromisoformat(value))
-    except ValueError:
-        return False

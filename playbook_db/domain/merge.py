@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from playbook_db.domain.draft import Draft
@@ -16,6 +15,7 @@ from playbook_db.domain.erasure import MARK, encoded
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, RetiredPoint, normalised, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_ORDER
+from playbook_db.domain.times import read_timestamp
 
 Retired = Mapping[str, RetiredPoint]
 
@@ -266,18 +266,10 @@ def _merge_changed(
 
 def _is_later(theirs: Header, base: Header, ours: Header) -> bool:
     """Whether the other side's text is the later one. A file that was edited by hand keeps its time and is later."""
-    there, here = _time(theirs.last_updated), _time(ours.last_updated)
+    there, here = read_timestamp(theirs.last_updated), read_timestamp(ours.last_updated)
     if theirs.last_updated == base.last_updated or there is None or here is None:
         return True
     return there >= here
-
-
-def _time(value: str | None) -> datetime | None:
-    try:
-        parsed = datetime.fromisoformat(value) if value else None
-    except ValueError:
-        return None
-    return parsed.replace(tzinfo=UTC) if parsed is not None and parsed.tzinfo is None else parsed
 
 
 def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:

@@ -37,6 +37,15 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
+def read_timestamp(value: object) -> datetime | None:
+    """The moment that *value*, from a file, names, in UTC where it names no zone; None where it names none."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
+
+
 def local(time: str) -> str:
     """A time of the history as people here write it, to the second; `parse_time` takes it again."""
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
