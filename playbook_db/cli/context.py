@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +18,32 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 
 
-def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give *command* the options `--project` and `--db`, behind its name as well as before it."""
+def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
-    def keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-        if value is not None:
-            ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
+PROJECT_OPTIONS: list[click.Parameter] = [
+    click.Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_keep)
     for name, metavar, text in (
-        ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
         ("project", "DIR", "The project's folder."),
-    ):
-        command = click.option(f"--{name}", metavar=metavar, help=text, expose_value=False, callback=keep)(command)
-    return command
+        ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
+    )
+]
+
+
+class Command(click.Command):
+    """A command with the options `--project` and `--db`, behind its name as well as before it."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params += PROJECT_OPTIONS
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
 
 
 def database_url() -> str:

@@ -11,8 +11,8 @@ from playbook_db.cli.context import (
     is_interactive,
     notify,
     project_folder,
-    project_options,
 )  # fmt: skip
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from playbook_db.store.sqlite.restore import Replaced
 
 
-@click.group("db")
+@cli.group("db")
 def database() -> None:
     """Look after the database."""
 
 
 @database.command()
-@project_options
 def path() -> None:
     """Print where the database is, whether or not it is there yet."""
     from playbook_db.services import maintenance
@@ -39,7 +38,6 @@ def path() -> None:
 
 
 @database.command()
-@project_options
 def upgrade() -> None:
     """Bring the database to this version's schema, after a backup."""
     from playbook_db.services import maintenance
@@ -52,7 +50,6 @@ def upgrade() -> None:
 @database.command()
 @click.option("--quick", is_flag=True, help="Leave out what takes long.")
 @as_json
-@project_options
 def check(quick: bool, as_json: bool) -> None:
     """Check the file, its references and that every playbook equals what its history says. Exit code 1 if not.
 
@@ -75,17 +72,13 @@ def check(quick: bool, as_json: bool) -> None:
         raise DatabaseError(f"{report.where} has {problems}.", report.remedy)
 
 
-# Commands that keep copies of the database and put one back: backup, restore-backup.
-
-
 _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a restore"}
 
 
-@click.command()
+@cli.command()
 @click.argument("file", required=False)
 @click.option("--list", "lists", is_flag=True, help="Show which backups there are, newest first.")
 @as_json
-@project_options
 def backup(file: str | None, lists: bool, as_json: bool) -> None:
     """Copy the database to FILE, or into the folder backups/ beside it, while others may write.
 
@@ -107,10 +100,9 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
         click.echo(f"{one_line(held.key)}: {_told(held)}")
 
 
-@click.command("restore-backup")
+@cli.command("restore-backup")
 @click.argument("file")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@project_options
 def restore_backup(file: str, yes: bool) -> None:
     """Put the backup FILE in the place of the database; what is there now is kept as a backup before.
 
@@ -172,14 +164,10 @@ def _told(held: "Held") -> str:
     return f"revision {held.revision}, {count_of(held.points, 'point')}"
 
 
-# The command that repairs a damaged database: db repair.
-
-
-@click.command()
+@database.command()
 @click.option("--dry-run", is_flag=True, help="Show what could be kept; change nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before the new file takes the damaged one's place.")
 @as_json
-@project_options
 def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
     """Repair a damaged database: the newest sound backup, and the points that can still be read.
 
@@ -232,12 +220,8 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
         yield f"the damaged file is now {repaired.aside}"
 
 
-# The command `db metadata`: what makes Datasette show the database with words.
-
-
-@click.command()
+@database.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
-@project_options
 def metadata(output: str | None) -> None:
     """Print metadata for Datasette: what each view and column means, and the questions of docs/sql.md as queries.
 
@@ -249,9 +233,6 @@ def metadata(output: str | None) -> None:
 
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
 
-
-database.add_command(metadata)
-database.add_command(repair)
 
 COMMANDS = {
     "db": database,

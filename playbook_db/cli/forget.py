@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, project_options
+from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json
 from playbook_db.services import records
 
@@ -41,14 +42,13 @@ _TRACES = (
 )
 
 
-@click.command()
+@cli.command()
 @click.argument("name", required=False)
 @click.option("--match", "pattern", metavar="REGEX", help="Whatever this regular expression (Python's) matches.")
 @click.option("--all-projects", is_flag=True, help="With --match: in the playbooks of all projects.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @dry_run_option
 @as_json
-@project_options
 def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
     """Erase a key point's texts for good: from the playbook, its history, our files and our backups.
 
@@ -152,6 +152,3 @@ def _counted(fields: "Iterable[Field]") -> str:
 
 def _shown(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-
-
-COMMANDS = {"forget": forget}

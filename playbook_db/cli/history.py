@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, opened, project_options, read_input
+from playbook_db.cli.context import as_json, dry_run_option, notify, opened, read_input
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, print_points, print_revised, write_text
 from playbook_db.services import records
 
@@ -23,10 +24,7 @@ SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
 SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all
 
 
-# Looking back: log, at, diff.
-
-
-@click.command()
+@cli.command()
 @click.argument("name", required=False)
 @click.option("--session", metavar="S", help="Only what this session did: its id, or the beginning of it.")
 @click.option("--since", metavar="REV|TIME", help="Not what was before.")
@@ -34,7 +32,6 @@ SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json ha
 @click.option("--source", type=click.Choice(SOURCES), help="Only revisions that came about so.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
-@project_options
 def log(as_json: bool, **options: Any) -> None:
     """List what was done to the playbook, the newest first; with NAME, to that key point, live or retired.
 
@@ -69,13 +66,12 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
         notify([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
 
 
-@click.command()
+@cli.command()
 @click.argument("when", metavar="REV|TIME")
 @click.option("--json", "as_json", is_flag=True, help="What `playbook export` would have printed then.")
 @click.option("--render", "as_prompt", is_flag=True, help="The text that would have gone into a prompt then.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
-@project_options
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
     """Show the playbook as it was at a revision (0 is the empty one) or a time; a date means its evening.
 
@@ -100,11 +96,10 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
             notify([f"the playbook had no key points at {when}"])
 
 
-@click.command()
+@cli.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", default="now")
 @as_json
-@project_options
 def diff(before: str, after: str, as_json: bool) -> None:
     """Show what differs between A and B (default: now), each a revision, a time or a playbook file (- for stdin).
 
@@ -167,16 +162,12 @@ def _has_pager() -> bool:
     return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 
 
-# Taking back: undo, restore.
-
-
-@click.command()
+@cli.command()
 @click.argument("revisions", metavar="[REV | A..B]", required=False)
 @click.option("--ours", is_flag=True, help="Where something was changed again since, keep it as it is now.")
 @click.option("--theirs", is_flag=True, help="Where something was changed again since, take what the undo brings back.")
 @dry_run_option
 @as_json
-@project_options
 def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
     """Take back a revision, or all from A to B; without an argument the last one.
 
@@ -195,11 +186,10 @@ def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json
         _print_undone(undone, as_json=as_json, dry_run=dry_run)
 
 
-@click.command()
+@cli.command()
 @click.argument("name", required=False)
 @click.option("--at", "moment", metavar="REV|TIME", help="As it was then: the point, or without NAME the playbook.")
 @dry_run_option
-@project_options
 def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
     """Bring a retired key point back, with the text and votes it had; with --at, as it was then.
 
@@ -234,6 +224,3 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
         notify(["`playbook undo` again brings it back"])
-
-
-COMMANDS = {"log": log, "at": at, "diff": diff, "undo": undo, "restore": restore}

@@ -85,9 +85,6 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
         yield f"{_word('key', 'yellow')}  {_key_change(change)}"
 
 
-# Parts of a revision.
-
-
 def _head(revision: "LoggedRevision") -> Iterator[str]:
     session = f"  session {one_line(revision.session_id)}" if revision.session_id else ""
     number = click.style(f"revision {revision.number}", fg="yellow")
@@ -167,9 +164,6 @@ def _reflection(reflection: "RevisionReflection") -> Iterator[str]:
             yield from ("", click.style(title, bold=True), _indented(readable(text)))
 
 
-# Parts of a comparison.
-
-
 def _whole(word: str, colour: str, point: "KeyPoint") -> Iterator[str]:
     yield f"{_line(word, colour, point)} [{point.section}] {point.helpful} helpful, {point.harmful} harmful"
     yield _indented(readable(point.text))
@@ -194,9 +188,6 @@ def _way(moved: "Moved") -> str:
 def _key_change(change: "KeyChange") -> str:
     before, after = ("(none)" if value is None else one_line(value) for value in (change.before, change.after))
     return f"{one_line(change.key)}: {before} -> {after}"
-
-
-# Votes and texts.
 
 
 def _votes(before: "KeyPoint", after: "KeyPoint") -> str:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import click
 
-from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_options
+from playbook_db.cli.context import PROJECT_OPTIONS, as_json, database_url, is_interactive, notify, opened
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable
 from playbook_db.errors import JobError, SettingError
 from playbook_db.services import records
@@ -16,9 +17,8 @@ _CHARACTERS_A_TOKEN = 4  # about, for an estimate
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
-@click.command()
+@cli.command()
 @click.argument("transcript", type=click.Path(dir_okay=False))
-@project_options
 def learn(transcript: str) -> None:
     """Learn from TRANSCRIPT now: what is new in it, once, whoever else has seen it."""
     from playbook_db.claude_code import learner
@@ -38,9 +38,8 @@ def learn(transcript: str) -> None:
         click.echo(f"{learned}; revisions: {revisions}")
 
 
-@click.command()
+@cli.command()
 @click.option("--yes", is_flag=True, help="Begin without asking.")
-@project_options
 def bootstrap(yes: bool) -> None:
     """Learn from all transcripts that Claude Code kept of this project's sessions, the oldest first.
 
@@ -73,9 +72,8 @@ def bootstrap(yes: bool) -> None:
         click.echo(f"{learned}, {count_of(tokens, 'token')}")
 
 
-@click.command()
+@cli.command()
 @as_json
-@project_options
 def sessions(as_json: bool) -> None:
     """List what each session taught and what learning from it took, the newest first."""
     from playbook_db.services import history
@@ -91,10 +89,9 @@ def sessions(as_json: bool) -> None:
         click.echo(f"{session.session_id}\t{session.first_at[:16]}\t{counts}\t{cost}")
 
 
-@click.command()
+@cli.command()
 @click.argument("name")
 @as_json
-@project_options
 def why(name: str, as_json: bool) -> None:
     """Show where the point NAME came from: its sessions, votes with their reasons, edits and merges."""
     from playbook_db.services import history
@@ -137,11 +134,7 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda reached: bar.update(task, completed=reached)
 
 
-# Commands on what waits to be done: work, jobs.
-
-
-@click.command()
-@project_options
+@cli.command()
 def work() -> None:
     """Do now what the worker does in the background: take in what waits, learn from it, bring mirrors in step."""
     from playbook_db.claude_code import worker
@@ -157,10 +150,9 @@ def work() -> None:
         )
 
 
-@click.group(invoke_without_command=True)
+@cli.group(invoke_without_command=True)
 @click.option("--all", "of_all", is_flag=True, help="Of all projects, not of this one alone.")
 @as_json
-@project_options
 @click.pass_context
 def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     """List what there is to learn from, the oldest first: id, state, attempts, session, why it was queued."""
@@ -178,9 +170,11 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         click.echo("\t".join([*([job.key] if of_all else []), *line]).rstrip())
 
 
+jobs.params += PROJECT_OPTIONS  # a group that is a command too
+
+
 @jobs.command()
 @click.argument("number", metavar="ID", type=int)
-@project_options
 def retry(number: int) -> None:
     """Queue the job ID of this project afresh, whether it failed or waits for its next try."""
     from playbook_db.services import queue
@@ -193,7 +187,6 @@ def retry(number: int) -> None:
 
 @jobs.command()
 @click.argument("number", metavar="ID", type=int)
-@project_options
 def drop(number: int) -> None:
     """Remove the job ID of this project; its transcript is not learnt from, unless it grows."""
     from playbook_db.services import queue
@@ -202,13 +195,3 @@ def drop(number: int) -> None:
         if not queue.drop(project.store, project.key, number):
             raise JobError(f"There is no job {number} here that could be removed. See them with: playbook jobs")
     click.echo(f"job {number} is removed")
-
-
-COMMANDS = {
-    "learn": learn,
-    "bootstrap": bootstrap,
-    "sessions": sessions,
-    "why": why,
-    "work": work,
-    "jobs": jobs,
-}

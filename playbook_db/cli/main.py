@@ -11,6 +11,7 @@ from contextlib import suppress
 import click
 
 from playbook_db import __version__
+from playbook_db.cli.context import Group
 from playbook_db.errors import PlaybookError
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
@@ -43,8 +44,10 @@ class _ReaderLeftError(Exception):
     """The reader of our output has left, as `head` does."""
 
 
-class _Commands(click.Group):
-    """A group that imports a sub-command's module when the sub-command is asked for."""
+class _Commands(Group):
+    """A group that imports a sub-command's module, which adds it, when the sub-command is asked for."""
+
+    group_class = Group
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)
@@ -63,11 +66,9 @@ class _Commands(click.Group):
             raise _ReaderLeftError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _MODULES.get(cmd_name)
-        if module is None:
-            return None
-        command: click.Command = importlib.import_module(f"playbook_db.cli.{module}").COMMANDS[cmd_name]
-        return command
+        if cmd_name in _MODULES:
+            importlib.import_module(f"playbook_db.cli.{_MODULES[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

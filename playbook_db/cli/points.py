@@ -12,9 +12,9 @@ from playbook_db.cli.context import (
     existing_project_folder,
     notify,
     opened,
-    project_options,
     read_input,
 )  # fmt: skip
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     one_line,
     print_json,
@@ -40,14 +40,10 @@ if TYPE_CHECKING:
 _TAGS = ("helpful", "harmful", "neutral")
 
 
-# One key point: list, show, add, edit, retire, vote.
-
-
-@click.command("list")
+@cli.command("list")
 @click.option("--section", metavar="S", help="Only this section (its name or its slug).")
 @click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
 @as_json
-@project_options
 def list_points(section: str | None, retired: bool, as_json: bool) -> None:
     """List the key points, with how often each was found helpful (+) and harmful (-)."""
     from playbook_db.domain.playbook import section_named
@@ -69,10 +65,9 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
         notify(["there are no key points here yet; add one with: playbook add TEXT"])
 
 
-@click.command()
+@cli.command()
 @click.argument("name", metavar="NAME|REV")
 @as_json
-@project_options
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
     point = quick_reads.find_point(database_url(), existing_project_folder(), name)
@@ -89,10 +84,9 @@ def show(name: str, as_json: bool) -> None:
             _show_point(match.point, match.retired, history.lifespan(project, name), as_json=as_json)
 
 
-@click.command()
+@cli.command()
 @click.argument("text")
 @click.option("--section", metavar="S", help="Where it goes (default: OTHERS).")
-@project_options
 def add(text: str, section: str | None) -> None:
     """Add a key point."""
     from playbook_db.services import edit
@@ -101,11 +95,10 @@ def add(text: str, section: str | None) -> None:
         print_revised(edit.add(project, text, section=section))
 
 
-@click.command()
+@cli.command("edit")
 @click.argument("name")
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="The section it moves to.")
-@project_options
 def edit_point(name: str, text: str | None, section: str | None) -> None:
     """Reword a key point, or move it to another section; its name and votes stay."""
     from playbook_db.services import edit
@@ -116,10 +109,9 @@ def edit_point(name: str, text: str | None, section: str | None) -> None:
         print_revised(edit.edit(project, name, text=text, section=section))
 
 
-@click.command()
+@cli.command()
 @click.argument("name")
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
-@project_options
 def retire(name: str, reason: str | None) -> None:
     """Take a key point out of the playbook; `playbook restore` brings it back."""
     from playbook_db.services import edit
@@ -128,10 +120,9 @@ def retire(name: str, reason: str | None) -> None:
         print_revised(edit.retire(project, name, reason=reason))
 
 
-@click.command()
+@cli.command()
 @click.argument("name")
 @click.argument("tag", type=click.Choice(_TAGS))
-@project_options
 def vote(name: str, tag: str) -> None:
     """Vote on a key point; a neutral vote is recorded but counts nowhere."""
     from playbook_db.services import edit
@@ -184,14 +175,10 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
         click.echo("\n".join(history_view.in_full(full)))
 
 
-# The playbook as a whole: apply, prune, render.
-
-
-@click.command()
+@cli.command()
 @click.argument("file")
 @dry_run_option
 @as_json
-@project_options
 def apply(file: str, dry_run: bool, as_json: bool) -> None:
     """Carry out a curator's batch from FILE (or -): all of its valid operations in one revision, or nothing.
 
@@ -210,10 +197,9 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
         _print(revised, as_json=as_json, dry_run=dry_run)
 
 
-@click.command()
+@cli.command()
 @dry_run_option
 @as_json
-@project_options
 def prune(dry_run: bool, as_json: bool) -> None:
     """Retire the key points whose votes say that they harm."""
     from playbook_db.services import diagnostics, edit
@@ -225,9 +211,8 @@ def prune(dry_run: bool, as_json: bool) -> None:
         _print(revised, as_json=as_json, dry_run=dry_run)
 
 
-@click.command()
+@cli.command()
 @click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
-@project_options
 def render(is_whole: bool) -> None:
     """Print the text that goes into a prompt; nothing for an empty playbook."""
     text = quick_reads.prompt(database_url(), existing_project_folder(), whole=is_whole)
@@ -263,14 +248,10 @@ def _read_operations(file: str) -> list[Any]:
     return operations
 
 
-# Playbook files: import, export.
-
-
-@click.command("import")
+@cli.command("import")
 @click.argument("file")
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
 @click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
-@project_options
 def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
     """Merge a playbook FILE of any shape in (- for standard input).
 
@@ -295,10 +276,9 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
             click.echo(f"imported {source}: {summary}; the playbook has {total} points (revision {revised.revision})")
 
 
-@click.command()
+@cli.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
-@project_options
 def export(output: str | None, layout: str) -> None:
     """Print the playbook as a playbook.json; the same playbook always gives the same bytes."""
     from playbook_db.services import import_export
@@ -306,18 +286,3 @@ def export(output: str | None, layout: str) -> None:
     with opened() as project:
         text = import_export.export_playbook(project, layout=cast("Layout", layout))
     write_text(text, output)
-
-
-COMMANDS = {
-    "list": list_points,
-    "show": show,
-    "add": add,
-    "edit": edit_point,
-    "retire": retire,
-    "vote": vote,
-    "apply": apply,
-    "prune": prune,
-    "render": render,
-    "import": import_file,
-    "export": export,
-}

@@ -16,8 +16,8 @@ from playbook_db.cli.context import (
     opened,
     opened_store,
     project_folder,
-    project_options,
 )  # fmt: skip
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json
 from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
@@ -30,10 +30,7 @@ _SHOWN_POINTS = 10  # of a file that waits to be taken in
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
 
 
-# The hooks in Claude Code's settings: install, uninstall.
-
-
-@click.command("install")
+@cli.command("install")
 @click.option(
     "--scope",
     type=click.Choice(registration.SCOPES),
@@ -41,7 +38,6 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
     show_default=True,
     help="Whose settings: yours for all projects, this project's, or yours for this project.",
 )
-@project_options
 def install_hooks(scope: str) -> None:
     """Register the hooks in Claude Code's settings, from where it starts them in every session.
 
@@ -64,7 +60,7 @@ def install_hooks(scope: str) -> None:
     notify(done.notes)
 
 
-@click.command("uninstall")
+@cli.command("uninstall")
 @click.option(
     "--scope",
     type=click.Choice((*registration.SCOPES, _ALL)),
@@ -72,7 +68,6 @@ def install_hooks(scope: str) -> None:
     show_default=True,
     help="Whose settings: yours for all projects, this project's, yours for this project, or all of them.",
 )
-@project_options
 def uninstall_hooks(scope: str) -> None:
     """Take the hooks out of Claude Code's settings. What was learned stays."""
     from playbook_db.claude_code import install
@@ -102,12 +97,8 @@ def _folder(scope: str) -> str:
     return project_folder() if scope == "user" else existing_project_folder()
 
 
-# The project taken in, and its mirror: init, mirror.
-
-
-@click.command()
+@cli.command()
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
-@project_options
 def init(yes: bool) -> None:
     """Make the database where there is none, and take this project in.
 
@@ -129,9 +120,8 @@ def init(yes: bool) -> None:
         click.echo(f"{project.key}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})")
 
 
-@click.command("mirror")
+@cli.command("mirror")
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
-@project_options
 def switch_mirror(state: str) -> None:
     """Keep .claude/playbook.json in step with the database from now on, or leave it alone."""
     from playbook_db.services import mirror
@@ -163,17 +153,13 @@ def _show_waiting(project: "Project") -> None:
     notify(one_line(note) for note in revised.notes)
 
 
-# Projects as such: project list, project ignore, project move.
-
-
-@click.group("project")
+@cli.group("project")
 def project() -> None:
     """See which projects have a playbook, keep one out, or give a playbook to the folder that has moved."""
 
 
 @project.command("list")
 @as_json
-@project_options
 def project_list(as_json: bool) -> None:
     """List the projects that have a playbook, a line each; a folder that is gone is marked."""
     from playbook_db.services.projects import list_projects
@@ -194,7 +180,6 @@ def project_list(as_json: bool) -> None:
 
 @project.command()
 @click.option("--off", is_flag=True, help="Let the hooks in again.")
-@project_options
 def ignore(off: bool) -> None:
     """Keep the hooks out of this project: no playbook goes into its sessions, nothing is learnt from them."""
     from playbook_db.services import projects as projects_service
@@ -207,7 +192,6 @@ def ignore(off: bool) -> None:
 @project.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
-@project_options
 def move(old: str, new: str | None) -> None:
     """Give the playbook of the folder OLD, which has moved, to NEW (default: this project)."""
     from playbook_db.services import projects as projects_service
@@ -218,12 +202,8 @@ def move(old: str, new: str | None) -> None:
         click.echo(f"the playbook of {projects.project_key(os.path.abspath(old))} is now that of {key}")
 
 
-# Everything tried for real: doctor.
-
-
-@click.command()
+@cli.command()
 @as_json
-@project_options
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
     """Try everything for real: the hooks, the database, the queue, the settings. Exit code 1 if something is broken."""
@@ -241,13 +221,3 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
                 click.echo(f"        -> {finding.remedy}")
     if not record["ok"]:
         ctx.exit(1)
-
-
-COMMANDS = {
-    "install": install_hooks,
-    "uninstall": uninstall_hooks,
-    "init": init,
-    "mirror": switch_mirror,
-    "project": project,
-    "doctor": doctor,
-}

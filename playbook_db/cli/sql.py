@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import projects
-from playbook_db.cli.context import as_json, database_url, notify, project_folder, project_options, read_input
+from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, readable
 from playbook_db.services import records
 
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from playbook_db.services.sql import Answer
 
 
-@click.command()
+@cli.command()
 @click.argument("query", required=False)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180), row by row as they are found.")
 @as_json
-@project_options
 def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
     """Ask the database in SQL; without QUERY, or with -, the SQL is read from standard input.
 
@@ -100,6 +100,3 @@ def _cell(value: Any) -> str:
 
 def _line(value: Any) -> str:
     return one_line(_cell(value))
-
-
-COMMANDS = {"sql": sql}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, notify, opened, project_options
+from playbook_db.cli.context import as_json, notify, opened
+from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_file
 from playbook_db.errors import MissingExtraError
 from playbook_db.services import records
@@ -27,10 +28,9 @@ _PARTS = {
 }  # of the file, and the tables that hold them
 
 
-@click.command()
+@cli.command()
 @as_json
 @click.option("--svg", metavar="FILE", help="Draw the numbers too, into FILE. Needs the extra `web`.")
-@project_options
 def stats(as_json: bool, svg: str | None) -> None:
     """Show the playbook in numbers: points, how they are used, votes, what learning cost, how the file grows."""
     from playbook_db.services import statistics
@@ -150,6 +150,3 @@ def _table(rows: Sequence[Sequence[str]], align: str, *, indent: int = 2) -> Ite
         cells = [f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)]
         line = (" " * indent + "  ".join(cells)).rstrip()
         yield line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-COMMANDS = {"stats": stats}
