@@ -7,9 +7,9 @@ Backups come last: one of the database as it is then replaces those that hold wh
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from playbook_db import files, projects, settings
@@ -42,11 +42,6 @@ class Request:
     name: str | None = None
     pattern: re.Pattern[str] | None = None
     in_all_projects: bool = False
-
-    @property
-    def message(self) -> str:
-        """What the revision says of itself; never what is forgotten."""
-        return f"forgot {self.name}" if self.pattern is None else "forgot what matches a pattern"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,45 +100,46 @@ class Forgotten:
 def preview(project: Project, request: Request) -> Forgotten:
     """What `forget` would do; nothing is written. Raises PointNotFoundError, PointRuleError."""
     _require_point(project, request.name)
-    planned = _plan_all(project, request)
-    found, notes = _erase_files(project, request, planned, dry_run=True)
-    holding, more = _backups_holding(project, request, planned)
-    notes += [*more, *_notes_on_points(project, request, planned)]
+    work = _Work(project, request, _plan_all(project, request))
+    found = work.erase(work.our_files(), dry_run=True)
+    holding = work.backups_holding()
+    work.note_points()
     return Forgotten(
-        {key: each for key, each in planned.items() if not each.is_nothing},
-        tuple(dict.fromkeys([*found, *_mirrors_holding(project, request, planned)])),
+        {key: each for key, each in work.erasures.items() if not each.is_nothing},
+        tuple(dict.fromkeys([*found, *work.mirrors_holding()])),
         tuple(holding),
-        notes=tuple(notes),
+        notes=tuple(work.notes),
     )
 
 
 def forget(project: Project, request: Request) -> Forgotten:
     """Erase what *request* names for good, and bring the mirrors in step. Raises PointNotFoundError, PointRuleError."""
-    if _is_forgotten(project, request.name):  # by a command that may have been killed
+    try:
+        _require_point(project, request.name)
+    except PointRuleError:  # it was forgotten already, by a command that may have been killed
         _sync_mirrors(project)
         finish_waiting(project.store)
-    _require_point(project, request.name)
-    erasures = _plan_all(project, request)
-    notes = _notes_on_points(project, request, erasures)
-    found, more = _erase_files(project, request, erasures)
-    notes += more
-    for key, planned in erasures.items():
+        raise
+    work = _Work(project, request, _plan_all(project, request))
+    work.note_points()
+    found = work.erase(work.our_files())
+    for key, planned in work.erasures.items():
         if not planned.is_nothing:
-            erasures[key] = _erase(_of_key(project, key), request, planned)
-    found_meanwhile, more = _erase_files(project, request, erasures)  # what was written while we were at it
-    notes += [*more, *_sync_mirrors(project)]
-    notes += [
+            work.erasures[key] = _erase(_of_key(project, key), request, planned)
+    found += work.erase(work.our_files())  # what was written while we were at it
+    work.notes.extend(_sync_mirrors(project))
+    work.notes.extend(
         f"{path} still holds it: it isn't kept in step with the database. Take it out there by hand."
-        for path in _mirrors_holding(project, request, erasures)
-    ]
-    holding, more = _backups_holding(project, request, erasures)
-    new_backup, is_rewritten, failures = _finish(project.store, holding)
+        for path in work.mirrors_holding()
+    )
+    holding = work.backups_holding()
+    new_backup, is_rewritten = work.finish(holding)
     return Forgotten(
-        {key: each for key, each in erasures.items() if each.revision is not None},
-        tuple(dict.fromkeys([*found, *found_meanwhile])),
+        {key: each for key, each in work.erasures.items() if each.revision is not None},
+        tuple(dict.fromkeys(found)),
         tuple(holding),
         new_backup,
-        tuple(dict.fromkeys([*notes, *more, *failures])),
+        tuple(dict.fromkeys(work.notes)),
         is_rewritten,
     )
 
@@ -195,13 +191,16 @@ def _plan(book: PlaybookRepository, request: Request, before: Erasure | None = N
     lost = {field.key for field in fields if field.name == "key_points.text"} - {
         (playbook_id, point.id) for point in forgotten
     }
+    # What the pattern matched is to be found in files in whatever form it stands there.
+    matches = {match for field in fields for match in by_pattern.matches(field.before)}
+    longest = sorted((match for match in matches if len(match.strip()) >= SHORTEST_TEXT), key=len, reverse=True)
     return Erasure(
         playbook_id,
         forgotten,
         tuple(point for point in points if (playbook_id, point.id) in lost),
         fields,
         eraser.texts,
-        _matches(by_pattern, fields),
+        frozenset(longest[:_MOST_MATCHES]),
         (book.revision, book.last_time),
     )
 
@@ -218,15 +217,9 @@ def _known_fields(
     return [field for field in before.fields if field.is_history], revision
 
 
-def _matches(by_pattern: Eraser, fields: Iterable[Field]) -> frozenset[str]:
-    """What the pattern matched, to be found in files in whatever form it stands there."""
-    matches = {match for field in fields for match in by_pattern.matches(field.before)}
-    longest = sorted((match for match in matches if len(match.strip()) >= SHORTEST_TEXT), key=len, reverse=True)
-    return frozenset(longest[:_MOST_MATCHES])
-
-
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
     """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
+    message = "forgot what matches a pattern" if request.name is None else f"forgot {request.name}"
     with project.store.write(project.key) as book:
         now = _plan(book, request, planned)
         if now.is_nothing:
@@ -234,7 +227,7 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
         for name in now.names:
             if name in book.draft:
                 book.draft.retire(name, reason=erasure.REASON)
-        result = book.commit("edit", request.message, even_if_unchanged=True)
+        result = book.commit("edit", message, even_if_unchanged=True)
         fields = [field for field in now.fields if field.table != "playbooks"]
         eraser = Eraser(now.texts, request.pattern)
         fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["playbooks"])  # written anew since
@@ -257,36 +250,13 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
 
 
 def _require_point(project: Project, name: str | None) -> None:
-    if name is None:
-        return
-    edit.find(project, name)
-    if _is_forgotten(project, name):
+    retired = None if name is None else edit.find(project, name).retired
+    if retired is not None and retired.is_forgotten:
         raise PointRuleError(f"{name} was forgotten for good already; nothing of its text is left in the database.")
-
-
-def _is_forgotten(project: Project, name: str | None) -> bool:
-    with project.store.read(project.key) as book:
-        point = book.retired_point(name) if name else None
-        return point is not None and point.is_forgotten
 
 
 def _of_key(project: Project, key: str) -> Project:
     return project if key == project.key else Project.in_folder(project.store, key)
-
-
-def _notes_on_points(project: Project, request: Request, erasures: Mapping[str, Erasure]) -> list[str]:
-    """Which points may still say it: of this playbook in other words, of other playbooks in the same ones."""
-    eraser, notes = _eraser(request, erasures), []
-    with project.store.read(project.key) as book:
-        similar = _similar_points(book, erasures[project.key]) if request.name else []
-        if similar:
-            notes.append(f"much the same may stand in {', '.join(similar)}; look at it, and forget it too if need be")
-        for playbook_id, key in erasure.all_playbooks(book.connection).items():
-            points = [] if key in erasures else erasure.read_points(book.connection, playbook_id)
-            names = [point.name for point in points if eraser.finds(point.text)]
-            if names:
-                notes.append(f"{key} has a playbook of its own, which says it too and stays: {', '.join(names)}")
-    return notes
 
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
@@ -298,41 +268,131 @@ def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
     return sorted({pair.one.name for pair in pairs if pair.other.name in forgotten and pair.one.name not in forgotten})
 
 
-# Our files, in the projects and in the data folder.
+# The files in the projects and in the data folder, and the backups.
 
 
-def _eraser(request: Request, erasures: Mapping[str, Erasure]) -> Eraser:
-    return Eraser(frozenset(text for each in erasures.values() for text in each.texts | each.matches), request.pattern)
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is being forgotten, from which playbooks by their keys, and notes for the user on what stands in the way."""
 
+    project: Project
+    request: Request
+    erasures: dict[str, Erasure]
+    notes: list[str] = field(default_factory=list)
 
-def _erase_files(
-    project: Project, request: Request, erasures: Mapping[str, Erasure], *, dry_run: bool = False
-) -> tuple[list[str], list[str]]:
-    """Erase from the files that we leave in the projects and in the data folder, each whole or not at all; which ones
-    hold it, and notes on those that can't be read or written."""
-    eraser, found, notes = _eraser(request, erasures), [], []
-    for path in dict.fromkeys(_our_files(map(projects.folder_of_mirror, _mirrors(project, erasures)))):
+    @property
+    def eraser(self) -> Eraser:
+        """What is to be erased from files, whichever playbook it is from."""
+        texts = (text for each in self.erasures.values() for text in each.texts | each.matches)
+        return Eraser(frozenset(texts), self.request.pattern)
+
+    def note_points(self) -> None:
+        """Note which points may still say it: of this playbook in other words, of other playbooks in the same ones."""
+        eraser = self.eraser
+        with self.project.store.read(self.project.key) as book:
+            similar = _similar_points(book, self.erasures[book.key]) if self.request.name else []
+            if similar:
+                text = f"much the same may stand in {', '.join(similar)}; look at it, and forget it too if need be"
+                self.notes.append(text)
+            for playbook_id, key in erasure.all_playbooks(book.connection).items():
+                points = [] if key in self.erasures else erasure.read_points(book.connection, playbook_id)
+                names = ", ".join(point.name for point in points if eraser.finds(point.text))
+                if names:
+                    self.notes.append(f"{key} has a playbook of its own, which says it too and stays: {names}")
+
+    def erase(self, paths: Iterable[str], *, dry_run: bool = False) -> list[str]:
+        """Erase from the files at *paths*, each whole or not at all; which ones hold it."""
+        eraser, holding = self.eraser, []
+        for path in dict.fromkeys(paths):
+            try:
+                with open(path, "rb") as file:
+                    text = file.read().decode("utf-8", "surrogateescape")
+                erased = eraser.erase_file(text)
+                if erased != text:
+                    if not dry_run:
+                        files.replace_file(path, erased.encode("utf-8", "surrogateescape"))
+                    holding.append(path)
+            except OSError as error:
+                text = f"{path} can't be rewritten: {error.strerror}. It may still hold what was forgotten."
+                self.notes.append(text)
+        return holding
+
+    def our_files(self) -> Iterator[str]:
+        """The files that we leave in the projects and in the data folder."""
+        for folder in map(projects.folder_of_mirror, self._mirrors()):
+            diagnostics = os.path.join(folder, ".claude", "diagnostic")
+            root = os.path.realpath(folder)
+            if os.path.commonpath([os.path.realpath(diagnostics), root]) == root:  # a clone may bring a link out of it
+                yield from _plain_files(diagnostics, "*.txt")
+            path = os.path.realpath(projects.mirror_path(folder))
+            yield from _plain_files(os.path.dirname(path), f"{glob.escape(os.path.basename(path))}.damaged-*")
+        yield from _plain_files(settings.logs_dir(), "*")
+
+    def mirrors_holding(self) -> list[str]:
+        """The mirrors that hold it, kept or not."""
+        return _Work(self.project, self.request, self.erasures).erase(
+            filter(os.path.isfile, self._mirrors()), dry_run=True
+        )
+
+    def _mirrors(self) -> list[str]:
+        """Where mirrors of the playbooks stand or may stand, in whatever worktree."""
+        paths = [self.project.mirror_path]
+        with self.project.store.snapshot() as connection:
+            for key in self.erasures:
+                book = PlaybookRepository.open(connection, key)
+                paths += [_of_key(self.project, key).mirror_path, *book.mirror_paths()]
+        return list(dict.fromkeys(filter(None, paths)))
+
+    def backups_holding(self) -> list[str]:
+        """The backups that hold it; copies that aren't ours are noted."""
+        path = connect.sqlite_path(self.project.store.url)
+        if path is None:
+            return []
+        ours, holding = [backup.path for backup in backups.list_backups(path)], []
+        for backup in ours:
+            try:
+                if self._backup_holds(backup):
+                    holding.append(backup)
+            except DatabaseError as error:
+                self.notes.append(f"{error} It may still hold what was forgotten.")
+        known = {f"{file}{end}" for file in (path, *ours) for end in ("", *BESIDE)}
+        folder = glob.escape(backups.folder_of(path))
+        others = {*glob.glob(f"{glob.escape(path)}*"), *glob.glob(os.path.join(folder, "*")), *backups.partials(path)}
+        texts = self.eraser.texts
+        self.notes.extend(
+            f"{other} holds it too, and is none of the backups that are kept; remove it by hand."
+            for other in sorted(others - known)
+            if os.path.isfile(other) and erased_bytes.holds(other, texts)
+        )
+        return holding
+
+    def _backup_holds(self, path: str) -> bool:
+        """Whether a playbook in the backup at *path* says what is erased from it since; one that has moved is known by
+        its number."""
+        by_number = {each.playbook_id: each for each in self.erasures.values()}
+        with erased_bytes.opened(path) as connection:
+            for playbook_id, key in erasure.all_playbooks(connection).items():
+                each = self.erasures.get(key) or by_number.get(playbook_id)
+                if each is not None:
+                    eraser = Eraser(each.texts, self.request.pattern)
+                    if any(erasure.find(connection, playbook_id, eraser)):
+                        return True
+        return False
+
+    def finish(self, holding: Iterable[str]) -> tuple[str | None, bool]:
+        """Replace the backups that are *holding* it and rewrite the database; the new backup, and whether the database
+        was rewritten."""
+        store, new_backup, is_last = self.project.store, None, True
         try:
-            text = _read(path)
-            erased = eraser.erase_file(text)
-            if erased != text:
-                if not dry_run:
-                    files.replace_file(path, erased.encode("utf-8", "surrogateescape"))
-                found.append(path)
-        except OSError as error:
-            notes.append(f"{path} can't be rewritten: {error.strerror}. It may still hold what was forgotten.")
-    return found, notes
-
-
-def _our_files(folders: Iterable[str]) -> Iterator[str]:
-    for folder in folders:
-        diagnostics = os.path.join(folder, ".claude", "diagnostic")
-        root = os.path.realpath(folder)
-        if os.path.commonpath([os.path.realpath(diagnostics), root]) == root:  # a clone may bring a link out of it
-            yield from _plain_files(diagnostics, "*.txt")
-        path = os.path.realpath(projects.mirror_path(folder))
-        yield from _plain_files(os.path.dirname(path), f"{glob.escape(os.path.basename(path))}.damaged-*")
-    yield from _plain_files(settings.logs_dir(), "*")
+            new_backup = _replace_backups(store, holding)
+        except DatabaseError as error:
+            self.notes.append(str(error))
+            is_last = False
+        try:
+            return new_backup, _rewrite(store, is_last=is_last)
+        except DatabaseError as error:
+            self.notes.append(str(error))
+        return new_backup, False
 
 
 def _plain_files(folder: str, pattern: str) -> Iterator[str]:
@@ -341,99 +401,8 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
             yield path
 
 
-def _read(path: str) -> str:
-    with open(path, "rb") as file:
-        return file.read().decode("utf-8", "surrogateescape")
-
-
-def _mirrors(project: Project, erasures: Mapping[str, Erasure]) -> list[str]:
-    """Where mirrors of the playbooks stand or may stand, in whatever worktree."""
-    paths = [project.mirror_path]
-    with project.store.snapshot() as connection:
-        for key in erasures:
-            book = PlaybookRepository.open(connection, key)
-            paths += [_of_key(project, key).mirror_path, *book.mirror_paths()]
-    return list(dict.fromkeys(filter(None, paths)))
-
-
-def _mirrors_holding(project: Project, request: Request, erasures: Mapping[str, Erasure]) -> list[str]:
-    eraser, holding = _eraser(request, erasures), []
-    for path in filter(os.path.isfile, _mirrors(project, erasures)):
-        try:
-            text = _read(path)
-        except OSError:
-            continue
-        if eraser.erase_file(text) != text:
-            holding.append(path)
-    return holding
-
-
 def _sync_mirrors(project: Project) -> list[str]:
     return [*mirror.sync(project).notes, *(note for each in mirror.sync_changed(project.store) for note in each.notes)]
-
-
-# Our backups, and the bytes of the database.
-
-
-def _backups_holding(
-    project: Project, request: Request, erasures: Mapping[str, Erasure]
-) -> tuple[list[str], list[str]]:
-    """The backups that hold what is to be erased, and notes on those that can't be read and on copies that aren't
-    ours."""
-    path = connect.sqlite_path(project.store.url)
-    if path is None:
-        return [], []
-    ours, holding, notes = [backup.path for backup in backups.list_backups(path)], [], []
-    for backup in ours:
-        try:
-            if _backup_holds(backup, request, erasures):
-                holding.append(backup)
-        except DatabaseError as error:
-            notes.append(f"{error} It may still hold what was forgotten.")
-    texts = _eraser(request, erasures).texts
-    notes += [
-        f"{other} holds it too, and is none of the backups that are kept; remove it by hand."
-        for other in _other_files(path, ours)
-        if erased_bytes.holds(other, texts)
-    ]
-    return holding, notes
-
-
-def _backup_holds(path: str, request: Request, erasures: Mapping[str, Erasure]) -> bool:
-    """Whether a playbook in the backup at *path* says what is erased from it since; one that has moved is known by its
-    number."""
-    by_number = {each.playbook_id: each for each in erasures.values()}
-    with erased_bytes.opened(path) as connection:
-        for playbook_id, key in erasure.all_playbooks(connection).items():
-            each = erasures.get(key) or by_number.get(playbook_id)
-            if each is not None:
-                eraser = Eraser(each.texts, request.pattern)
-                if any(erasure.find(connection, playbook_id, eraser)):
-                    return True
-    return False
-
-
-def _other_files(path: str, ours: Iterable[str]) -> Iterator[str]:
-    """Files beside the database *path* that may be copies of it, and aren't among the backups *ours*."""
-    known = {f"{file}{end}" for file in (path, *ours) for end in ("", *BESIDE)}
-    beside = glob.glob(f"{glob.escape(path)}*")
-    beside += glob.glob(os.path.join(glob.escape(backups.folder_of(path)), "*"))
-    yield from sorted(file for file in (*beside, *backups.partials(path)) if file not in known and os.path.isfile(file))
-
-
-def _finish(store: Store, holding: Iterable[str]) -> tuple[str | None, bool, list[str]]:
-    """Replace the backups that are *holding* something and rewrite the database; the new backup, whether the database
-    was rewritten, and why the one or the other could not be done."""
-    new_backup, is_rewritten, failures = None, False, []
-    try:
-        new_backup = _replace_backups(store, holding)
-    except DatabaseError as error:
-        failures.append(str(error))
-    try:
-        is_rewritten = _rewrite(store, is_last=not failures)
-    except DatabaseError as error:
-        failures.append(str(error))
-    return new_backup, is_rewritten, failures
 
 
 def _replace_backups(store: Store, old: Iterable[str]) -> str | None:

@@ -301,16 +301,16 @@ def test_what_came_between_the_look_and_the_erasure_goes_too(
     spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_name: bool
 ) -> None:
     """Others go on writing while files and backups are gone through: new votes, new wordings, another erasure."""
-    real = forget._erase_files
+    real = forget._Work.erase
 
     def meanwhile(*given: Any, **how: Any) -> Any:
-        monkeypatch.setattr(forget, "_erase_files", real)
+        monkeypatch.setattr(forget._Work, "erase", real)
         edit.edit(spread, "pat-002", text=f"use ruff, {_TEXT}")
         edit.edit(spread, "pat-001", text=f"{_TEXT}; {_SIGN}")
         edit.retire(spread, "mis-001", reason=f"{_TEXT} again")
         return real(*given, **how)
 
-    monkeypatch.setattr(forget, "_erase_files", meanwhile)
+    monkeypatch.setattr(forget._Work, "erase", meanwhile)
     request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
 
     forget.forget(spread, request)
@@ -322,16 +322,16 @@ def test_what_came_between_the_look_and_the_erasure_goes_too(
 def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the one saw before the other's erasure doesn't come back with it."""
     edit.add(project, f"the key {_SIGN} opens the door to Samarkand")
-    real = forget._erase_files
+    real = forget._Work.erase
 
     def meanwhile(*given: Any, **how: Any) -> Any:
-        monkeypatch.setattr(forget, "_erase_files", real)
+        monkeypatch.setattr(forget._Work, "erase", real)
         edit.edit(project, "oth-001", text="the key is in the vault")
         forget.forget(project, Request(pattern=re.compile("Samarkand")))
         return real(*given, **how)
 
     edit.edit(project, "oth-001", text="the key is in a vault")
-    monkeypatch.setattr(forget, "_erase_files", meanwhile)
+    monkeypatch.setattr(forget._Work, "erase", meanwhile)
 
     forget.forget(project, Request(pattern=re.compile(_SIGN)))
 
@@ -366,7 +366,7 @@ def _be_killed(*_: object, **__: object) -> None:
     raise _KilledError
 
 
-@pytest.mark.parametrize("step", ["_sync_mirrors", "_backups_holding", "_replace_backups", "_rewrite"])
+@pytest.mark.parametrize("step", ["_sync_mirrors", "_Work.backups_holding", "_replace_backups", "_rewrite"])
 @pytest.mark.parametrize("is_by_name", [True, False])
 def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
     spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, is_by_name: bool
@@ -374,7 +374,7 @@ def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
     """Killed after the commit, at whichever step: mirror, backups and bytes follow with the next one."""
     request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
     with monkeypatch.context() as patched:
-        patched.setattr(forget, step, _be_killed)
+        patched.setattr(f"playbook_db.services.forget.{step}", _be_killed)
         with pytest.raises(_KilledError):
             forget.forget(spread, request)
     assert _holding(tmp_path)
