@@ -6,15 +6,15 @@ said is kept at once: another try asks only for what is missing.
 """
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import KeyPoint, Playbook
+from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import timestamp
@@ -27,7 +27,7 @@ from playbook_db.store.learning import Call, ChunkKey, StoredReflection
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 if TYPE_CHECKING:
-    from playbook_db.llm.model import Exchange, Model, Prompt, Reply
+    from playbook_db.llm.model import Model, Prompt, Reply
 
 
 _ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
@@ -62,7 +62,7 @@ class LearnResult:
 
     was_known: bool = False
     revision: RevisionResult | None = None
-    calls: tuple[Call, ...] = field(default=())
+    calls: tuple[Call, ...] = ()
 
 
 def learn(
@@ -80,7 +80,11 @@ def learn(
     and DatabaseError; nothing of the playbook has changed then.
     """
     if not chunk.text.strip():
-        return _pass_over(project, chunk, finishes)
+        with project.store.write(project.key) as book:
+            was_known = _is_known(book, chunk)
+            if not was_known:
+                _note_done(book, chunk, finishes)
+        return LearnResult(was_known=was_known)
     with project.store.read(project.key) as book:
         if _is_known(book, chunk):
             return LearnResult(was_known=True)
@@ -93,38 +97,48 @@ def learn(
 
 @dataclass(slots=True)
 class _Lesson:
-    """Learning from one chunk, under way."""
+    """Learning from one chunk, under way. It is the model that is asked: it begins no call over the budget, and keeps
+    each one, as of `kind`, as soon as its answer is there."""
 
     project: Project
     chunk: Chunk
     model: "Model"
     deadline: float
     secrets: Collection[str]
+    kind: str = "reflect"
     calls: list[Call] = field(default_factory=list)
+
+    def ask(self, prompt: "Prompt", *, deadline: float) -> "Reply":
+        """Ask the model. Raises BudgetError where today's budget is spent, else what the model raises."""
+        _check_budget(self.project)
+        reply = self.model.ask(prompt, deadline=deadline)
+        call = Call(self.kind, reply.model, **asdict(reply.usage), duration_ms=reply.duration_ms)
+        self.calls.append(call)
+        with self.project.store.write(self.project.key) as book:
+            book.add_call(call, session_id=self.chunk.session_id)
+        return reply
 
     def reflect(self, playbook: Playbook) -> StoredReflection:
         """Ask the reflector, and keep what it says before anything else happens."""
         from playbook_db.llm import reflector
 
-        metered = self._metered("reflect")
         answer = reflector.reflect(
-            metered,
+            self,
             template=templates.load_template("reflector.txt"),
             transcript=self._redacted(without_private(self.chunk.text)),
-            playbook_text=playbook_text(playbook, self.chunk.cited),
+            playbook_text=_playbook_text(playbook, self.chunk.cited),
             cited=[name for name in self.chunk.cited if name in playbook.by_name],
             deadline=self.deadline,
         )
-        self._report("reflector", answer.exchanges)
-        self.calls += metered.calls
-        analysis, tags = self._redacted(answer.text), self._all_redacted(answer.items)
+        diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
+        analysis, tags = self._redacted(answer.text), self._redacted(answer.items)
         with self.project.store.write(self.project.key) as book:
             number = book.add_reflection(
                 self.chunk.key,
                 session_id=self.chunk.session_id,
                 analysis=analysis,
                 bullet_tags=tags,
-                calls=metered.calls,
+                calls=self.calls,
             )
         return StoredReflection(number, analysis, tags)
 
@@ -133,21 +147,21 @@ class _Lesson:
         from playbook_db.llm import curator
 
         ballot = operations.read_votes(reflection.bullet_tags)
-        voted = Draft(playbook)
-        operations.cast_votes(voted, ballot.votes)
-        metered = self._metered("curate")
+        draft = Draft(playbook)
+        operations.cast_votes(draft, ballot.votes)
+        voted = draft.playbook()
+        self.kind = "curate"
         answer = curator.curate(
-            metered,
+            self,
             template=templates.load_template("curator.txt"),
             analysis=reflection.analysis,
-            playbook_text=playbook_text(voted.playbook(), self.chunk.cited),
-            candidates=candidates(voted.playbook()),
-            size=size(voted.playbook()),
+            playbook_text=_playbook_text(voted, self.chunk.cited),
+            candidates=_candidates(voted),
+            size=_size(voted),
             deadline=self.deadline,
         )
-        self._report("curator", answer.exchanges)
-        self.calls += metered.calls
-        proposed = self._all_redacted(answer.items)
+        diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
+        proposed = self._redacted(answer.items)
         with self.project.store.write(self.project.key) as book:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
@@ -167,70 +181,32 @@ class _Lesson:
                 reflection.id,
                 revision=result.revision,
                 curator_reasoning=self._redacted(answer.text),
-                calls=metered.calls,
+                calls=[call for call in self.calls if call.kind == "curate"],
             )
             _note_done(book, self.chunk, finishes)
         diagnostics.operations(self.project.folder, len(proposed), skipped, operations.unknown_sections(proposed))
         diagnostics.pruning(self.project.folder, pruned)
         return LearnResult(revision=result, calls=tuple(self.calls))
 
-    def _metered(self, kind: str) -> "Metered":
-        return Metered(self.model, self.project, kind=kind, session_id=self.chunk.session_id)
-
-    def _redacted(self, text: str) -> str:
-        return playbook_rules.storable(redact(text, self.secrets))
-
-    def _all_redacted(self, values: list[object]) -> list[object]:
-        return [self._redacted_value(value) for value in values]
-
-    def _redacted_value(self, value: object) -> object:
+    def _redacted(self, value: Any) -> Any:
+        """*value*, a text or JSON, without secrets and as a database can keep it."""
         if isinstance(value, str):
-            return self._redacted(value)
+            return playbook_rules.storable(redact(value, self.secrets))
         if isinstance(value, list):
-            return self._all_redacted(value)
+            return [self._redacted(inner) for inner in value]
         if isinstance(value, dict):
-            return {self._redacted(str(key)): self._redacted_value(inner) for key, inner in value.items()}
+            return {self._redacted(str(key)): self._redacted(inner) for key, inner in value.items()}
         return value
 
-    def _report(self, who: str, exchanges: "Sequence[Exchange]") -> None:
-        diagnostics.exchanges(self.project.folder, who, exchanges, self._redacted)
 
-
-class Metered:
-    """A model whose calls are kept as soon as their answers are there; none is begun over the budget.
-
-    `kind` is what the calls are for; `calls` are those that were made through it.
-    """
-
-    def __init__(self, model: "Model", project: Project, *, kind: str, session_id: str | None) -> None:
-        self._model, self._project, self._kind, self._session_id = model, project, kind, session_id
-        self.calls: list[Call] = []
-
-    def ask(self, prompt: "Prompt", *, deadline: float) -> "Reply":
-        """Ask the model. Raises BudgetError where today's budget is spent, else what the model raises."""
-        check_budget(self._project)
-        reply = self._model.ask(prompt, deadline=deadline)
-        usage = reply.usage
-        call = Call(
-            self._kind,
-            reply.model,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cached_tokens,
-            usage.cost_usd,
-            reply.duration_ms,
-        )
-        self.calls.append(call)
-        with self._project.store.write(self._project.key) as book:
-            book.add_call(call, session_id=self._session_id)
-        return reply
-
-
-def check_budget(project: Project) -> None:
+def _check_budget(project: Project) -> None:
     """Raise BudgetError where the tokens of today (UTC) have reached `PLAYBOOK_DAILY_TOKENS`; unset is no limit."""
-    budget = daily_tokens()
-    if budget is None:
+    given = os.environ.get("PLAYBOOK_DAILY_TOKENS", "").strip()
+    if not given:
         return
+    if not given.isdecimal():
+        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens.")
+    budget = int(given)
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     with project.store.snapshot() as connection:
         spent = learning.tokens_since(connection, timestamp(midnight))
@@ -238,28 +214,18 @@ def check_budget(project: Project) -> None:
         raise BudgetError(spent, budget, timestamp(midnight + timedelta(days=1)))
 
 
-def daily_tokens() -> int | None:
-    """`PLAYBOOK_DAILY_TOKENS`, None where there is no budget. Raises SettingError."""
-    given = os.environ.get("PLAYBOOK_DAILY_TOKENS", "").strip()
-    if not given:
-        return None
-    if not given.isdecimal():
-        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens.")
-    return int(given)
-
-
-def playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
+def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
     """The points as a prompt shows them: all, or those cited and the best of the others where there are too many."""
     points = playbook.points
     text = render_points(points)
     if len(text) <= _ROOM_CHARS:
         return text
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
-    ranked = sorted(points, key=_rank, reverse=True)
+    ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
     return render_points(prompt_text.choose(dict.fromkeys([*first, *ranked]), [], _ROOM_CHARS))
 
 
-def candidates(playbook: Playbook) -> str:
+def _candidates(playbook: Playbook) -> str:
     """The points that may say the same in other words, a line for each pair."""
     pairs = duplicates.near_pairs(playbook.points)
     return "\n".join(
@@ -267,26 +233,13 @@ def candidates(playbook: Playbook) -> str:
     )
 
 
-def _rank(point: KeyPoint) -> float:
-    return prompt_text.rank(point.helpful, point.harmful, 0)
-
-
-def size(playbook: Playbook) -> str:
+def _size(playbook: Playbook) -> str:
     """What the curator hears of the room in a session's prompt."""
     used = prompt_text.utf16_units(render_points(playbook.points))
     return (
         f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "
         f"{prompt_text.LIMIT_UNITS - 1000} characters of it, the best points first."
     )
-
-
-def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> LearnResult:
-    """Move the cursor past a chunk in which there is nothing to learn from."""
-    with project.store.write(project.key) as book:
-        if _is_known(book, chunk):
-            return LearnResult(was_known=True)
-        _note_done(book, chunk, finishes)
-    return LearnResult()
 
 
 def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
