@@ -2,7 +2,7 @@
 merged with what other writers did meanwhile."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -57,40 +57,25 @@ def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None
     """Let *plain* hold what *playbook* does, keeping its lists and entries where they are the same ones."""
     if isinstance(plain, PlaybookDict):
         plain.spent = playbook.spent
-    known = {
-        entry["name"]: entry
-        for listed in _lists(plain, flat=flat)
-        for entry in listed
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
-    }
-    if flat:
-        _fill(plain, "key_points", playbook.points, known)
-        return
-    if not isinstance(plain.get("sections"), dict):
-        plain["sections"] = {}
-    sections = plain["sections"]
-    for title in [title for title in sections if title not in SECTION_SLUGS]:
-        del sections[title]
-    for section in SECTION_SLUGS:
-        _fill(sections, section, [point for point in playbook.points if point.section == section], known)
-
-
-def _lists(plain: Mapping[str, Any], *, flat: bool) -> list[list[Any]]:
-    held = [plain.get("key_points")] if flat else list((plain.get("sections") or {}).values())
-    return [listed for listed in held if isinstance(listed, list)]
-
-
-def _fill(holder: dict[str, Any], key: str, points: Sequence[KeyPoint], known: dict[str, Any]) -> None:
-    entries = []
-    for point in points:
-        entry = known.get(point.name, {})
-        entry.clear()
-        entry.update(_entry(point))
-        entries.append(entry)
-    if isinstance(holder.get(key), list):
-        holder[key][:] = entries
-    else:
-        holder[key] = entries
+    holder, points = plain, {"key_points": list(playbook.points)}
+    lists = [plain.get("key_points")]
+    if not flat:
+        holder = plain["sections"] = plain["sections"] if isinstance(plain.get("sections"), dict) else {}
+        points = {slug: [point for point in playbook.points if point.section == slug] for slug in SECTION_SLUGS}
+        lists = list(holder.values())
+        for title in holder.keys() - points.keys():
+            del holder[title]
+    entries = [entry for listed in lists if isinstance(listed, list) for entry in listed if isinstance(entry, dict)]
+    known = {entry["name"]: entry for entry in entries if isinstance(entry.get("name"), str)}
+    for key, own in points.items():
+        filled = [known.get(point.name, {}) for point in own]
+        for entry, point in zip(filled, own, strict=True):
+            entry.clear()
+            entry.update(_entry(point))
+        if isinstance(holder.get(key), list):
+            holder[key][:] = filled
+        else:
+            holder[key] = filled
 
 
 def _entry(point: KeyPoint) -> dict[str, Any]:

@@ -26,11 +26,15 @@ def import_playbook(
         notes = merge_points(book.draft, theirs, retired)
         takes_over = replace or book.revision == 0
         header = merge.without_erased_header(book.header, theirs.header)
+        if not takes_over:
+            known = dict(book.header.fields)
+            new = tuple((key, value) for key, value in header.fields if key not in known)
+            header = Header(book.header.fields + new, book.header.final_newline)
         return book.commit(
             "import",
             f"{'replaced by' if replace else 'imported'} {source}",
             notes=(*reading.warnings, *left_out, *notes),
-            header=header if takes_over else _with_new_keys(book.header, header),
+            header=header,
             keeps_last_updated=takes_over,
         )
 
@@ -64,10 +68,3 @@ def summary(result: RevisionResult) -> str:
     }  # fmt: skip
     counts = Counter(last.values())
     return ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind]) or "no points changed"
-
-
-def _with_new_keys(ours: Header, theirs: Header) -> Header:
-    """Our header and the top-level keys that only *theirs* has."""
-    known = dict(ours.fields)
-    added = tuple((key, value) for key, value in theirs.fields if key not in known)
-    return Header(ours.fields + added, ours.final_newline)

@@ -121,7 +121,10 @@ def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repair
     pages = page_reader.open_file(copy)
     if not pages.log_is_damaged and _is_sound(copy):
         return Repaired(path, is_damaged=False)
-    _require_ours(path, pages)
+    if salvage.is_foreign(pages):
+        raise RepairError(f"{path} is the database of another program. Name another file with --db.")
+    if (schema := salvage.schema(pages)) > SCHEMA:
+        raise SchemaTooNewError(path, schema, SCHEMA)
     empty = f"{new}.empty"
     migrate.migrate(f"sqlite:///{empty}")
     if _write_anew(pages, empty, new):
@@ -143,14 +146,6 @@ def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repair
             Remedy("please report this, and put a backup back with: {}", ("restore-backup",)),
         )
     return Repaired(path, holds=tuple(backups.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
-
-
-def _require_ours(path: str, pages: Pages) -> None:
-    if salvage.is_foreign(pages):
-        raise RepairError(f"{path} is the database of another program. Name another file with --db.")
-    schema = salvage.schema(pages)
-    if schema > SCHEMA:
-        raise SchemaTooNewError(path, schema, SCHEMA)
 
 
 def _is_sound(copy: str) -> bool:
@@ -185,15 +180,15 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
     for backup in backups.list_backups(path):
         with suppress(DatabaseError), restore.prepared(path, backup.path) as prepared:
             url = f"sqlite:///{prepared}"
-            if not maintenance.check_database(url).problems and _descend_from(saved, url):
-                shutil.copyfile(prepared, new)
-                return backup
+            if maintenance.check_database(url).problems:
+                continue
+            with Store(connect.dialect_for(url).make_engine()) as store, store.snapshot() as connection:
+                goes_on = (each.descends_from(salvage.revision_times(connection, each.number)) for each in saved)
+                if not all(goes_on):
+                    continue
+            shutil.copyfile(prepared, new)
+            return backup
     return None
-
-
-def _descend_from(saved: Collection[SavedPlaybook], url: str) -> bool:
-    with Store(connect.dialect_for(url).make_engine()) as store, store.snapshot() as connection:
-        return all(each.descends_from(salvage.revision_times(connection, each.number)) for each in saved)
 
 
 def _bring_in_all(store: Store, saved: Collection[SavedPlaybook], now: datetime) -> Iterator[RepairedPlaybook]:

@@ -57,15 +57,14 @@ def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
         raise SettingError(f"The embedder of PLAYBOOK_EMBEDDER failed: {error!r}. Nothing was changed.") from error
     if len(vectors) != len(points) or len({len(vector) for vector in vectors}) > 1:
         raise SettingError("The embedder of PLAYBOOK_EMBEDDER must give a vector of one length for each text.")
-    units = {point.name: _unit(vector) for point, vector in zip(points, vectors, strict=True)}
+    lengths = [math.hypot(*vector) or 1 for vector in vectors]
+    units = {
+        point.name: [value / length for value in vector]
+        for point, vector, length in zip(points, vectors, lengths, strict=True)
+    }
 
     def similarity(one: KeyPoint, other: KeyPoint) -> float:
         product = sum(a * b for a, b in zip(units[one.name], units[other.name], strict=True))
         return round(product, _DIGITS)
 
     return similarity
-
-
-def _unit(vector: tuple[float, ...]) -> tuple[float, ...]:
-    length = math.hypot(*vector)
-    return tuple(value / length for value in vector) if length else vector

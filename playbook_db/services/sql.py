@@ -110,7 +110,7 @@ def datasette_metadata(url: str) -> dict[str, Any]:
     }
     # Datasette sorts the queries by name, hence the number.
     queries = {
-        f"{number:02d}-{_slug(question.title)}": {
+        f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', question.title.lower()).strip('-')}": {
             "title": question.title,
             "description": f"{question.note} ({_PROJECT_NOTE})".strip(),
             "sql": question.sql.replace(":project", _PROJECT),
@@ -124,7 +124,3 @@ def datasette_metadata(url: str) -> dict[str, Any]:
         "license": "The data is your own",
         "databases": {Path(path).stem: {"description": _ABOUT, "tables": tables, "queries": queries}},
     }
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")

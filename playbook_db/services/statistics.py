@@ -162,6 +162,8 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     moment = now or datetime.now(UTC)
     with project.store.snapshot() as connection:
         counts = statistics.count(connection, project.key)
+    path = sqlite_path(project.store.url)
+    taken = backups.list_backups(path) if path else []
     since = [(days, timestamp(moment - timedelta(days=days))) for days in AGES_DAYS]
     return Statistics(
         project.key,
@@ -176,7 +178,11 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         _learning(counts),
         _weeks(counts.votes, counts.calls, moment.astimezone(UTC).date()),
         counts.revisions,
-        Growth(counts.file_bytes, tuple(counts.tables), _backups(sqlite_path(project.store.url))),
+        Growth(
+            counts.file_bytes,
+            tuple(counts.tables),
+            tuple((timestamp(backup.time), backup.size_bytes) for backup in reversed(taken)),
+        ),
     )
 
 
@@ -222,15 +228,11 @@ def _learning(counts: Counts) -> Learning:
 
 def _weeks(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
     sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
-    for cast in votes:
-        week = sums[_monday(cast.day)]
-        for kind in ("helpful", "harmful", "neutral"):
-            week[kind] += getattr(cast, kind)
-    for day in calls:
+    days: list[DayVotes | DayCalls] = [*votes, *calls]
+    for day in days:
         week = sums[_monday(day.day)]
-        week["calls"] += day.calls
-        week["tokens"] += day.input_tokens + day.output_tokens + day.cached_tokens
-        week["cost_usd"] += day.cost_usd
+        for kind in ("helpful", "harmful", "neutral", "calls", "tokens", "cost_usd"):
+            week[kind] += getattr(day, kind, 0)
     if not sums:
         return ()
     first, last = min(sums), max(*sums, _monday(today.isoformat()))
@@ -241,8 +243,3 @@ def _weeks(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) ->
 def _monday(day: str) -> date:
     found = date.fromisoformat(day)
     return found - timedelta(days=found.weekday())
-
-
-def _backups(path: str | None) -> tuple[tuple[str, int], ...]:
-    taken = backups.list_backups(path) if path else []
-    return tuple((timestamp(backup.time), backup.size_bytes) for backup in sorted(taken, key=lambda each: each.time))

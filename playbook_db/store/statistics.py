@@ -91,6 +91,11 @@ class DayCalls:
     cached_tokens: int
     cost_usd: float
 
+    @property
+    def tokens(self) -> int:
+        """All tokens, sent, received and read from a cache."""
+        return self.input_tokens + self.output_tokens + self.cached_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
