@@ -20,13 +20,12 @@ MIN_CHUNK_CHARS = 1_000
 
 # Characters. Words are generous: what the user asked for and what the assistant concluded is what is learned from.
 WORDS_LIMIT = 20_000
-THINKING_LIMIT = 6_000
 CALL_LIMIT = 800
 RESULT_LIMIT = 2_000
 ERROR_LIMIT = 4_000
 NO_OUTPUT = "(no output)"
 
-_LIMITS = {"text": WORDS_LIMIT, "thinking": THINKING_LIMIT, "call": CALL_LIMIT, "result": RESULT_LIMIT}
+_LIMITS = {"text": WORDS_LIMIT, "thinking": 6_000, "call": CALL_LIMIT, "result": RESULT_LIMIT}
 _NOTE_CHARS = 200  # kept free for what a chunk says of lines that were not read
 _LEAST_CHARS = 100  # of a part, with its heading, in an entry that is larger than a chunk
 _FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")

@@ -64,7 +64,7 @@ def examine(url: str, folder: str) -> list[Finding]:
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
-    python = install.hook_python(folder)
+    python, _ = install.interpreters(folder)
     code = "import sys, sqlite3; print(sys.version.split()[0], sqlite3.sqlite_version)"
     done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
     version, sqlite = done.stdout.split()
@@ -196,7 +196,7 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
             yield Finding("worker", BROKEN, plugin_env.describe(), plugin_env.retry_command())
         else:
             yield Finding("worker", OK if plugin_env.is_ready() else NOTE, plugin_env.describe())
-    python = install.worker_python(folder)
+    _, python = install.interpreters(folder)
     command = [python, "-P", "-c", f"import {worker_start.WORKER}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/")
@@ -236,7 +236,7 @@ _Judge = Callable[[bytes], tuple[str, str]]  # of what a hook printed
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
     """Run inject on the user's own database, where it records nothing, as the session has no id; and enqueue on a
     database and a project of its own."""
-    python = install.hook_python(folder)
+    python, _ = install.interpreters(folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
     yield _try(python, "inject", event, {"CLAUDE_PROJECT_DIR": folder}, _judge_inject)
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:

@@ -82,11 +82,10 @@ def _may_be_learned_from(event: events.Event, folder: str) -> bool:
     """Whether the user's settings let us learn from *event*."""
     if event.hook_event_name == "PreCompact":
         return True
+    end = "clear" if event.reason == "clear" else "exit"
     if event.hook_event_name == "SubagentStop":
-        return registration.is_on("playbook_update_on_subagent_stop", folder)
-    return registration.is_on(
-        "playbook_update_on_clear" if event.reason == "clear" else "playbook_update_on_exit", folder
-    )
+        end = "subagent_stop"
+    return registration.is_on(f"playbook_update_on_{end}", folder)
 
 
 def _store(job: "dict[str, str | None]") -> "str | None":

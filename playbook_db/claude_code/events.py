@@ -30,7 +30,9 @@ class Event:
     def __init__(self, payload: "dict[str, Any]") -> None:
         for name in Event.__annotations__:
             value = payload.get(name)
-            setattr(self, name, _clean(value) if isinstance(value, str) else None)
+            if isinstance(value, str):  # as a database can keep it: no half of a surrogate pair, no NUL
+                value = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
+            setattr(self, name, value if isinstance(value, str) else None)
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
     def project_folder(self) -> "str | None":
@@ -87,11 +89,6 @@ def _scan(text: str) -> object:
     if end != len(text):
         raise ValueError(f"more than one JSON value, from character {end + 1} on")
     return value
-
-
-def _clean(text: str) -> str:
-    """*text* as a database can keep it: half a surrogate pair is replaced, and so is a NUL."""
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
 
 
 def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":

@@ -31,10 +31,7 @@ class Hook:
         """All of standard input; nothing where it is closed."""
         chunks = []
         try:
-            while True:
-                chunk = os.read(0, _CHUNK_BYTES)
-                if not chunk:
-                    break
+            while chunk := os.read(0, _CHUNK_BYTES):
                 chunks.append(chunk)
         except OSError:
             pass

@@ -68,8 +68,11 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                 )
                 if text and hook.say(_output(text)) and event.session_id:
                     _record(hook, connection, project, points, event)
-        if project is None or project.mirror == "undecided":
-            _mention_waiting_mirror(hook, event, folder)
+        mirror = projects.mirror_path(folder)
+        if (project is None or project.mirror == "undecided") and event.source == "startup" and os.path.exists(mirror):
+            # The user is told, not the model: it is somebody else's text.
+            message = f"{mirror} is here but not in use yet. To look at it and take it in: playbook init"
+            hook.say(f'{{"systemMessage":{_quoted(message)}}}\n'.encode("ascii"))
     except hook_queries.UnusableError as error:
         work_waits = work_waits or error.is_old
         hook.say(SILENCE)
@@ -84,14 +87,9 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
         worker_start.start(hook)
 
 
-def _output(text: str, *, to_user: "str | None" = None) -> bytes:
-    parts = []
-    if text:
-        context = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
-        parts.append(f'"hookSpecificOutput":{context}')
-    if to_user:
-        parts.append(f'"systemMessage":{_quoted(to_user)}')
-    return ("{" + ",".join(parts) + "}\n").encode("ascii")
+def _output(text: str) -> bytes:
+    context = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
+    return f'{{"hookSpecificOutput":{context}}}\n'.encode("ascii")
 
 
 def _quoted(text: str) -> str:
@@ -136,13 +134,6 @@ def _has_mirror_changed(
         return project.mirror == "on"
     known = hook_queries.mirror_file(connection, project.id, path)
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
-
-
-def _mention_waiting_mirror(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
-    """Tell the user, not the model, that a playbook came with the project: it is somebody else's text."""
-    path = projects.mirror_path(folder)
-    if event.source == "startup" and os.path.exists(path):
-        hook.say(_output("", to_user=f"{path} is here but not in use yet. To look at it and take it in: playbook init"))
 
 
 def _record(

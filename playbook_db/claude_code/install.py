@@ -115,7 +115,9 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
         if data is None or registration.MARKER.encode() not in data:  # where nothing is ours, nothing need be JSON
             return None
         backups = {backup: _read(backup) or b"" for backup in find_backups(path)}
-        origin = _origin(list(backups.values()))
+        # What the file was before we came: the newest copy without a hook of ours; None where we made the file.
+        older = [copy for copy in backups.values() if registration.MARKER.encode() not in copy]
+        origin = older[-1] if older else None
         with _errors_located(path, data):
             new = _without_ours(data, origin)
             if new == data:
@@ -163,15 +165,12 @@ def find_registrations(folder: str) -> Registrations:
     return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
 
 
-def hook_python(folder: str) -> str:
-    """The interpreter of the hooks that answer in *folder*; where no settings file registers them, what an install
-    would take."""
-    return _programs(folder)[0] or interpreter()
-
-
-def worker_python(folder: str) -> str:
-    """The interpreter that those hooks start the worker with; where none are registered, this one."""
-    return _programs(folder)[2] or sys.executable
+def interpreters(folder: str) -> tuple[str, str]:
+    """The interpreters of the hooks that answer in *folder*, and of the worker that they start; where no settings file
+    registers them, what an install would take, and this one."""
+    commands = [command for file in find_registrations(folder).files for command in file.commands]
+    live = next((registration.programs(each) for each in commands if registration.is_live(each)), ("", "", ""))
+    return live[0] or interpreter(), live[2] or sys.executable
 
 
 def interpreter() -> str:
@@ -241,12 +240,6 @@ def _notes_on_others(scope: str, folder: str) -> Iterator[str]:
             yield f"the hooks are registered in the {other} scope too, {path}; those of the {first} scope answer"
 
 
-def _programs(folder: str) -> tuple[str, str, str]:
-    """What the command that answers names, as `registration.programs` has it; nothing where no settings file does."""
-    commands = [command for file in find_registrations(folder).files for command in file.commands]
-    return next((registration.programs(command) for command in commands if registration.is_live(command)), ("", "", ""))
-
-
 def _missing_program(commands: list[str]) -> str | None:
     """What the first of our *commands* that can't run names and isn't there; the command where that can't be told."""
     dead = next((command for command in commands if not registration.is_live(command)), None)
@@ -264,11 +257,6 @@ def _enabled_plugin(document: dict[str, Any]) -> str | None:
 
 
 # The settings file as text, and what it was before.
-
-
-def _origin(backups: list[bytes]) -> bytes | None:
-    """What the file was before we came: the newest copy without a hook of ours; None where we made the file."""
-    return next((data for data in reversed(backups) if registration.MARKER.encode() not in data), None)
 
 
 def _is_spent(backup: bytes, data: bytes, origin: bytes | None) -> bool:
@@ -322,10 +310,8 @@ class ChangedMeanwhileError(Exception):
 def _until_unchanged(path: str, attempt: Callable[[], T]) -> T:
     """What *attempt* returns; it is made again where another program has written the file meanwhile."""
     for _ in range(_ATTEMPTS):
-        try:
+        with contextlib.suppress(ChangedMeanwhileError):
             return attempt()
-        except ChangedMeanwhileError:
-            continue
     raise InstallError(f"{path} keeps being changed by another program. Nothing was changed by us; run it again later.")
 
 

@@ -105,17 +105,14 @@ def _make() -> None:
     target = f"{settings.runtime_dir()}-{int(time.time())}-{os.getpid()}"
     try:
         bins = (os.path.join(settings.home(), folder, "bin") for folder in (".local", ".cargo"))
-        tool = shutil.which("uv", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *bins]))
+        uv = shutil.which("uv", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *bins]))
         _note("working", step="making the environment")
-        if tool:
-            _run([tool, "venv", "--quiet", "--python", ">=3.11", target])
-        else:
-            _run([_find_python(), "-m", "venv", target])
+        _run([uv, "venv", "--quiet", "--python", ">=3.11", target] if uv else [_find_python(), "-m", "venv", target])
         made = os.path.join(target, "bin", "python")
         dependencies = _run([made, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")]).split("\n")
         _note("working", step="installing " + ", ".join(dependencies))
-        if tool:
-            _run([tool, "pip", "install", "--quiet", "--python", made, *dependencies])
+        if uv:
+            _run([uv, "pip", "install", "--quiet", "--python", made, *dependencies])
         else:
             _run([made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *dependencies])
         _run([made, "-I", "-c", _TRIAL])

@@ -99,8 +99,7 @@ def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
 
 
 def has_live_hook(path: str, event: str) -> bool:
-    """Whether the settings file at *path*, if there is one, registers our hook for *event*, with files that are
-    there."""
+    """Whether the settings file at *path*, if any, registers our hook for *event*, with files that are there."""
     return any(is_live(hook["command"]) for hook in our_hooks(_read_if_it_holds(MARKER, path), event))
 
 

@@ -178,16 +178,13 @@ def _value(text: str, element: _Element) -> Any:
 
 
 def _prove(old: str, new: str, entries: Mapping[str, Entry]) -> None:
-    """Raise JsonTextError unless *old* and *new* differ in our hooks alone, and those of *new* are *entries*."""
+    """Raise JsonTextError unless *old* and *new* differ in our hooks alone; *new* has *entries*, one an event."""
     content = parse(new)
-    if _without_ours(content) != _without_ours(parse(old)) or not _has_exactly(content, entries):
-        raise JsonTextError(0, "the edit would have changed more than our hooks. This is a bug in playbook-db.")
-
-
-def _has_exactly(content: dict[str, Any], entries: Mapping[str, Entry]) -> bool:
-    """Whether our hooks in *content* are *entries*, one an event; what someone added to one of them may stay."""
     ours = {event: hooks for event in content.get("hooks", {}) if (hooks := registration.our_hooks(content, event))}
-    return ours == {event: [{**ours.get(event, [{}])[0], **_exact(entry)}] for event, entry in entries.items()}
+    # What someone added to one of them may stay.
+    expected = {event: [{**ours.get(event, [{}])[0], **_exact(entry)}] for event, entry in entries.items()}
+    if _without_ours(content) != _without_ours(parse(old)) or ours != expected:
+        raise JsonTextError(0, "the edit would have changed more than our hooks. This is a bug in playbook-db.")
 
 
 def _without_ours(content: dict[str, Any]) -> dict[str, Any]:
@@ -321,11 +318,9 @@ def _style(text: str) -> _Style:
 
 def _render(key: str | None, value: object, style: _Style, *, indent: str | None) -> str:
     """An element as text; over several lines where *indent*, that of its own line, is given."""
-    if indent is None:
-        text = json.dumps(value, ensure_ascii=False, separators=("," + style.gap, style.colon))
-    else:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", style.colon), indent=style.unit)
-        text = text.replace("\n", style.newline + indent)
+    gap, unit = (style.gap, None) if indent is None else ("", style.unit)
+    text = json.dumps(value, ensure_ascii=False, separators=("," + gap, style.colon), indent=unit)
+    text = text.replace("\n", f"{style.newline}{indent}")  # there are none in a single line
     return text if key is None else json.dumps(key) + style.colon + text
 
 

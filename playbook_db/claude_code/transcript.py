@@ -112,7 +112,7 @@ def read_messages(path: str) -> Conversation:
             content = _parse(raw)
             if content is None:
                 broken += 1
-            elif text := _text(content) if _is_speech(content) else "":
+            elif text := _speech(content):
                 messages.append({"role": content["type"], "content": text})
     return Conversation(tuple(messages), broken)
 
@@ -169,11 +169,10 @@ def _is_repeated(content: dict[str, Any], uuids: set[int]) -> bool:
     return False
 
 
-def _is_speech(content: dict[str, Any]) -> bool:
-    return content.get("type") in _ROLES and not any(content.get(mark) for mark in _NOT_SPEECH)
-
-
-def _text(content: dict[str, Any]) -> str:
+def _speech(content: dict[str, Any]) -> str:
+    """What the user or the assistant said in a line; `""` where nobody did."""
+    if content.get("type") not in _ROLES or any(content.get(mark) for mark in _NOT_SPEECH):
+        return ""
     message = content.get("message")
     text = message.get("content") if isinstance(message, dict) else None
     if isinstance(text, list):
@@ -184,7 +183,10 @@ def _text(content: dict[str, Any]) -> str:
 
 def _entry(content: dict[str, Any]) -> Entry | None:
     role = content.get("type")
-    if role not in _ROLES or any(content.get(mark) for mark in _NOT_LEARNED_FROM) or _is_notification(content):
+    origin = content.get("origin")
+    if isinstance(origin, dict) and origin.get("kind") == "task-notification":
+        return None
+    if role not in _ROLES or any(content.get(mark) for mark in _NOT_LEARNED_FROM):
         return None
     message = content.get("message")
     blocks = message.get("content") if isinstance(message, dict) else None
@@ -199,11 +201,6 @@ def _entry(content: dict[str, Any]) -> Entry | None:
         part.kind == "text" and not part.text.startswith(_INTERRUPTED) for part in parts
     )
     return Entry(role, parts, _string(content.get("uuid")), _string(content.get("sessionId")), begins_turn)
-
-
-def _is_notification(content: dict[str, Any]) -> bool:
-    origin = content.get("origin")
-    return isinstance(origin, dict) and origin.get("kind") == "task-notification"
 
 
 def _parts(block: dict[str, Any], role: str) -> Iterator[Part]:

@@ -84,12 +84,7 @@ def is_at_work() -> bool:
 
 def note(problem: str) -> None:
     """Keep one line about what went wrong in the worker's log."""
-    append_line(log_path(), f"worker: {problem}")
-
-
-def log_path() -> str:
-    """The worker's log."""
-    return os.path.join(settings.logs_dir(), "worker.log")
+    append_line(os.path.join(settings.logs_dir(), "worker.log"), f"worker: {problem}")
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -247,9 +242,8 @@ def _is_subagents(path: str) -> bool:
 def _may_be_learned_from(path: str, folder: str) -> bool:
     """Whether the user's settings let us learn from however the session ended: nobody knows whether it was cleared or
     killed."""
-    if _is_subagents(path):
-        return registration.is_on("playbook_update_on_subagent_stop", folder)
-    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ("exit", "clear"))
+    ends = ("subagent_stop",) if _is_subagents(path) else ("exit", "clear")
+    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ends)
 
 
 if __name__ == "__main__":

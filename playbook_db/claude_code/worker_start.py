@@ -22,7 +22,6 @@ _OF_THE_SESSION = (  # what a user sets for Claude Code, such as CLAUDE_CODE_USE
     "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_",
     "CLAUDE_CODE_SESSION_", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID", "CLAUDE_PLUGIN_", "CLAUDE_PROJECT_DIR",
 )  # fmt: skip
-_MAX_DESCRIPTORS = 1024  # where they can't be listed
 
 
 def start(hook: "Hook") -> None:
@@ -71,6 +70,6 @@ def _close_descriptors() -> None:
         os.dup2(nothing, standard)
     try:
         highest = max(map(int, os.listdir("/dev/fd")))
-    except OSError:
-        highest = _MAX_DESCRIPTORS
+    except OSError:  # they can't be listed
+        highest = 1023
     os.closerange(3, highest + 1)

@@ -31,7 +31,7 @@ def _job(folder: Path, transcript: str = "/t/s.jsonl") -> dict[str, str | None]:
 
 
 def _log() -> list[str]:
-    path = Path(worker.log_path())
+    path = Path(settings.logs_dir(), "worker.log")
     return path.read_text().splitlines() if path.exists() else []
 
 
