@@ -12,7 +12,7 @@ from playbook_db import projects, settings
 from playbook_db.errors import SettingError
 
 if TYPE_CHECKING:
-    from playbook_db.services.projects import Project, Store
+    from playbook_db.services.projects import Project
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
@@ -35,8 +35,8 @@ PROJECT_OPTIONS: list[click.Parameter] = [
 class Command(click.Command):
     """A command with the options `--project` and `--db`, behind its name as well as before it."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
         self.params += PROJECT_OPTIONS
 
 
@@ -51,17 +51,18 @@ def database_url() -> str:
     return settings.database_url(_options().get("db"))
 
 
-def project_folder() -> str:
-    """The folder of the project that the options and the environment name, whether or not it is there."""
-    return projects.project_dir(_options().get("project"))
-
-
-def existing_project_folder() -> str:
-    """The same folder, which is there. Raises SettingError."""
-    folder = project_folder()
-    if not os.path.isdir(folder):
+def project_folder(*, must_exist: bool = False) -> str:
+    """The folder of the project that the options and the environment name. Raises SettingError where it *must_exist*
+    and isn't there."""
+    folder = projects.project_dir(_options().get("project"))
+    if must_exist and not os.path.isdir(folder):
         raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
     return folder
+
+
+def database_and_folder() -> tuple[str, str]:
+    """Both, for a project whose folder must be there."""
+    return database_url(), project_folder(must_exist=True)
 
 
 def opened(*, sync: bool = True) -> "AbstractContextManager[Project]":
@@ -71,14 +72,7 @@ def opened(*, sync: bool = True) -> "AbstractContextManager[Project]":
     """
     from playbook_db.services.projects import open_project
 
-    return open_project(database_url(), existing_project_folder(), sync=sync, notify=lambda line: notify([line]))
-
-
-def opened_store() -> "AbstractContextManager[Store]":
-    """The database that the options and the environment name, whether or not there is a project here."""
-    from playbook_db.services.projects import open_store
-
-    return open_store(database_url())
+    return open_project(*database_and_folder(), sync=sync, notify=lambda line: notify([line]))
 
 
 def notify(lines: Iterable[str]) -> None:

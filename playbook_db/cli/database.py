@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import (
-    as_json,
-    database_url,
-    is_interactive,
-    notify,
-    project_folder,
-)  # fmt: skip
+from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
 from playbook_db.errors import DatabaseError
@@ -21,7 +15,6 @@ if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate, Listed
     from playbook_db.services.repair import Repaired
     from playbook_db.store.sqlite.backups import Held
-    from playbook_db.store.sqlite.restore import Replaced
 
 
 @cli.group("db")
@@ -118,7 +111,13 @@ def restore_backup(file: str, yes: bool) -> None:
         if not yes and not click.confirm(f"Replace {chosen.path}?", err=True):
             notify(["left alone; nothing was changed"])
             return
-        _tell_restored(maintenance.put_back(chosen))
+        replaced = maintenance.put_back(chosen)
+        if replaced.backup:
+            notify([f"what was there is kept as {replaced.backup}"])
+        notify(f"what was there is now {path}" for path in replaced.aside)
+        if replaced.worker_was_at_work:
+            notify(["a worker is at work; what it learns comes on top of the backup"])
+        notify(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
         click.echo(f"{chosen.path} holds what {file} holds")
 
 
@@ -129,35 +128,20 @@ def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
     for each in listed:
         kept = each.backup
         time = kept.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        kind = _KINDS.get(kept.kind) or f"before leaving {kept.kind.replace('-', ' ')}"
         schema = "can't be read" if each.schema is None else f"schema {each.schema:04d}"
-        click.echo(f"{time}\t{_kind(kept.kind)}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
+        click.echo(f"{time}\t{kind}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
     if not listed:
         notify(["there is no backup yet; take one with: playbook backup"])
 
 
 def _show(chosen: "Candidate") -> None:
     """Show on stderr what would come back, beside what is here."""
-    here = {held.key: held for held in chosen.here}
-    then = {held.key: held for held in chosen.holds}
-    lines = [f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} is replaced:"]
-    for key in sorted(here.keys() | then.keys()):
-        now = _told(here[key]) if key in here else "not there"
-        back = _told(then[key]) if key in then else "not there"
-        lines.append(f"  {one_line(key)}: {now} -> {back}")
-    notify(lines)
-
-
-def _tell_restored(replaced: "Replaced") -> None:
-    if replaced.backup:
-        notify([f"what was there is kept as {replaced.backup}"])
-    notify(f"what was there is now {path}" for path in replaced.aside)
-    if replaced.worker_was_at_work:
-        notify(["a worker is at work; what it learns comes on top of the backup"])
-    notify(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
-
-
-def _kind(kind: str) -> str:
-    return _KINDS.get(kind) or f"before leaving {kind.replace('-', ' ')}"
+    here = {held.key: _told(held) for held in chosen.here}
+    then = {held.key: _told(held) for held in chosen.holds}
+    notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} is replaced:"])
+    for key in sorted(here | then):
+        notify([f"  {one_line(key)}: {here.get(key, 'not there')} -> {then.get(key, 'not there')}"])
 
 
 def _told(held: "Held") -> str:

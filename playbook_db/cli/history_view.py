@@ -12,7 +12,7 @@ from playbook_db.domain.diff import Piece, compare_words, mark
 from playbook_db.domain.times import local
 
 if TYPE_CHECKING:
-    from playbook_db.domain.diff import Comparison, KeyChange, Moved
+    from playbook_db.domain.diff import Comparison, Moved
     from playbook_db.domain.playbook import KeyPoint
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.store.log_queries import LoggedChange, LoggedRevision, RevisionReflection
@@ -48,7 +48,7 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
     yield f"    {'; '.join([_counted(revision), *_others(revision, of_point=False)])}"
     for change in revision.changes:
         yield ""
-        yield f"{_kind(change)} {_summary(change)}"
+        yield f"{_word(change.kind, _COLOURS[change.kind])} {_summary(change)}"
         yield _indented(_marked_text(change))
     if full.votes:
         yield from ("", click.style("votes", bold=True))
@@ -82,7 +82,8 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
     for pair in comparison.voted:
         yield f"{_line('votes', 'cyan', pair.after)} {_votes(pair.before, pair.after)}"
     for change in comparison.keys:
-        yield f"{_word('key', 'yellow')}  {_key_change(change)}"
+        was, now = ("(none)" if value is None else one_line(value) for value in (change.before, change.after))
+        yield f"{_word('key', 'yellow')}  {one_line(change.key)}: {was} -> {now}"
 
 
 def _head(revision: "LoggedRevision") -> Iterator[str]:
@@ -95,10 +96,6 @@ def _head(revision: "LoggedRevision") -> Iterator[str]:
         yield click.style(f"    taken back in revision {revision.undone_in}", fg="magenta")
 
 
-def _kind(change: "LoggedChange") -> str:
-    return click.style(f"{change.kind:<8}", fg=_COLOURS[change.kind])
-
-
 def _glance(change: "LoggedChange") -> str:
     """The change in one line, as long as the terminal is wide, with the beginning of a new text."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
@@ -106,7 +103,7 @@ def _glance(change: "LoggedChange") -> str:
     line = _summary(change)
     if change.kind in ("add", "restore") or (change.kind == "edit" and change.is_reworded):
         line += f": {one_line(change.point.text[:most])}"
-    return f"{_kind(change)} {line if len(line) <= most else line[: most - 1] + '…'}"
+    return f"{_word(change.kind, _COLOURS[change.kind])} {line if len(line) <= most else line[: most - 1] + '…'}"
 
 
 def _summary(change: "LoggedChange") -> str:
@@ -185,11 +182,6 @@ def _way(moved: "Moved") -> str:
     return f"from {moved.before.section} to {section}, {place}"
 
 
-def _key_change(change: "KeyChange") -> str:
-    before, after = ("(none)" if value is None else one_line(value) for value in (change.before, change.after))
-    return f"{one_line(change.key)}: {before} -> {after}"
-
-
 def _votes(before: "KeyPoint", after: "KeyPoint") -> str:
     """By how much the counters changed, and what they are now."""
     helpful, harmful = _growth(before, after)
@@ -218,16 +210,12 @@ def _marked_words(before: str, after: str) -> str:
 
 
 def _coloured(piece: Piece) -> str:
-    shown = Piece(_harmless(piece.before), _harmless(piece.after))
+    """The piece, its line breaks kept, without what could steer a terminal."""
+    before, after = ("\n".join(map(one_line, text.split("\n"))) for text in (piece.before, piece.after))
     if piece.is_same:
-        return shown.after
-    removed = click.style(mark(Piece(shown.before, "")), fg="red") if shown.before else ""
-    return removed + (click.style(mark(Piece("", shown.after)), fg="green") if shown.after else "")
-
-
-def _harmless(text: str) -> str:
-    """Part of a text, its line breaks kept, without what could steer a terminal."""
-    return "\n".join(one_line(line) for line in text.split("\n"))
+        return after
+    removed = click.style(mark(Piece(before, "")), fg="red") if before else ""
+    return removed + (click.style(mark(Piece("", after)), fg="green") if after else "")
 
 
 def _indented(text: str) -> str:

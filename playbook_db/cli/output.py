@@ -1,7 +1,7 @@
 """How answers look: JSON for programs, tables on a terminal, plain lines in a pipe."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +9,6 @@ import click
 if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.records import Retired
     from playbook_db.store.repository import RevisionResult
 
 
@@ -27,13 +26,6 @@ def print_points(points: Sequence["PromptPoint"]) -> None:
         return
     for point in points:
         click.echo(f"{point.name}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
-
-
-def print_retired(retired: Iterable[tuple["PromptPoint", "Retired"]]) -> None:
-    """Print retired points, a line for each, with when and why."""
-    for point, retirement in retired:
-        votes, reason = f"{point.helpful}\t{point.harmful}", one_line(retirement.reason or "")
-        click.echo(f"{point.name}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
 
 
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:

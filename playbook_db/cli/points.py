@@ -5,25 +5,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import (
-    as_json,
-    database_url,
-    dry_run_option,
-    existing_project_folder,
-    notify,
-    opened,
-    read_input,
-)  # fmt: skip
+from playbook_db.cli.context import as_json, database_and_folder, dry_run_option, notify, opened, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import (
-    one_line,
-    print_json,
-    print_points,
-    print_retired,
-    print_revised,
-    readable,
-    write_text,
-)  # fmt: skip
+from playbook_db.cli.output import one_line, print_json, print_points, print_revised, readable, write_text
 from playbook_db.errors import OperationsFileError
 from playbook_db.services import quick_reads, records
 
@@ -36,8 +20,6 @@ if TYPE_CHECKING:
     from playbook_db.services.records import Retired
     from playbook_db.store.hook_queries import PointLifespan
     from playbook_db.store.repository import RevisionResult
-
-_TAGS = ("helpful", "harmful", "neutral")
 
 
 @cli.command("list")
@@ -53,8 +35,10 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
         left = [(point, retirement) for point, retirement in _retired_points() if only in (None, point.section)]
         if as_json:
             print_json([records.point_record(point, retirement) for point, retirement in left])
-        else:
-            print_retired(left)
+            return
+        for point, retirement in left:
+            votes, reason = f"{point.helpful}\t{point.harmful}", one_line(retirement.reason or "")
+            click.echo(f"{point.name}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
         return
     points = [point for point in _live_points() if only in (None, point.section)]
     if as_json:
@@ -70,7 +54,7 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 @as_json
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
-    point = quick_reads.find_point(database_url(), existing_project_folder(), name)
+    point = quick_reads.find_point(*database_and_folder(), name)
     if point is not None:
         _show_point(*point, as_json=as_json)
         return
@@ -122,7 +106,7 @@ def retire(name: str, reason: str | None) -> None:
 
 @cli.command()
 @click.argument("name")
-@click.argument("tag", type=click.Choice(_TAGS))
+@click.argument("tag", type=click.Choice(["helpful", "harmful", "neutral"]))
 def vote(name: str, tag: str) -> None:
     """Vote on a key point; a neutral vote is recorded but counts nowhere."""
     from playbook_db.services import edit
@@ -132,7 +116,7 @@ def vote(name: str, tag: str) -> None:
 
 
 def _live_points() -> "Sequence[PromptPoint]":
-    points = quick_reads.live_points(database_url(), existing_project_folder())
+    points = quick_reads.live_points(*database_and_folder())
     if points is not None:
         return points
     from playbook_db.services.projects import read_playbook
@@ -142,7 +126,7 @@ def _live_points() -> "Sequence[PromptPoint]":
 
 
 def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
-    points = quick_reads.retired_points(database_url(), existing_project_folder())
+    points = quick_reads.retired_points(*database_and_folder())
     if points is not None:
         return points
     from playbook_db.services import edit
@@ -215,7 +199,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
 @click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
 def render(is_whole: bool) -> None:
     """Print the text that goes into a prompt; nothing for an empty playbook."""
-    text = quick_reads.prompt(database_url(), existing_project_folder(), whole=is_whole)
+    text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
     if text is None:
         from playbook_db.services import import_export
 

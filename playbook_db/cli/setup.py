@@ -7,16 +7,7 @@ import click
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import registration
-from playbook_db.cli.context import (
-    as_json,
-    database_url,
-    existing_project_folder,
-    is_interactive,
-    notify,
-    opened,
-    opened_store,
-    project_folder,
-)  # fmt: skip
+from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json
 from playbook_db.errors import InstallError, MirrorError
@@ -47,7 +38,7 @@ def install_hooks(scope: str) -> None:
 
     from playbook_db.claude_code import install
 
-    done = install.install(scope, _folder(scope), now=datetime.now(UTC))
+    done = install.install(scope, project_folder(must_exist=scope != "user"), now=datetime.now(UTC))
     if done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
         click.echo(f"{done.path}: registered the hooks for {hooks}")
@@ -72,7 +63,7 @@ def uninstall_hooks(scope: str) -> None:
     """Take the hooks out of Claude Code's settings. What was learned stays."""
     from playbook_db.claude_code import install
 
-    folder = _folder(scope)
+    folder = project_folder(must_exist=scope != "user")
     any_done, problems = False, []
     for each in registration.SCOPES if scope == _ALL else (scope,):
         try:
@@ -90,11 +81,6 @@ def uninstall_hooks(scope: str) -> None:
     if not any_done:
         click.echo("no settings file has hooks of ours; nothing was changed")
     click.echo(f"what was learned stays in {settings.data_dir()}")
-
-
-def _folder(scope: str) -> str:
-    """The project's folder, which must be there where the settings of *scope* are in it."""
-    return project_folder() if scope == "user" else existing_project_folder()
 
 
 @cli.command()
@@ -162,9 +148,9 @@ def project() -> None:
 @as_json
 def project_list(as_json: bool) -> None:
     """List the projects that have a playbook, a line each; a folder that is gone is marked."""
-    from playbook_db.services.projects import list_projects
+    from playbook_db.services.projects import list_projects, open_store
 
-    with opened_store() as store:
+    with open_store(database_url()) as store:
         listed = list_projects(store)
     if as_json:
         print_json([records.project_record(each) for each in listed])
@@ -196,7 +182,7 @@ def move(old: str, new: str | None) -> None:
     """Give the playbook of the folder OLD, which has moved, to NEW (default: this project)."""
     from playbook_db.services import projects as projects_service
 
-    with opened_store() as store:
+    with projects_service.open_store(database_url()) as store:
         target = os.path.abspath(new) if new else project_folder()
         key = projects_service.move(store, os.path.abspath(old), target)
         click.echo(f"the playbook of {projects.project_key(os.path.abspath(old))} is now that of {key}")
