@@ -29,13 +29,9 @@ class PlaybookError(Exception):
 
 
 class PointNotFoundError(PlaybookError):
-    """No live key point has this name.
-
-    `retired` says whether a retired point has it; `similar` are the names of live points that look like it.
-    """
+    """No live key point has this name; *retired* says whether a retired one has it, *similar* are live ones like it."""
 
     def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
-        self.name, self.retired, self.similar = name, retired, similar
         text = f"There is no key point {name!r} in this playbook."
         if retired:
             super().__init__(text, Remedy("It was retired; bring it back with: {}", ("restore", name)))
@@ -46,10 +42,9 @@ class PointNotFoundError(PlaybookError):
 
 
 class RevisionNotFoundError(PlaybookError):
-    """The playbook has no revision of this number; `last` is the number of its last one."""
+    """The playbook has no revision of this number; *last* is the number of its last one."""
 
     def __init__(self, number: str, last: int) -> None:
-        self.last = last
         there = f"The last one is {last}." if last else "There is none yet."
         remedy = Remedy("See them with: {}", ("log",)) if last else None
         super().__init__(f"There is no revision {number} of this playbook. {there}", remedy)
@@ -85,10 +80,9 @@ class UndoCollisionError(UndoError):
 
 
 class SessionNotFoundError(PlaybookError):
-    """No revision came from a session with this id, or several sessions (`matches`) have an id that begins so."""
+    """No revision came from a session with this id, or several sessions (*matches*) have an id that begins so."""
 
     def __init__(self, session: str, matches: "tuple[str, ...]") -> None:
-        self.matches = matches
         if matches:
             some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
             super().__init__(f"{len(matches)} sessions begin with {session!r}: {some}. Give more of the id.")
@@ -102,17 +96,15 @@ class PointRuleError(PlaybookError):
 
 
 class PlaybookFileError(PlaybookError):
-    """A playbook file can't be imported; nothing of it was.
+    """A playbook file can't be imported; nothing of it was. `place` is the place in it, `problem` what is wrong there.
 
-    `source` is the name of the file, `place` the place in it, `problem` what is wrong there. `damaged` says that the
-    file isn't JSON at all; `in_git_merge` that a git merge in it is not finished.
+    `damaged` says that the file isn't JSON at all; `in_git_merge` that a git merge in it is not finished.
     """
 
     def __init__(
         self, source: str, place: str, problem: str, *, damaged: bool = False, in_git_merge: bool = False
     ) -> None:
-        self.source, self.place, self.problem = source, place, problem
-        self.damaged, self.in_git_merge = damaged, in_git_merge
+        self.place, self.problem, self.damaged, self.in_git_merge = place, problem, damaged, in_git_merge
         where = f", {place}" if place else ""
         super().__init__(f"{source}{where}: {problem} Nothing of it was taken in.")
 
@@ -238,14 +230,14 @@ class DatabaseBusyError(DatabaseError):
 
 
 class QueryError(PlaybookError):
-    """The given SQL can't be run. `problem` is the message of SQLite, `views` are the views that can be queried."""
+    """The given SQL can't be run. *problem* is the message of SQLite, *views* are the views that can be queried."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
-        self.problem, self.views = problem.rstrip("."), views
         known = f" The views are: {', '.join(views)}." if views and problem.startswith("no such table") else ""
         listed = " Which there are: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
         bound = " The one parameter that has a value is :project." if "binding" in problem else ""
-        super().__init__(f"{self.problem}.{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
+        what = problem.rstrip(".")
+        super().__init__(f"{what}.{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
 
 
 class QueryRefusedError(PlaybookError):
@@ -263,7 +255,6 @@ class SchemaTooNewError(DatabaseError):
     """The database was written by a newer playbook-db, or by one that was never released; this one must not use it."""
 
     def __init__(self, where: str, schema: int, known: int) -> None:
-        self.schema, self.known = schema, known
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
@@ -277,7 +268,6 @@ class SchemaTooOldError(DatabaseError):
     """The database needs a migration, which only a command may run."""
 
     def __init__(self, where: str, schema: int, needed: int) -> None:
-        self.schema, self.needed = schema, needed
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
             Remedy("Run: {} (it takes a backup first).", ("db", "upgrade")),

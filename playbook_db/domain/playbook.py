@@ -71,9 +71,7 @@ class Header:
 
     def stamped(self, last_updated: object) -> "Header":
         """The same header with another `last_updated`."""
-        fields = dict(self.fields)
-        fields["last_updated"] = last_updated
-        return replace(self, fields=tuple(fields.items()))
+        return replace(self, fields=tuple({**dict(self.fields), "last_updated": last_updated}.items()))
 
 
 @dataclass(frozen=True)

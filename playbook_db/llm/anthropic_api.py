@@ -112,7 +112,8 @@ class AnthropicModel:
 
     def _wait_s(self, attempt: int, error: "_RequestError") -> float | None:
         """How long to wait after that attempt (from 0), None where there is no other."""
-        if not error.is_passing or attempt >= len(WAITS_S):
+        is_passing = error.is_readable and (error.status is None or error.status == 429 or error.status >= 500)
+        if not is_passing or attempt >= len(WAITS_S):
             return None
         if error.retry_after_s is not None:
             return min(error.retry_after_s, MAX_RETRY_AFTER_S)
@@ -120,26 +121,15 @@ class AnthropicModel:
 
 
 class _RequestError(Exception):
-    """A request that failed; `status` is None where the API gave none."""
+    """A request that failed; `status` is None where the API gave none, `is_readable` says whether the answer was one
+    of the Messages API."""
 
-    def __init__(self, text: str, *, status: int | None = None, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, text: str, *, status: int | None = None, retry_after_s: float | None = None, is_readable: bool = True
+    ) -> None:
         self.text = shortened(text)
-        self.status, self.retry_after_s = status, retry_after_s
+        self.status, self.retry_after_s, self.is_readable = status, retry_after_s, is_readable
         super().__init__(self.text)
-
-    @property
-    def is_passing(self) -> bool:
-        """Whether another attempt may help: time-outs and connection errors (no status), 429 and 5xx.
-
-        Source: contract, section 8.
-        """
-        return self.status is None or self.status == 429 or self.status >= 500
-
-
-class _UnreadableError(_RequestError):
-    """An answer that is none of the Messages API; it isn't tried again. Source: contract, section 8."""
-
-    is_passing = False
 
 
 @dataclass(slots=True)
@@ -240,7 +230,7 @@ def _events(client: "anthropic.Anthropic", body: Mapping[str, Any], timeout: flo
 def _add_event(message: _Message, event: object) -> bool:
     """Add *event* of the stream to *message*. Returns whether the message is complete then."""
     if not isinstance(event, Mapping):
-        raise _UnreadableError("the answer is none of the Messages API")
+        raise _RequestError("the answer is none of the Messages API", is_readable=False)
     kind, start, delta = event.get("type"), event.get("message"), event.get("delta")
     if kind == "error":
         raise _streamed_error(event.get("error"))
@@ -260,7 +250,7 @@ def _add_event(message: _Message, event: object) -> bool:
 def _add_whole(message: _Message, answer: object) -> bool:
     content = answer.get("content") if isinstance(answer, Mapping) else None
     if not isinstance(answer, Mapping) or not isinstance(content, list):
-        raise _UnreadableError("the answer is none of the Messages API")
+        raise _RequestError("the answer is none of the Messages API", is_readable=False)
     blocks = [block for block in content if isinstance(block, Mapping) and block.get("type") == "text"]
     message.text = "".join(str(block.get("text") or "") for block in blocks)
     message.model, message.stop_reason = str(answer.get("model") or ""), answer.get("stop_reason")
@@ -290,9 +280,9 @@ def _request_error(error: BaseException) -> BaseException:
     if isinstance(error, (anthropic.APIConnectionError, httpx2.TransportError)):
         return _RequestError(f"no connection ({error.__cause__ or error!r})")
     if isinstance(error, httpx2.InvalidURL):
-        return _UnreadableError(f"the address is none ({error})")
+        return _RequestError(f"the address is none ({error})", is_readable=False)
     if isinstance(error, (ValueError, anthropic.AnthropicError, httpx2.HTTPError, RecursionError)):
-        return _UnreadableError(f"the answer can't be read ({error!r})")
+        return _RequestError(f"the answer can't be read ({error!r})", is_readable=False)
     return error
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from playbook_db.domain.operations import MAX_OPERATIONS
-from playbook_db.llm.json_replies import MAX_TOKENS, JsonAnswer, ReplyForm, ask_in_parts
+from playbook_db.llm.json_replies import MAX_TOKENS, JsonAnswer, ask_in_parts
 from playbook_db.llm.model import Model, Prompt, enclosed, fill, object_schema, require, split_stable
 
 _SYSTEM = (
@@ -46,8 +46,10 @@ def curate(
     }
     stable, rest = split_stable(template, values)
     prompt = Prompt(_SYSTEM, stable, fill(rest, values), SCHEMA, MAX_TOKENS)
-    form = ReplyForm("reasoning", "operations", _as_text, _go_on, max_items=MAX_OPERATIONS)
-    return ask_in_parts(model, prompt, form, deadline=deadline)
+    keys = "reasoning", "operations"
+    return ask_in_parts(
+        model, prompt, keys, identity=_as_text, go_on=_go_on, deadline=deadline, max_items=MAX_OPERATIONS
+    )
 
 
 def _as_text(operation: Any) -> str:

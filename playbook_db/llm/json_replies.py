@@ -30,21 +30,6 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyForm:
-    """The form of an answer: one JSON object with a text and a list, under these keys.
-
-    Two items of the list with the same `identity` are the same item; `go_on` asks for the items that are missing;
-    `max_items` are enough, None for no limit.
-    """
-
-    text_key: str
-    list_key: str
-    identity: Callable[[Any], object]
-    go_on: Callable[[str, list[Any]], str]
-    max_items: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class JsonAnswer:
     """The text and the items of all parts of an answer; the items as the model gave them."""
 
@@ -60,8 +45,20 @@ class _Part:
     is_complete: bool
 
 
-def ask_in_parts(model: Model, prompt: Prompt, form: ReplyForm, *, deadline: float) -> JsonAnswer:
-    """The answer to *prompt*, complete, or as far as MAX_PARTS calls brought it.
+def ask_in_parts(
+    model: Model,
+    prompt: Prompt,
+    keys: tuple[str, str],
+    *,
+    identity: Callable[[Any], object],
+    go_on: Callable[[str, list[Any]], str],
+    deadline: float,
+    max_items: int | None = None,
+) -> JsonAnswer:
+    """The answer to *prompt*, complete, or as far as MAX_PARTS calls brought it: an object with a text and a list.
+
+    These are under the *keys*. Two items of the list with the same *identity* are the same item; *go_on* asks for the
+    items that are missing; *max_items* are enough, None for no limit.
 
     Of a reply that breaks off the complete items count, and the others are asked for; a reply without JSON is asked
     for once more. Raises ModelError where the model can't be asked or gives nothing usable.
@@ -70,17 +67,17 @@ def ask_in_parts(model: Model, prompt: Prompt, form: ReplyForm, *, deadline: flo
     text, items = "", list[Any]()
     note, failures = "", 0
     for _ in range(MAX_PARTS):
-        part = _read(recording.ask(_with_note(prompt, note), deadline=deadline), form)
-        known = {form.identity(item) for item in items}
-        new = [item for item in part.items if form.identity(item) not in known] if part else []
+        part = _read(recording.ask(_with_note(prompt, note), deadline=deadline), keys)
+        known = {identity(item) for item in items}
+        new = [item for item in part.items if identity(item) not in known] if part else []
         failures = 0 if part and (part.is_complete or new or (part.text and not text)) else failures + 1
         if part:
             text = text or part.text
             items += new
-        if failures == 2 or (part and part.is_complete) or (form.max_items and len(items) >= form.max_items):
+        if failures == 2 or (part and part.is_complete) or (max_items and len(items) >= max_items):
             break
         has_begun = bool(text or items)
-        note = (form.go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
+        note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
     if failures and not (text or items):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
     return JsonAnswer(text, items, recording.exchanges)
@@ -120,9 +117,8 @@ def _with_note(prompt: Prompt, note: str) -> Prompt:
     return replace(prompt, stable=prompt.stable + prompt.changing, changing=note) if note else prompt
 
 
-def _read(reply: Reply, form: ReplyForm) -> _Part | None:
+def _read(reply: Reply, keys: tuple[str, str]) -> _Part | None:
     """The part in *reply*; None where there is no JSON in it. Missing keys count as empty."""
-    keys = (form.text_key, form.list_key)
     answer = reply.structured if reply.structured is not None else find_object(reply.text)
     is_complete = answer is not None and not answer.keys().isdisjoint(keys)
     if not is_complete:  # the object may be inside another one that breaks off, even if the reply isn't called cut
@@ -133,7 +129,7 @@ def _read(reply: Reply, form: ReplyForm) -> _Part | None:
             is_complete = True
     if answer is None:
         return None
-    text, items = answer.get(form.text_key), answer.get(form.list_key)
+    text, items = (answer.get(key) for key in keys)
     return _Part(text if isinstance(text, str) else "", items if isinstance(items, list) else [], is_complete)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from playbook_db.errors import ModelError
-from playbook_db.llm.json_replies import MAX_TOKENS, JsonAnswer, ReplyForm, ask_in_parts, find_beginning, find_object
+from playbook_db.llm.json_replies import MAX_TOKENS, JsonAnswer, ask_in_parts, find_beginning, find_object
 from playbook_db.llm.model import Model, Prompt, enclosed, fill, object_schema, require, split_stable
 
 _SYSTEM = (
@@ -34,8 +34,8 @@ def reflect(
     """
     values = {"cited_ids": ", ".join(cited) or _NONE_CITED}
     prompt = _prompt(template, "reflector.txt", transcript, playbook_text, values, SCHEMA)
-    form = ReplyForm("analysis", "bullet_tags", _name, _go_on)
-    return ask_in_parts(model, prompt, form, deadline=deadline)
+    keys = "analysis", "bullet_tags"
+    return ask_in_parts(model, prompt, keys, identity=_name, go_on=_go_on, deadline=deadline)
 
 
 def extract(

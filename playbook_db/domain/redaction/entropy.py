@@ -51,16 +51,12 @@ _PAIRS = frozenset(_COMMON_PAIRS.split())
 
 def is_placeholder(value: str) -> bool:
     """Whether *value* only marks the place of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
-    if _PLACEHOLDER.search(value):
-        return True
-    return _PLACEHOLDER_WORD.search(value) is not None and reads_like_words(value)
+    return bool(_PLACEHOLDER.search(value) or (_PLACEHOLDER_WORD.search(value) and reads_like_words(value)))
 
 
 def is_address(value: str) -> bool:
     """Whether *value* is a path or a URL; secrets inside a URL have patterns of their own."""
-    if _URL.match(value):
-        return True
-    return _PATH.match(value) is not None and _RANDOM_SEGMENT.search(value) is None
+    return bool(_URL.match(value) or (_PATH.match(value) and not _RANDOM_SEGMENT.search(value)))
 
 
 def reads_like_words(value: str) -> bool:
@@ -112,20 +108,14 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
 def _is_code(value: str) -> bool:
     if _CODE.match(value):
         return True
-    call = _CALL.match(value)
-    if call and reads_like_words(call[1]):
-        return True
-    member = _MEMBER.match(value)
-    return member is not None and reads_like_words(member[1])
+    return any(match and reads_like_words(match[1]) for match in (_CALL.match(value), _MEMBER.match(value)))
 
 
 def _may_be_invented(value: str, *, literal: bool) -> bool:
     if not any(sign.isalnum() for sign in value):
         return False
     if not literal:
-        if _NAMES_A_SECRET.search(value):
-            return False
-        if not _HAS_DIGIT.search(value):
+        if _NAMES_A_SECRET.search(value) or not _HAS_DIGIT.search(value):
             return False
         no_name = _NO_NAME.search(value) or value[0].isdigit() or 4 * len(_CHUNK.findall(value)) > len(value) + 3
         return bool(no_name or _WORD_AND_NUMBER.fullmatch(value))
