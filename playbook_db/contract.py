@@ -207,7 +207,7 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
     unknown = operation_rules.unknown_sections(operations)
     with _draft(playbook) as draft:
         skipped = operation_rules.apply_operations(draft, operations)
-        diagnostics.operations(str(get_project_dir()), len(operations), skipped, unknown)
+        diagnostics.operations(str(get_project_dir()), operations, skipped)
     _report(f"operation {item.index + 1} is skipped: {item.reason}" for item in skipped)
     _report(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
     return playbook

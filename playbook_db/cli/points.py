@@ -168,7 +168,6 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
 
     FILE is a JSON list of operations, or an object with `operations`. What breaks a rule is skipped with a reason.
     """
-    from playbook_db.domain.operations import unknown_sections
     from playbook_db.services import diagnostics, edit
 
     operations = _read_operations(file)
@@ -176,7 +175,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
         origin = "stdin" if file == "-" else file
         revised = edit.apply_batch(project, operations, origin=origin, dry_run=dry_run)
         if not dry_run:
-            diagnostics.operations(project.folder, len(operations), revised.skipped, unknown_sections(operations))
+            diagnostics.operations(project.folder, operations, revised.skipped)
         notify(revised.notes)
         _print(revised, as_json=as_json, dry_run=dry_run)
 

@@ -7,11 +7,12 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from playbook_db import settings
+from playbook_db.domain.operations import unknown_sections
 from playbook_db.domain.playbook import KeyPoint, Skipped
 from playbook_db.domain.playbook_file import Migrated
 from playbook_db.errors import DiagnosticsError
@@ -68,14 +69,13 @@ def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
     _report(folder, lines, f"Pruned {len(lines)} key points:", "playbook_pruning")
 
 
-def operations(
-    folder: str | None, count: int, skipped: Iterable[Skipped], unknown_sections: Iterable[tuple[int, str]] = ()
-) -> None:
-    """Report a batch of *count* operations: which were skipped and why, and which name an unknown section."""
+def operations(folder: str | None, batch: Sequence[object], skipped: Iterable[Skipped]) -> None:
+    """Report a *batch* of operations: which were skipped and why, and which name an unknown section."""
     lines = [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
-    title = f"{count} operations, {len(lines)} skipped:"
-    lines += [f"  - operation {index + 1} names no section of ours: {section}" for index, section in unknown_sections]
-    if count:
+    title = f"{len(batch)} operations, {len(lines)} skipped:"
+    unknown = unknown_sections(batch)
+    lines += [f"  - operation {index + 1} names no section of ours: {section}" for index, section in unknown]
+    if batch:
         _report(folder, [*lines, ""], title, "curator_operations")
 
 

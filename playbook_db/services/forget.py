@@ -330,9 +330,7 @@ class _Work:
 
     def mirrors_holding(self) -> list[str]:
         """The mirrors that hold it, kept or not."""
-        return _Work(self.project, self.request, self.erasures).erase(
-            filter(os.path.isfile, self._mirrors()), dry_run=True
-        )
+        return replace(self, notes=[]).erase(filter(os.path.isfile, self._mirrors()), dry_run=True)
 
     def _mirrors(self) -> list[str]:
         """Where mirrors of the playbooks stand or may stand, in whatever worktree."""

@@ -184,7 +184,7 @@ class _Lesson:
                 calls=[call for call in self.calls if call.kind == "curate"],
             )
             _note_done(book, self.chunk, finishes)
-        diagnostics.operations(self.project.folder, len(proposed), skipped, operations.unknown_sections(proposed))
+        diagnostics.operations(self.project.folder, proposed, skipped)
         diagnostics.pruning(self.project.folder, pruned)
         return LearnResult(revision=result, calls=tuple(self.calls))
 

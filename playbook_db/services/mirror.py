@@ -80,11 +80,10 @@ def sync_changed(store: Store) -> Iterator[Synced]:
     with store.snapshot() as connection:
         kept = repository.kept_mirrors(connection)
     for path, last, known in kept:
+        folder = projects.folder_of_mirror(path)
         is_untouched = _size_and_mtime(path) == (known.size_bytes, known.mtime_ns)
-        if not is_untouched or (known.revision or 0) != last:
-            folder = projects.folder_of_mirror(path)
-            if os.path.isdir(folder):
-                yield sync(Project.in_folder(store, folder))
+        if os.path.isdir(folder) and not (is_untouched and (known.revision or 0) == last):
+            yield sync(Project.in_folder(store, folder))
 
 
 def in_step(store: Store) -> dict[str, str]:

@@ -275,14 +275,7 @@ def taken_backup_record(taken: "Taken") -> Record:
 
 def backup_record(listed: "Listed") -> Record:
     """A backup that is there (`backup --list`)."""
-    backup = listed.backup
-    return {
-        "path": backup.path,
-        "time": backup.time.isoformat(),
-        "kind": backup.kind,
-        "size_bytes": backup.size_bytes,
-        "schema": listed.schema,
-    }
+    return asdict(listed.backup) | {"time": listed.backup.time.isoformat(), "schema": listed.schema}
 
 
 def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:

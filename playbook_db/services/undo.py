@@ -48,21 +48,24 @@ def undo(
         return _undo(book, chosen, _description(book, chosen), prefer=prefer)
 
 
-def go_back(project: Project, moment: str, *, dry_run: bool = False, now: datetime | None = None) -> UndoResult:
+def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResult:
     """Let the playbook become what it was at *moment*, a revision or a time: all that came later is taken back."""
     with project.store.write(project.key, dry_run=dry_run) as book:
-        revision = find_revision(book, moment, now=now or datetime.now(UTC))
-        later = RevisionRange(revision + 1, book.revision) if revision < book.revision else None
+        revision = find_revision(book, moment, now=datetime.now(UTC))
+        if revision == book.revision:
+            note = f"nothing came after revision {revision}; nothing is to be taken back"
+            return UndoResult(None, None, False, book.commit("undo", "", notes=[note]))
+        later = RevisionRange(revision + 1, book.revision)
         return _undo(book, later, f"all after revision {revision}", prefer=None)
 
 
-def restore_as_of(project: Project, name: str, moment: str, *, now: datetime | None = None) -> RevisionResult:
+def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
     """Let the point *name* become what it was at *moment*, whether it is live now or not; all else stays.
 
     Raises PointNotFoundError, and PointRuleError where it wasn't live then or was forgotten.
     """
     with project.store.write(project.key) as book:
-        revision = find_revision(book, moment, now=now or datetime.now(UTC))
+        revision = find_revision(book, moment, now=datetime.now(UTC))
         if name in book.draft:
             current = PointState(book.draft[name], is_live=True)
         else:
@@ -106,13 +109,8 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
     return None
 
 
-def _undo(
-    book: PlaybookRepository, revisions: RevisionRange | None, description: str, *, prefer: Side | None
-) -> UndoResult:
+def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
     """Take *revisions* back in one revision, whose message has the *description* of what they did."""
-    if revisions is None:
-        note = f"nothing came after revision {book.revision}; nothing is to be taken back"
-        return UndoResult(None, None, False, book.commit("undo", "", notes=[note]))
     is_last = revisions == RevisionRange(book.revision, book.revision)
     by = _undone_in(book, revisions)
     if by is not None:
