@@ -6,12 +6,13 @@ the playbook. `erase` puts it there and closes it, in one transaction; it is the
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from sqlalchemy import Column, Connection, Table, and_, bindparam, func, insert, null, or_, select, update
+from sqlalchemy import Column, Connection, and_, func, insert, null, or_, select, update
+from sqlalchemy import text as sql
 
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, revisions
@@ -115,14 +116,22 @@ def find(
     why they were changed and voted on. Of the history only what came *after* that revision."""
     names = {point.id: point.name for point in forgotten}
     for table in (metadata.tables[name] for name in tables):
-        columns = [table.c[column] for column in WRITTEN[table.name]]
-        for key, revision, point_id, values in _rows(connection, playbook_id, table, columns, after):
+        columns, key = [table.c[column] for column in WRITTEN[table.name]], list(table.primary_key.columns)
+        number = table.c.number if table is revisions else table.c.get("revision")
+        point = table.c.id if table is key_points else table.c.get("point_id")
+        query = select(*key, *(null() if column is None else column for column in (number, point)), *columns)
+        is_owner = (table.c.id if table is playbooks else table.c.playbook_id) == playbook_id
+        query = query.where(is_owner, or_(*(column.is_not(None) for column in columns)))
+        if number is not None and table.name in _HISTORY:
+            query = query.where(number > after)
+        for row in connection.execute(query):
+            revision, point_id, *values = row[len(key) :]
             for column, before in zip(columns, values, strict=True):
                 if before is None or before == MARK or (before == REASON and "reason" in column.name):
                     continue
                 left = _erased(eraser, names, column, before, point_id)
                 if left != before:
-                    yield Field(table.name, column.name, key, revision, before, left)
+                    yield Field(table.name, column.name, tuple(row[: len(key)]), revision, before, left)
 
 
 def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
@@ -173,14 +182,12 @@ def note_done(connection: Connection, done: Iterable[tuple[int, int]], *, now: s
 
 
 def _write_over(connection: Connection, fields: Iterable[Field]) -> None:
-    for (table_name, column), same in groupby(
-        sorted(fields, key=lambda field: field.name), key=lambda field: (field.table, field.column)
-    ):
-        table = metadata.tables[table_name]
-        is_row = and_(*(part == bindparam(f"key_{part.name}") for part in table.primary_key.columns))
-        names = [f"key_{part.name}" for part in table.primary_key.columns]
-        rows = [dict(zip(names, field.key, strict=True), left=field.after) for field in same]
-        connection.execute(update(table).where(is_row).values({column: bindparam("left")}), rows)
+    for name, same in groupby(sorted(fields, key=lambda field: field.name), key=lambda field: field.name):
+        table_name, column = name.split(".")
+        key = [part.name for part in metadata.tables[table_name].primary_key.columns]
+        is_row = " AND ".join(f"{part} = :{part}" for part in key)
+        rows = [dict(zip(key, field.key, strict=True), after=field.after) for field in same]
+        connection.execute(sql(f"UPDATE {table_name} SET {column} = :after WHERE {is_row}"), rows)
 
 
 def _erased(
@@ -210,24 +217,6 @@ def _without_rationales(value: str, names: Collection[str]) -> str:
     for tag in erased:
         tag["rationale"] = MARK
     return json.dumps(tags) if erased else value
-
-
-def _rows(
-    connection: Connection, playbook_id: int, table: Table, columns: Sequence["Column[Any]"], after: int
-) -> Iterator[tuple[tuple[Any, ...], int | None, int | None, Sequence[str | None]]]:
-    """The rows of a playbook that hold anything in *columns*, of the history those *after* a revision: each one's
-    primary key, revision, point, and the columns."""
-    owner = table.c.id if table is playbooks else table.c.playbook_id
-    revision = table.c.number if table is revisions else table.c.get("revision")
-    point = table.c.id if table is key_points else table.c.get("point_id")
-    key = list(table.primary_key.columns)
-    query = select(*key, *(null() if column is None else column for column in (revision, point)), *columns)
-    query = query.where(owner == playbook_id, or_(*(column.is_not(None) for column in columns)))
-    if revision is not None and table.name in _HISTORY:
-        query = query.where(revision > after)
-    for row in connection.execute(query):
-        number, point_id, *values = row[len(key) :]
-        yield tuple(row[: len(key)]), number, point_id, values
 
 
 def _in_parts(ids: Collection[int]) -> Iterator[list[int]]:
