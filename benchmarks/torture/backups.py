@@ -71,7 +71,7 @@ def _look(folder: Path, path: str) -> int:
         told = import_export.export_playbook(Project.in_folder(store, str(sandbox.project_folder(folder))))
     with sandbox.opened(folder) as (store, project), store.snapshot() as connection:
         then = playbook_file.encode(
-            PlaybookRepository.open(connection, project.key).at(held.revision), layout="sections"
+            PlaybookRepository(connection, project.key).at(held.revision), layout="sections"
         )
     promise(told == then, f"{path} is not revision {held.revision}")
     return held.revision

@@ -192,7 +192,7 @@ def _check_mirror(life: _Life, project: Project, found: Kills) -> None:
         found.mirror_with_an_edit += 1
         return
     with project.store.snapshot() as connection:
-        past = PlaybookRepository.open(connection, project.key)
+        past = PlaybookRepository(connection, project.key)
         current, before = (playbook_file.encode(past.at(past.revision - back)).encode() for back in (0, 1))
     promise(data in (current, before), f"the mirror is more than one revision behind {past.revision}")
     found.mirror_current += data == current

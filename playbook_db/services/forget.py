@@ -171,7 +171,7 @@ def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
     """What goes from each playbook that *request* is about; also those from which nothing does."""
     with project.store.snapshot() as connection:
         keys = all_keys(connection) if request.in_all_projects else [project.key]
-        books = [PlaybookRepository.open(connection, key) for key in keys]
+        books = [PlaybookRepository(connection, key) for key in keys]
         return {book.key: _plan(book, request) for book in books if book.playbook_id}
 
 
@@ -337,7 +337,7 @@ class _Work:
         paths = [self.project.mirror_path]
         with self.project.store.snapshot() as connection:
             for key in self.erasures:
-                book = PlaybookRepository.open(connection, key)
+                book = PlaybookRepository(connection, key)
                 paths += [_of_key(self.project, key).mirror_path, *book.mirror_paths()]
         return list(dict.fromkeys(filter(None, paths)))
 

@@ -84,7 +84,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
         raise ProjectError(f"There is no folder {new_folder}. Move the folder first, then its playbook.")
     old_key, new_key = projects.project_key(old_folder), projects.project_key(new_folder)
     with store.transaction() as connection:
-        old, new = (repository.PlaybookRepository.open(connection, key) for key in (old_key, new_key))
+        old, new = (repository.PlaybookRepository(connection, key) for key in (old_key, new_key))
         if not old.playbook_id:
             raise ProjectError(
                 f"There is no playbook of {old_key}.", Remedy("See which there are with: {}", ("project", "list"))

@@ -156,6 +156,6 @@ def known_transcripts(store: Store) -> list[KnownTranscripts]:
     known = []
     with store.snapshot() as connection:
         for key, created_at in repository.learning_projects(connection):
-            cursors = PlaybookRepository.open(connection, key).cursors()
+            cursors = PlaybookRepository(connection, key).cursors()
             known.append(KnownTranscripts(key, created_at, cursors, jobs.known_paths(connection, key)))
     return known

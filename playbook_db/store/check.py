@@ -113,7 +113,7 @@ THOROUGH = ((check_file, check_structure), (check_revisions, check_counts), (che
 
 
 def _check_history(key: str, connection: Connection) -> list[str]:
-    book = PlaybookRepository.open(connection, key)
+    book = PlaybookRepository(connection, key)
     by_history, now = book.at(book.revision), book.playbook()
     if by_history.points == now.points and by_history.header == now.header:
         return []

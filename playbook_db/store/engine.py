@@ -60,7 +60,7 @@ class Store:
         """
         if dry_run:
             with self.snapshot() as connection:
-                yield PlaybookRepository.open(connection, key, now=now)
+                yield PlaybookRepository(connection, key, now=now)
         else:
             with self.transaction() as connection:
                 yield PlaybookRepository.open_to_write(connection, key, now=now)
@@ -69,7 +69,7 @@ class Store:
     def read(self, key: str) -> Iterator[PlaybookRepository]:
         """The playbook of the project *key* in a transaction that only reads; the empty one where there is none."""
         with self.snapshot() as connection:
-            yield PlaybookRepository.open(connection, key)
+            yield PlaybookRepository(connection, key)
 
     def can_write(self, *, wait_s: float) -> bool:
         """Whether the write lock can be had within *wait_s* seconds; nothing is written."""

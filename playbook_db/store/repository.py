@@ -100,10 +100,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     """The playbook of one project inside a transaction. One that isn't there yet is empty, and its `playbook_id` 0.
 
     `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` the transaction's
-    own time.
+    own time. `commit` keeps something only in one that `open_to_write` gave.
     """
 
-    def __init__(self, connection: Connection, key: str, *, now: datetime | None, is_writable: bool) -> None:
+    def __init__(
+        self, connection: Connection, key: str, *, now: datetime | None = None, is_writable: bool = False
+    ) -> None:
         row = connection.execute(_OPEN, {"project_key": key}).first()
         super().__init__(connection, row.id if row else 0)
         self.key = key
@@ -112,11 +114,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         self.last_time: str | None = row.time if row else None
         self.now = timestamp(now or datetime.now(UTC))
         self._is_writable = is_writable
-
-    @classmethod
-    def open(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
-        """The playbook of the project *key*, to read; `commit` keeps nothing."""
-        return cls(connection, key, now=now, is_writable=False)
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:

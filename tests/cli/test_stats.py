@@ -32,7 +32,7 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
         project = Project.in_folder(store, str(folder))
         with store.transaction() as connection:
-            number = PlaybookRepository.open(connection, project.key).playbook_id
+            number = PlaybookRepository(connection, project.key).playbook_id
             run = connection.exec_driver_sql
             shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?)"
             for session in range(1, 1235):

@@ -195,7 +195,7 @@ def _call(kind: str, tokens: int) -> Call:
 def show(project: Project, session: Session, now: datetime) -> None:
     """Keep that *session* was shown every live point, each time it was."""
     with project.store.transaction() as connection:
-        past = PlaybookRepository.open(connection, project.key)
+        past = PlaybookRepository(connection, project.key)
         points = list(
             connection.scalars(
                 sql("SELECT id FROM key_points WHERE playbook_id = :id AND retired_in IS NULL"),

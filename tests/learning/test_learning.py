@@ -254,7 +254,7 @@ def test_what_asking_took_is_kept_with_each_call(
         rows = connection.exec_driver_sql(
             "SELECT finished_at IS NOT NULL, revision, curator_reasoning, input_tokens > 0 FROM reflections"
         ).all()
-        assert PlaybookRepository.open(connection, learner_project.key).revision == 2
+        assert PlaybookRepository(connection, learner_project.key).revision == 2
     assert [tuple(row) for row in rows] == [(1, 2, "It was missing.", 1)]
 
 

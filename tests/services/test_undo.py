@@ -138,7 +138,7 @@ def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> N
     undo(project)
     assert now(project) == at(project, 2)
     with project.store.snapshot() as connection:
-        source, message = PlaybookRepository.open(connection, project.key).source_and_message(4)
+        source, message = PlaybookRepository(connection, project.key).source_and_message(4)
     assert source == "undo"
     assert message == "took back revision 3 (undo: took back revision 2 (edit: retired oth-001))"
 
