@@ -162,19 +162,17 @@ class LearningRows(PlaybookRows):
     ) -> int:
         """Keep what the reflector said of *chunk*, until it is taken in, and what the *calls* cost; its number."""
         number = self._next_id(reflections)
-        self.connection.execute(
-            insert(reflections).values(
-                playbook_id=self.playbook_id,
-                id=number,
-                session_id=session_id,
-                transcript_path=chunk.path,
-                from_offset=chunk.start,
-                to_offset=chunk.end,
-                analysis=analysis,
-                bullet_tags=json.dumps(list(bullet_tags), default=str),
-                created_at=self.now,
-                **_totals(calls),
-            )
+        self._execute(
+            insert(reflections),
+            id=number,
+            session_id=session_id,
+            transcript_path=chunk.path,
+            from_offset=chunk.start,
+            to_offset=chunk.end,
+            analysis=analysis,
+            bullet_tags=json.dumps(list(bullet_tags), default=str),
+            created_at=self.now,
+            **_totals(calls),
         )
         return number
 

@@ -72,11 +72,6 @@ class LoggedChange:
         """Whether the text is another than before, if there was one."""
         return self.before is None or self.before.text != self.point.text
 
-    @property
-    def stores_text(self) -> bool:
-        """Whether the change gave the live playbook a text that it had not before."""
-        return self.kind in ("add", "restore") or self.is_reworded
-
 
 def _point(name: str, columns: Sequence[Any]) -> KeyPoint:
     text, slug, helpful, harmful, position = columns
@@ -371,7 +366,8 @@ class LogQueries(PlaybookRows):
             origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
             for change in made.changes:
                 if change.kind != "vote":
-                    text = change.point.text if change.stores_text else change.reason
+                    gave_text = change.kind in ("add", "restore") or change.is_reworded
+                    text = change.point.text if gave_text else change.reason
                     events.append(LifeEvent(*origin, change.kind, text, change.successor))
             events += [LifeEvent(*origin, tag, rationale) for tag, rationale in votes[made.number]]
         return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))

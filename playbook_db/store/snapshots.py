@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, TextClause
+from sqlalchemy import Row
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
@@ -75,12 +74,6 @@ ORDER BY number DESC
 """)
 
 
-@cache
-def _points_at(text_index: str, *, only_touched: bool) -> TextClause:
-    which, live = (_TOUCHED, "") if only_touched else ("", "WHERE c.kind <> 'retire'")
-    return sql(_POINTS_AT.format(text_index=text_index, which=which, live=live))
-
-
 class Snapshots(PlaybookRows):
     """The states of one playbook."""
 
@@ -143,9 +136,10 @@ class Snapshots(PlaybookRows):
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 
     def _points_at(self, revision: int, changed_in: RevisionRange | None = None) -> "Sequence[Row[Any]]":
-        statement = _points_at(self.index_hint("ix_changes_text"), only_touched=changed_in is not None)
-        touched = {} if changed_in is None else {"first": changed_in.first, "last": changed_in.last}
-        return self._execute(statement, revision=revision, **touched).all()
+        which, live = (_TOUCHED, "") if changed_in else ("", "WHERE c.kind <> 'retire'")
+        statement = _POINTS_AT.format(text_index=self.index_hint("ix_changes_text"), which=which, live=live)
+        touched = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
+        return self._execute(sql(statement), revision=revision, **touched).all()
 
 
 def header_of(fields: str, final_newline: int) -> Header:

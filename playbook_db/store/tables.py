@@ -37,6 +37,7 @@ REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
     9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
 )  # fmt: skip
+_FIRST_HEADER = """'{"version": "1.0", "last_updated": null, "sections": null}'"""
 
 metadata = MetaData()
 
@@ -113,12 +114,7 @@ playbooks = table(
     Column("id", Integer, primary_key=True),
     Column("key", Text, nullable=False),
     Column("kind", Text, nullable=False, server_default=sql("'project'")),
-    Column(
-        "header",
-        Text,
-        nullable=False,
-        server_default=sql("""'{"version": "1.0", "last_updated": null, "sections": null}'"""),
-    ),
+    Column("header", Text, nullable=False, server_default=sql(_FIRST_HEADER)),
     Column("final_newline", Integer, nullable=False, server_default=sql("1")),
     Column("mirror", Text, nullable=False, server_default=sql("'undecided'")),
     Column("created_at", Text, nullable=False),
