@@ -146,9 +146,9 @@ def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[st
         with _draft(playbook) as draft:
             skipped = operation_rules.apply_new_points(draft, extraction_result.get("new_key_points"))
         _report(f"new key point {item.index + 1} is skipped: {item.reason}" for item in skipped)
-    ballot = operation_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
+    votes, _ = operation_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
     with _draft(playbook) as draft:
-        operation_rules.cast_votes(draft, ballot.votes)
+        operation_rules.cast_votes(draft, votes)
     return prune_harmful(playbook)
 
 
@@ -167,10 +167,10 @@ def apply_structured_operations(playbook: dict[str, Any], operations: list[Any])
 
 def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[str, Any]:
     """Count the reflector's tags in *playbook*, and return it. A tag that can't be counted is reported."""
-    ballot = operation_rules.read_votes(bullet_tags)
+    tags, skipped = operation_rules.read_votes(bullet_tags)
     with _draft(playbook) as draft:
-        votes = operation_rules.cast_votes(draft, ballot.votes)
-    _report(f"tag {item.index + 1} is skipped: {item.reason}" for item in ballot.skipped)
+        votes = operation_rules.cast_votes(draft, tags)
+    _report(f"tag {item.index + 1} is skipped: {item.reason}" for item in skipped)
     _report(f"there is no key point {vote.name}; its tag is skipped" for vote in votes if not vote.matched)
     return playbook
 

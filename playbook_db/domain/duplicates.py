@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from playbook_db.domain.draft import Draft
@@ -24,28 +24,13 @@ _WORD = re.compile(r"[^\W_]+")
 Similarity = Callable[[KeyPoint, KeyPoint], float]
 
 
-@dataclass(frozen=True, slots=True)
-class NearPair:
-    """Two points with similar words: `likeness` is the share of their words that they have in common."""
-
-    one: KeyPoint
-    other: KeyPoint
-    likeness: float
-
-
 def fold_equal(draft: Draft) -> tuple[KeyPoint, ...]:
     """Fold points whose texts are equal after normalising. Returns those that were retired.
 
     The first in canonical order stays, with its text and the sum of the counters.
     """
     survivors: dict[str, str] = {}
-    folded: list[KeyPoint] = []
-    for point in draft.points():
-        survivor = survivors.setdefault(normalised(point.text), point.name)
-        if survivor != point.name:
-            _fold(draft, point, survivor)
-            folded.append(point)
-    return tuple(folded)
+    return _fold(draft, lambda point: survivors.setdefault(normalised(point.text), point.name))
 
 
 def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> tuple[KeyPoint, ...]:
@@ -57,19 +42,20 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
     """
     bound = DEFAULT_THRESHOLD if math.isnan(threshold) else min(1.0, max(0.0, threshold))
     survivors: list[KeyPoint] = []
-    folded: list[KeyPoint] = []
-    for point in draft.points():
-        survivor = next((other for other in survivors if similarity(point, other) >= bound), None)
-        if survivor is None:
-            survivors.append(point)
-        else:
-            _fold(draft, point, survivor.name)
-            folded.append(point)
-    return tuple(folded)
+
+    def survivor(point: KeyPoint) -> str:
+        found = next((other for other in survivors if similarity(point, other) >= bound), None)
+        survivors.extend([] if found else [point])
+        return (found or point).name
+
+    return _fold(draft, survivor)
 
 
-def near_pairs(points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[NearPair]:
-    """The *limit* pairs of *points* with the most similar words, the most similar first; ties in the points' order."""
+def near_pairs(points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, KeyPoint, float]]:
+    """The *limit* pairs of *points* with the most similar words, and the share of their words that they have in common.
+
+    The most similar come first, ties in the points' order.
+    """
     words = [frozenset(_WORD.findall(point.text.casefold())) for point in points]
     holders: dict[str, list[int]] = {}
     for place, words_here in enumerate(words):
@@ -89,15 +75,23 @@ def near_pairs(points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[Ne
         likeness = len(words[first] & words[second]) / len(words[first] | words[second])
         if likeness >= MIN_LIKENESS:
             pairs.append((-likeness, first, second))
-    return [NearPair(points[first], points[second], -less) for less, first, second in sorted(pairs)[:limit]]
+    return [(points[first], points[second], -less) for less, first, second in sorted(pairs)[:limit]]
 
 
-def _fold(draft: Draft, point: KeyPoint, survivor: str) -> None:
-    kept = draft[survivor]
-    if point.helpful or point.harmful:
-        draft.change(
-            replace(kept, helpful=kept.helpful + point.helpful, harmful=kept.harmful + point.harmful),
-            kind="edit",
-            reason=f"took over the votes of its duplicate {point.name}",
-        )
-    draft.retire(point.name, reason=f"duplicate of {survivor}", successor=survivor)
+def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, ...]:
+    """Fold each point into its survivor, of which it is given the name. Returns those that were retired."""
+    folded = []
+    for point in draft.points():
+        name = survivor(point)
+        if name == point.name:
+            continue
+        kept = draft[name]
+        if point.helpful or point.harmful:
+            draft.change(
+                replace(kept, helpful=kept.helpful + point.helpful, harmful=kept.harmful + point.harmful),
+                kind="edit",
+                reason=f"took over the votes of its duplicate {point.name}",
+            )
+        draft.retire(point.name, reason=f"duplicate of {name}", successor=name)
+        folded.append(point)
+    return tuple(folded)

@@ -5,7 +5,7 @@ reflector specifications; for UPDATE, contract, section 4.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain.draft import Draft
@@ -15,14 +15,6 @@ from playbook_db.domain.sections import find_section, is_unknown_section, resolv
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 TAGS = ("helpful", "harmful", "neutral")
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
-
-
-@dataclass(frozen=True, slots=True)
-class Ballot:
-    """The votes in a list of tags, and the items that are no vote."""
-
-    votes: tuple[Vote, ...]
-    skipped: tuple[Skipped, ...]
 
 
 class _RefusedError(Exception):
@@ -64,17 +56,16 @@ def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...
     )
 
 
-def read_votes(raw: object, *, tag_key: str = "tag") -> Ballot:
-    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` from a model; None holds no votes.
+def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[Skipped, ...]]:
+    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` from a model, and the items that are no vote.
 
-    An item that is no dict, has no name or an unknown tag is skipped. Source: reflector specification,
-    REQ-REFL-004 and -007; contract, section 5.
+    None holds no votes. An item that is no dict, has no name or an unknown tag is skipped.
+    Source: reflector specification, REQ-REFL-004 and -007; contract, section 5.
     """
     if raw is not None and not isinstance(raw, list):
-        return Ballot((), (Skipped(0, raw, "the votes are no list"),))
+        return [], (Skipped(0, raw, "the votes are no list"),)
     votes: list[Vote] = []
-    skipped = _skipped(raw or [], lambda _, item: votes.append(_vote(item, tag_key)))
-    return Ballot(tuple(votes), skipped)
+    return votes, _skipped(raw or [], lambda _, item: votes.append(_vote(item, tag_key)))
 
 
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:

@@ -78,7 +78,12 @@ class ClaudeCli:
                     stdout=out,
                     stderr=err,
                     cwd=folder,
-                    env=_environment(prompt),
+                    env={
+                        **os.environ,
+                        "PLAYBOOK_DISABLE": "1",  # should our hooks run after all, they do nothing
+                        "CLAUDE_CODE_MAX_RETRIES": RETRIES,
+                        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(prompt.max_tokens),
+                    },
                     start_new_session=True,
                 )
             except OSError as error:
@@ -110,15 +115,6 @@ class ClaudeCli:
         if prompt.schema is not None:
             command += ["--json-schema", json.dumps(prompt.schema)]
         return command
-
-
-def _environment(prompt: Prompt) -> dict[str, str]:
-    return {
-        **os.environ,
-        "PLAYBOOK_DISABLE": "1",  # should our hooks run after all, they do nothing
-        "CLAUDE_CODE_MAX_RETRIES": RETRIES,
-        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(prompt.max_tokens),
-    }
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -37,7 +37,7 @@ def curate(
     *deadline* is a time of `time.monotonic` over all calls. Raises ModelError, and TemplateError where *template*
     has no place for the analysis. Source: contract, sections 4 and 10.
     """
-    require(template, ["analysis"], "curator.txt")
+    require(template, "analysis", "curator.txt")
     values = {
         "playbook": enclosed(playbook_text, "playbook") or "(It is empty.)",
         "room": size or "as told by the limits above.",

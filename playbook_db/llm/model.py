@@ -130,12 +130,11 @@ def split_stable(template: str, names: Iterable[str]) -> tuple[str, str]:
     return template[:place], template[place:]
 
 
-def require(template: str, names: Iterable[str], file: str) -> None:
-    """Raise TemplateError where *template*, the text of *file*, lacks one of the placeholders."""
-    missing = [f"{{{name}}}" for name in names if f"{{{name}}}" not in template]
-    if missing:
+def require(template: str, name: str, file: str) -> None:
+    """Raise TemplateError where *template*, the text of *file*, lacks the placeholder."""
+    if f"{{{name}}}" not in template:
         raise TemplateError(
-            f"Your template {file} lacks {', '.join(missing)}. Add it, or move the file away to use the built-in one."
+            f"Your template {file} lacks {{{name}}}. Add it, or move the file away to use the built-in one."
         )
 
 

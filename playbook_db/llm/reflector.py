@@ -59,7 +59,7 @@ def extract(
 def _prompt(
     template: str, file: str, transcript: str, playbook_text: str, more: dict[str, str], schema: dict[str, Any] | None
 ) -> Prompt:
-    require(template, ["transcript"], file)
+    require(template, "transcript", file)
     values = {
         "playbook": enclosed(playbook_text, "playbook") or "(It is empty.)",
         "transcript": enclosed(transcript, "transcript"),

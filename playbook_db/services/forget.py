@@ -265,7 +265,7 @@ def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
     left_out = {*forgotten, *(point.name for point in planned.shortened)}
     points = [*(point for point in book.playbook().points if point.name not in left_out), *forgotten.values()]
     pairs = duplicates.near_pairs(points, limit=_MOST_PAIRS)
-    return sorted({pair.one.name for pair in pairs if pair.other.name in forgotten and pair.one.name not in forgotten})
+    return sorted({one.name for one, other, _ in pairs if other.name in forgotten and one.name not in forgotten})
 
 
 # The files in the projects and in the data folder, and the backups.

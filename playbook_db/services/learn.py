@@ -146,9 +146,9 @@ class _Lesson:
         """Ask the curator about the playbook with the votes in it, and keep everything as one revision."""
         from playbook_db.llm import curator
 
-        ballot = operations.read_votes(reflection.bullet_tags)
+        tags, _ = operations.read_votes(reflection.bullet_tags)
         draft = Draft(playbook)
-        operations.cast_votes(draft, ballot.votes)
+        operations.cast_votes(draft, tags)
         voted = draft.playbook()
         self.kind = "curate"
         answer = curator.curate(
@@ -165,7 +165,7 @@ class _Lesson:
         with self.project.store.write(self.project.key) as book:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
-            votes = operations.cast_votes(book.draft, ballot.votes)
+            votes = operations.cast_votes(book.draft, tags)
             skipped = operations.apply_operations(book.draft, proposed)
             pruned = operations.prune(book.draft)
             session = self.chunk.session_id
@@ -228,9 +228,7 @@ def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
 def _candidates(playbook: Playbook) -> str:
     """The points that may say the same in other words, a line for each pair."""
     pairs = duplicates.near_pairs(playbook.points)
-    return "\n".join(
-        f"- {pair.one.name} and {pair.other.name} (words in common: {pair.likeness:.0%})" for pair in pairs
-    )
+    return "\n".join(f"- {one.name} and {other.name} (words in common: {share:.0%})" for one, other, share in pairs)
 
 
 def _size(playbook: Playbook) -> str:

@@ -494,10 +494,10 @@ def test_vote_raises_its_own_counter_by_one(tag: str, helpful: int, harmful: int
 @pytest.mark.parametrize("tag", ["bogus", "HELPFUL", "", None, 1, ["helpful"], {}])
 def test_unknown_tag_is_skipped_with_a_reason(tag: object) -> None:
     """Anything but the three tags counts nowhere, and it is said which ones there are."""
-    ballot = read_votes([{"name": "kpt_001", "tag": tag}])
+    votes, skipped = read_votes([{"name": "kpt_001", "tag": tag}])
 
-    assert ballot.votes == ()
-    assert [item.reason for item in ballot.skipped] == ["`tag` must be one of helpful, harmful, neutral"]
+    assert votes == []
+    assert [item.reason for item in skipped] == ["`tag` must be one of helpful, harmful, neutral"]
 
 
 def test_votes_reach_points_of_every_section() -> None:
@@ -542,7 +542,7 @@ def test_two_votes_for_a_point_both_count_and_make_one_change() -> None:
 
 def test_votes_are_read_with_their_rationale() -> None:
     """All that the model said of a point is kept; a rationale that is no text is left out."""
-    ballot = read_votes(
+    votes, skipped = read_votes(
         [
             {"name": "pat-001", "tag": "helpful", "rationale": "Applied correctly"},
             {"name": "mis-001", "tag": "harmful", "rationale": 5},
@@ -550,37 +550,36 @@ def test_votes_are_read_with_their_rationale() -> None:
         ]
     )
 
-    assert ballot.skipped == ()
-    assert ballot.votes == (
+    assert skipped == ()
+    assert votes == [
         Vote("pat-001", "helpful", "Applied correctly"),
         Vote("mis-001", "harmful"),
         Vote("pref-001", "neutral"),
-    )
+    ]
 
 
 def test_key_of_the_tag_is_the_callers() -> None:
     """Evaluations say `rating` where the reflector says `tag`."""
     evaluations = [{"name": "pat-001", "rating": "helpful"}, {"name": "pat-001", "tag": "helpful"}]
 
-    ballot = read_votes(evaluations, tag_key="rating")
+    votes, skipped = read_votes(evaluations, tag_key="rating")
 
-    assert ballot.votes == (Vote("pat-001", "helpful"),)
-    assert [(item.index, item.reason[:8]) for item in ballot.skipped] == [(1, "`rating`")]
+    assert votes == [Vote("pat-001", "helpful")]
+    assert [(item.index, item.reason[:8]) for item in skipped] == [(1, "`rating`")]
 
 
 def test_null_is_no_votes() -> None:
     """A model that has nothing to tag may say null."""
-    assert read_votes(None) == read_votes([])
-    assert read_votes(None).skipped == ()
+    assert read_votes(None) == read_votes([]) == ([], ())
 
 
 @pytest.mark.parametrize("raw", ["helpful", {"name": "pat-001", "tag": "helpful"}, 5, True])
 def test_votes_that_are_no_list_are_skipped_as_a_whole(raw: object) -> None:
     """What isn't a list isn't guessed at, and it is told."""
-    ballot = read_votes(raw)
+    votes, skipped = read_votes(raw)
 
-    assert ballot.votes == ()
-    assert [(item.item, item.reason) for item in ballot.skipped] == [(raw, "the votes are no list")]
+    assert votes == []
+    assert [(item.item, item.reason) for item in skipped] == [(raw, "the votes are no list")]
 
 
 @pytest.mark.parametrize(
@@ -598,19 +597,19 @@ def test_votes_that_are_no_list_are_skipped_as_a_whole(raw: object) -> None:
 )
 def test_vote_that_cannot_be_read_is_skipped_and_the_rest_counts(item: object, reason: str) -> None:
     """One bad entry spoils no other; its place and the reason are kept."""
-    ballot = read_votes([{"name": "pat-001", "tag": "helpful"}, item, {"name": "pat-002", "tag": "harmful"}])
+    votes, skipped = read_votes([{"name": "pat-001", "tag": "helpful"}, item, {"name": "pat-002", "tag": "harmful"}])
 
-    assert [vote.name for vote in ballot.votes] == ["pat-001", "pat-002"]
-    assert [(skipped.index, skipped.item, skipped.reason) for skipped in ballot.skipped] == [(1, item, reason)]
+    assert [vote.name for vote in votes] == ["pat-001", "pat-002"]
+    assert [(each.index, each.item, each.reason) for each in skipped] == [(1, item, reason)]
 
 
 @given(st.lists(json_values | st.fixed_dictionaries({"name": st.just("pat-001"), "tag": st.sampled_from(TAGS)})))
 def test_every_item_is_a_vote_or_skipped(raw: list[object]) -> None:
     """Whatever stands in the list, nothing is lost and nothing raised."""
-    ballot = read_votes(raw)
+    votes, skipped = read_votes(raw)
 
-    assert len(ballot.votes) + len(ballot.skipped) == len(raw)
-    assert all(raw[skipped.index] is skipped.item for skipped in ballot.skipped)
+    assert len(votes) + len(skipped) == len(raw)
+    assert all(raw[each.index] is each.item for each in skipped)
 
 
 @given(playbooks_of_few_texts(), votes)

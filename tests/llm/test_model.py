@@ -57,7 +57,7 @@ def test_the_stable_part_ends_where_the_first_text_goes() -> None:
 def test_a_template_without_its_placeholder_is_refused() -> None:
     """The error names the file and what is missing."""
     with pytest.raises(TemplateError, match=r"reflector.txt lacks \{transcript\}"):
-        require("no place", ["transcript"], "reflector.txt")
+        require("no place", "transcript", "reflector.txt")
 
 
 def test_a_text_cannot_close_its_tag() -> None:
