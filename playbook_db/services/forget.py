@@ -231,15 +231,8 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
         fields = [field for field in now.fields if field.table != "playbooks"]
         eraser = Eraser(now.texts, request.pattern)
         fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["playbooks"])  # written anew since
-        erasure.erase(
-            book.connection,
-            now.playbook_id,
-            fields,
-            now.forgotten,
-            revision=result.revision or 0,
-            by="name" if request.pattern is None else "match",
-            now=book.now,
-        )
+        by = "name" if request.pattern is None else "match"
+        erasure.erase(book, fields, now.forgotten, revision=result.revision or 0, by=by)
     return replace(
         now,
         fields=tuple(fields),

@@ -328,16 +328,11 @@ def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
 
 
 def statistics_record(numbers: "Statistics") -> Record:
-    """A playbook in numbers (`stats`).
+    """A playbook in numbers (`stats`), as `services.statistics` has them.
 
-    `points`: live and retired ones, by section, and how many of the live ones came in the last 7, 30 and 90 days (each
-    with those before it) or earlier. `use`: since when it is recorded that points are shown and cited, in how many
-    sessions they were, how many points were, and how often (`shown`, `cited`: a point counts once in a session); the
-    votes of sessions since then; each as a part of `shown` (null where nothing was shown); the points `most` cited, and
-    those cited `least` for how often they were shown. `votes`: all that were cast here; `unmatched` ones are for no
-    live point. `learning`: what it took in all; `helpful_points` help more than they harm, `unpriced` calls are not in
-    `cost_usd`, `stretches` are chunks of transcripts. `weeks`: the same by week (UTC), without gaps. `file`: the whole
-    database, all projects together; sizes are null where they can't be told.
+    `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
+    each `..._share` is a part of `use.shown`, null where nothing was shown; `votes.unmatched` are for no live point;
+    `stretches` are chunks of transcripts; sizes are null where they can't be told.
     """
     use, learning, file = numbers.use, numbers.learning, numbers.file
     ages = {f"last_{days}_days": count for days, count in numbers.ages}

@@ -86,7 +86,7 @@ class Repaired:
     aside: str | None = None
 
 
-def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None = None) -> Repaired:
+def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
     """Repair the database at *url* where it is damaged; the mirror of the project in *folder* is the last resort.
 
     Raises RepairError where there is nothing to save, DatabaseBusyError where another process is at it.
@@ -97,17 +97,16 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
         raise RepairError(f"{where} is no SQLite file; repair it with its own tools.")
     if not os.path.isfile(path) and not files.has_log(path):
         raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
-    moment = now or datetime.now(UTC)
     refused = files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
     with refused, _alone(path), _workshop(path) as workshop:
         files.undo_swap(path)
         for turn in range(_ROUNDS):
             copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
             copied = files.copy_to(path, copy)
-            repaired = _build(path, copy, new, folder, moment)
+            repaired = _build(path, copy, new, folder)
             if dry_run or not repaired.is_damaged:
                 return repaired
-            aside = files.swap(new, path, now=moment, copied=copied)
+            aside = files.swap(new, path, now=datetime.now(UTC), copied=copied)
             if aside is not None:
                 break
         else:
@@ -116,7 +115,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False, now: datetime | None
         return replace(repaired, mirrors=(*repaired.mirrors, *_take_mirrors_in(store)), aside=aside)
 
 
-def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repaired:
+def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
     """Build the database *new* from *copy*, that of the one in *path*, unless it is sound."""
     pages = page_reader.open_file(copy)
     if not pages.log_is_damaged and _is_sound(copy):
@@ -134,7 +133,7 @@ def _build(path: str, copy: str, new: str, folder: str, now: datetime) -> Repair
     if backup is None:
         os.replace(empty, new)
     with Store(SqliteDialect(new).make_engine()) as store:
-        playbooks = tuple(_bring_in_all(store, saved, now))
+        playbooks = tuple(_bring_in_all(store, saved))
         is_empty = not any(held.revision for held in backups.held_in(new, "read"))
         mirrors = _start_from_mirror(store, path, folder) if is_empty else ()
         forget.finish_waiting(store)
@@ -191,7 +190,7 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
     return None
 
 
-def _bring_in_all(store: Store, saved: Collection[SavedPlaybook], now: datetime) -> Iterator[RepairedPlaybook]:
+def _bring_in_all(store: Store, saved: Collection[SavedPlaybook]) -> Iterator[RepairedPlaybook]:
     """Bring the playbooks that were *saved* into the database, each under the likeliest of its keys."""
     with store.snapshot() as connection:
         held = erasure.all_playbooks(connection)
@@ -207,23 +206,19 @@ def _bring_in_all(store: Store, saved: Collection[SavedPlaybook], now: datetime)
         if is_same and before is not None and before != key:  # the project has moved since the backup
             with store.write(before) as book:
                 book.rename(key)
-        yield replace(_bring_in(store, key, each, now), is_key_lost=not keys)
+        yield replace(_bring_in(store, key, each), is_key_lost=not keys)
 
 
-def _bring_in(store: Store, key: str, saved: SavedPlaybook, now: datetime) -> RepairedPlaybook:
+def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
     """Bring what was *saved* of a playbook into it by one revision, and how far it had learned with it."""
-    with store.write(key, now=now) as book:
+    with store.write(key) as book:
         names = salvage.point_names(book.connection, book.playbook_id)
         points = [each.named(names.get(each.number, "")) for each in saved.points]
         renamed = salvaging.bring_in(book.draft, points, book.retired(), known_to=book.revision)
         is_lost = saved.last_revision > book.revision
         lost = f"the history after revision {book.revision} is lost" if book.revision else "its history is lost"
-        result = book.commit(
-            "import",
-            f"repaired: {lost}" if is_lost else "repaired",
-            header=saved.header,
-            even_if_unchanged=is_lost,
-        )
+        message = f"repaired: {lost}" if is_lost else "repaired"
+        result = book.commit("import", message, header=saved.header, even_if_unchanged=is_lost)
         salvage.put_rest(book, saved, result.revision)
     summary = import_export.summary(result)
     return RepairedPlaybook(

@@ -15,6 +15,7 @@ from sqlalchemy import Column, Connection, and_, func, insert, null, or_, select
 from sqlalchemy import text as sql
 
 from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, revisions
 
 # The columns with words of people or models, and the form in which each keeps them. Every other column of texts holds
@@ -140,19 +141,13 @@ def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
 
 
 def erase(
-    connection: Connection,
-    playbook_id: int,
-    fields: Collection[Field],
-    forgotten: Collection[PointText],
-    *,
-    revision: int,
-    by: str,
-    now: str,
+    book: PlaybookRepository, fields: Collection[Field], forgotten: Collection[PointText], *, revision: int, by: str
 ) -> None:
     """Write over *fields*, and let nothing bring the *forgotten* points back, which are retired already.
 
     *revision* is the last one, which does this; *by* says how the texts were chosen, by `name` or by `match`.
     """
+    connection, playbook_id, now = book.connection, book.playbook_id, book.now
     last = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
     trace = {"playbook_id": playbook_id, "id": (last or 0) + 1}
     points = json.dumps([point.name for point in forgotten], ensure_ascii=False)

@@ -159,7 +159,7 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
     if points and revision is not None:
         eraser = Eraser(erasure.wordings(connection, playbook_id, {point.id for point in points}))
         fields = list(erasure.find(connection, playbook_id, eraser, points))
-        erasure.erase(connection, playbook_id, fields, points, revision=revision, by="name", now=book.now)
+        erasure.erase(book, fields, points, revision=revision, by="name")
     for path in {*book.mirror_paths(), *saved.mirror_paths}:
         book.note_mirror(path, Mirror(None, ""))
     statements: list[Insert | Update] = []
