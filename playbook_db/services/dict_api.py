@@ -26,17 +26,6 @@ class PlaybookDict(dict[str, Any]):
     spent: frozenset[str] = frozenset()
 
 
-def to_plain(playbook: Playbook, *, origin: tuple[str, str], revision: int) -> PlaybookDict:
-    """*playbook* as a dict in the layout of the file, with all five sections, `version` and `last_updated`."""
-    fields = {"version": "1.0", "last_updated": None, **dict(playbook.header.fields)}
-    plain = PlaybookDict(copy.deepcopy(fields))
-    plain["sections"] = {section: [] for section in SECTION_SLUGS}
-    for point in playbook.points:
-        plain["sections"][point.section].append(_entry(point))
-    plain.origin, plain.revision, plain.spent = origin, revision, playbook.spent
-    return plain
-
-
 def from_plain(plain: Mapping[str, Any]) -> Reading:
     """The playbook in *plain*, a dict in either layout; one without points is an empty playbook.
 
@@ -83,10 +72,17 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
 
 
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
-    """The project's playbook as a dict, after taking in its file where that changed; and notes for the user."""
+    """The project's playbook as a dict in the layout of the file, with all five sections, `version` and `last_updated`,
+    after taking in its file where that changed; and notes for the user."""
     synced = mirror.accept(project)
     with project.store.read(project.key) as book:
-        return to_plain(book.playbook(), origin=_origin(project), revision=book.revision), synced.notes
+        playbook, revision = book.playbook(), book.revision
+    plain = PlaybookDict({"version": "1.0", "last_updated": None, **copy.deepcopy(dict(playbook.header.fields))})
+    plain["sections"] = {section: [] for section in SECTION_SLUGS}
+    for point in playbook.points:
+        plain["sections"][point.section].append(_entry(point))
+    plain.origin, plain.revision, plain.spent = _origin(project), revision, playbook.spent
+    return plain, synced.notes
 
 
 def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
