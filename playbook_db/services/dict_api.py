@@ -96,11 +96,9 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        base_revision = None
+        base_revision = book.revision_of(theirs.header)
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
             base_revision = given.revision
-        if base_revision is None:
-            base_revision = book.revision_of(theirs.header)
         if base_revision is None:
             notes = merge.replace_points(book.draft, theirs, retired)
             header = merge.without_erased_header(book.header, theirs.header)
@@ -108,13 +106,8 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
-        saved = book.commit(
-            "sync",
-            "saved by a program",
-            notes=(*reading.warnings, *left_out, *notes),
-            header=header,
-            even_if_unchanged=True,
-        )
+        notes = (*reading.warnings, *left_out, *notes)
+        saved = book.commit("sync", "saved by a program", notes=notes, header=header, even_if_unchanged=True)
         after = replace(book.draft.playbook(), header=saved.header)
     write_back(given, after, flat=reading.is_flat)
     given["last_updated"] = saved.header.last_updated
