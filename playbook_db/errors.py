@@ -153,13 +153,11 @@ class TimeOverError(PlaybookError):
 
 
 class BudgetError(PlaybookError):
-    """Today's token budget is spent; the work waits until `until` (UTC, ISO 8601)."""
+    """A budget of tokens is spent; the work waits until `until` (UTC, ISO 8601), None where that is for the user."""
 
-    def __init__(self, spent: int, budget: int, until: str) -> None:
+    def __init__(self, text: str, *, until: "str | None" = None, remedy: "Remedy | None" = None) -> None:
         self.until = until
-        super().__init__(
-            f"{spent:,} tokens were used today; PLAYBOOK_DAILY_TOKENS allows {budget:,}. The work waits until {until}."
-        )
+        super().__init__(text, remedy)
 
 
 class ModelError(PlaybookError):

@@ -5,10 +5,15 @@ Every function reads the environment when it is called, so that a changed variab
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
 LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives up
 MAX_ACTOR_LENGTH = 200  # characters
 DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
+DAILY_TOKENS = 1_000_000  # that learning may use where PLAYBOOK_DAILY_TOKENS says nothing
 
 
 def home() -> str:
@@ -79,6 +84,19 @@ def actor() -> str:
 def is_disabled() -> bool:
     """Whether `PLAYBOOK_DISABLE` tells the hooks and the worker to do nothing."""
     return os.environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")
+
+
+def daily_tokens(environ: "Mapping[str, str] | None" = None) -> int:
+    """The tokens that learning may use in a day: `PLAYBOOK_DAILY_TOKENS` of *environ* (default: the environment), else
+    DAILY_TOKENS; 0 is no limit. Raises SettingError."""
+    given = (os.environ if environ is None else environ).get("PLAYBOOK_DAILY_TOKENS", "").strip()
+    if given.isascii() and given.isdigit():
+        return int(given[:18])  # more digits than that are more tokens than there are
+    if given:
+        from playbook_db.errors import SettingError  # late: the hooks have no use for it
+
+        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens, 0 for no limit.")
+    return DAILY_TOKENS
 
 
 def _user_name() -> str:

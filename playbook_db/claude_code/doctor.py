@@ -21,7 +21,7 @@ from playbook_db.claude_code import install, plugin_env, spool, worker, worker_s
 from playbook_db.domain import prompt_text
 from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
 from playbook_db.llm import choose
-from playbook_db.services import maintenance, queue
+from playbook_db.services import learn, maintenance, queue
 from playbook_db.services.projects import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 
@@ -50,7 +50,10 @@ class Finding:
 def examine(url: str, folder: str) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*."""
     findings: list[Finding] = []
-    checks = (_interpreter, _data_folder, _database, _backups, _queue, _registrations, _hooks, _worker, _model, _logs)
+    checks = (
+        _interpreter, _data_folder, _database, _backups, _queue, _registrations, _hooks, _worker, _model, _spending,
+        _logs,
+    )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
         try:
@@ -214,6 +217,21 @@ def _model(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("model access", OK, choose.describe_access())
     except NoModelError as error:
         yield Finding("model access", NOTE, str(error), "npm install -g @anthropic-ai/claude-code")
+
+
+def _spending(url: str, folder: str) -> Iterator[Finding]:
+    budget = settings.daily_tokens()
+    allowed = f"PLAYBOOK_DAILY_TOKENS allows {budget:,}" if budget else "PLAYBOOK_DAILY_TOKENS is 0: no limit"
+    if not _is_there(url):
+        return
+    try:
+        with open_store(url) as store:
+            used = learn.tokens_today(store)
+    except DatabaseError:  # a finding of _database
+        return
+    is_spent = 0 < budget <= used
+    message = f"learning has used {used:,} tokens today (UTC); {allowed}{', so work waits' if is_spent else ''}"
+    yield Finding("spending", NOTE if is_spent or not budget else OK, message)
 
 
 def _logs(url: str, folder: str) -> Iterator[Finding]:

@@ -51,10 +51,12 @@ def learn_transcript(
     finishes: Job | None = None,
     progress: Callable[[int], None] | None = None,
     until: float = math.inf,
+    budget: learn.Budget | None = None,
 ) -> TranscriptResult:
     """Learn from what is new in the transcript at *path*; the job that it *finishes* ends in the last chunk's commit.
 
-    *progress* is called with the byte up to which it has come; no chunk is begun after *until* (of `time.monotonic`).
+    *progress* is called with the byte up to which it has come; no chunk is begun after *until* (of `time.monotonic`);
+    without a *budget* the daily one holds.
     Raises FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learned
     until then is kept.
     """
@@ -78,6 +80,7 @@ def learn_transcript(
             deadline=time.monotonic() + JOB_DEADLINE_S,
             secrets=secrets,
             finishes=None if following else finishes,
+            budget=budget,
         )
         results.append(result)
         if progress is not None:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,10 @@ from playbook_db.cli.output import count_of, one_line, print_json, readable
 from playbook_db.errors import JobError, SettingError
 from playbook_db.services import records
 
-_CHARACTERS_A_TOKEN = 4  # about, for an estimate
+if TYPE_CHECKING:
+    from playbook_db.services.projects import Project
+
+_TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
@@ -43,11 +47,13 @@ def learn(transcript: str) -> None:
 def bootstrap(yes: bool) -> None:
     """Learn from all transcripts that Claude Code kept of this project's sessions, the oldest first.
 
-    It can be interrupted and called again: nothing is learned from twice.
+    It shows an estimate and asks; what you agree to, there or by --yes, is its budget, whatever today's is. Without a
+    terminal and --yes, today's budget holds. It can be interrupted and called again: nothing is learned from twice.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
     from playbook_db.services import queue
+    from playbook_db.services.learn import Budget
 
     with opened() as project:
         paths = worker.list_transcripts(project.key)
@@ -56,14 +62,18 @@ def bootstrap(yes: bool) -> None:
         if not new:
             click.echo(f"nothing new in {len(paths)} transcripts")
             return
-        notify([_estimate(len(new), sum(unread[path] for path in new))])
-        if not yes and is_interactive() and not click.confirm("Begin?", err=True):
-            return
+        estimate, told = _estimate(project, [unread[path] for path in new])
+        notify([told])
+        budget = None
+        if yes or is_interactive():
+            if not yes and not click.confirm("Begin?", err=True):
+                return
+            budget = Budget(estimate, since=queue.later(0))
         model = choose.find_model()
         tokens = chunks = done = 0
         with _progress("transcripts", sum(unread.values())) as progress:
             for path in new:
-                result = learner.learn_transcript(project, path, model)
+                result = learner.learn_transcript(project, path, model, budget=budget)
                 tokens += result.tokens
                 chunks += len(result.learned)
                 done += unread[path]
@@ -109,15 +119,22 @@ def why(name: str, as_json: bool) -> None:
         click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.text or '')}{by}")
 
 
-def _estimate(count: int, size_bytes: int) -> str:
+def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
+    """The tokens that learning from transcripts of these *sizes*, in bytes, takes at most, about; and that in words."""
+    from playbook_db.claude_code.learner import CHUNK_CHARS
+    from playbook_db.domain.prompt_text import render_points
     from playbook_db.llm import prices
     from playbook_db.llm.anthropic_api import model_name
+    from playbook_db.services.learn import CHARACTERS_A_TOKEN
+    from playbook_db.services.projects import read_playbook
 
-    tokens = size_bytes // _CHARACTERS_A_TOKEN
+    chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
+    shown = 2 * len(render_points(read_playbook(project).points))  # to the reflector and to the curator
+    tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
     model = model_name()
     cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
     price = "" if cost is None else f", about ${cost:.2f}"
-    return f"{count} transcripts with something new, at most about {tokens:,} tokens of {model}{price}"
+    return tokens, f"{len(sizes)} transcripts with something new, at most about {tokens:,} tokens of {model}{price}"
 
 
 @contextmanager

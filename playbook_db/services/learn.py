@@ -5,12 +5,12 @@ revision, the cursor and the end of the job are one commit, so that a kill leave
 said is kept at once: another try asks only for what is missing.
 """
 
-import os
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from playbook_db import settings
 from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
@@ -18,9 +18,9 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import timestamp
-from playbook_db.errors import BudgetError, SettingError
+from playbook_db.errors import BudgetError, Remedy
 from playbook_db.services import diagnostics, templates
-from playbook_db.services.projects import Project
+from playbook_db.services.projects import Project, Store
 from playbook_db.store import jobs, learning
 from playbook_db.store.jobs import Job
 from playbook_db.store.learning import Call, ChunkKey, StoredReflection
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from playbook_db.llm.model import Model, Prompt, Reply
 
 
+CHARACTERS_A_TOKEN = 4  # about, for an estimate
 _ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
 
 
@@ -57,6 +58,15 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """What the user has agreed to for one command, in place of the daily budget: so many `tokens` for the project from
+    the time `since` on."""
+
+    tokens: int
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
 class LearnResult:
     """What a chunk taught: nothing where it `was_known`; else the revision, if any, and the calls of the model."""
 
@@ -73,11 +83,12 @@ def learn(
     deadline: float,
     secrets: Collection[str] = (),
     finishes: Job | None = None,
+    budget: Budget | None = None,
 ) -> LearnResult:
     """Learn from *chunk*, unless it was learned from already; the job that it *finishes* ends in the same commit.
 
-    *secrets* are redacted wherever they stand; *deadline* is a time of `time.monotonic`. Raises ModelError, BudgetError
-    and DatabaseError; nothing of the playbook has changed then.
+    *secrets* are redacted wherever they stand; *deadline* is a time of `time.monotonic`; without a *budget* the daily
+    one holds. Raises ModelError, BudgetError and DatabaseError; nothing of the playbook has changed then.
     """
     if not chunk.text.strip():
         with project.store.write(project.key) as book:
@@ -90,7 +101,7 @@ def learn(
             return LearnResult(was_known=True)
         playbook = book.playbook()
         waiting = book.waiting_reflection(chunk.key)
-    lesson = _Lesson(project, chunk, model, deadline, secrets)
+    lesson = _Lesson(project, chunk, model, deadline, secrets, budget)
     reflection = waiting or lesson.reflect(playbook)
     return lesson.curate_and_keep(playbook, reflection, finishes)
 
@@ -105,14 +116,20 @@ class _Lesson:
     model: "Model"
     deadline: float
     secrets: Collection[str]
+    budget: Budget | None
     kind: str = "reflect"
     calls: list[Call] = field(default_factory=list)
 
     def ask(self, prompt: "Prompt", *, deadline: float) -> "Reply":
-        """Ask the model. Raises BudgetError where today's budget is spent, else what the model raises."""
-        _check_budget(self.project)
+        """Ask the model. Raises BudgetError where the budget is spent, else what the model raises."""
+        _check_budget(self.project, self.budget)
         reply = self.model.ask(prompt, deadline=deadline)
-        call = Call(self.kind, reply.model, **asdict(reply.usage), duration_ms=reply.duration_ms)
+        usage = reply.usage
+        if not (usage.input_tokens or usage.cached_tokens or usage.output_tokens):  # no budget would ever be spent
+            sent = len(prompt.system) + len(prompt.stable) + len(prompt.changing)
+            estimate = sent // CHARACTERS_A_TOKEN, len(reply.text) // CHARACTERS_A_TOKEN
+            usage = replace(usage, input_tokens=estimate[0], output_tokens=estimate[1])
+        call = Call(self.kind, reply.model, **asdict(usage), duration_ms=reply.duration_ms)
         self.calls.append(call)
         with self.project.store.write(self.project.key) as book:
             book.add_call(call, session_id=self.chunk.session_id)
@@ -199,19 +216,33 @@ class _Lesson:
         return value
 
 
-def _check_budget(project: Project) -> None:
-    """Raise BudgetError where the tokens of today (UTC) have reached `PLAYBOOK_DAILY_TOKENS`; unset is no limit."""
-    given = os.environ.get("PLAYBOOK_DAILY_TOKENS", "").strip()
-    if not given:
+def tokens_today(store: Store, key: str | None = None) -> int:
+    """The tokens that learning has used today (UTC), for the project *key*, or all together."""
+    with store.snapshot() as connection:
+        return learning.tokens_since(connection, timestamp(_midnight()), key)
+
+
+def _check_budget(project: Project, agreed: Budget | None) -> None:
+    """Raise BudgetError where the tokens *agreed* on are spent; without them, where today's are."""
+    if agreed is not None:
+        with project.store.snapshot() as connection:
+            spent = learning.tokens_since(connection, agreed.since, project.key)
+        if spent >= agreed.tokens:
+            text = f"{spent:,} tokens were used, and {agreed.tokens:,} were agreed on. What was learned is kept."
+            raise BudgetError(text, remedy=Remedy("Go on with: {}", ("bootstrap",)))
         return
-    if not given.isdecimal():
-        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens.")
-    budget = int(given)
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    with project.store.snapshot() as connection:
-        spent = learning.tokens_since(connection, timestamp(midnight))
-    if spent >= budget:
-        raise BudgetError(spent, budget, timestamp(midnight + timedelta(days=1)))
+    budget, spent = settings.daily_tokens(), tokens_today(project.store)
+    if 0 < budget <= spent:
+        until = timestamp(_midnight() + timedelta(days=1))
+        raise BudgetError(
+            f"{spent:,} tokens were used today; PLAYBOOK_DAILY_TOKENS allows {budget:,} (0: no limit). "
+            f"The work waits until {until}.",
+            until=until,
+        )
+
+
+def _midnight() -> datetime:
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, bindparam, func, insert, select, updat
 from sqlalchemy import text as sql
 
 from playbook_db.store.playbook_rows import PlaybookRows
-from playbook_db.store.tables import model_calls, reflections, transcripts
+from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
 _MOVE_CURSOR = sql("""
@@ -208,7 +208,10 @@ class LearningRows(PlaybookRows):
         return (self.connection.scalar(last) or 0) + 1
 
 
-def tokens_since(connection: Connection, time: str) -> int:
-    """The tokens sent, cached ones included, and received since *time*, for all playbooks together."""
+def tokens_since(connection: Connection, time: str, key: str | None = None) -> int:
+    """The tokens sent, cached ones included, and received since *time*, for the project *key*, or all together."""
     tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
-    return connection.scalar(select(func.sum(tokens)).where(model_calls.c.time >= time)) or 0
+    query = select(func.sum(tokens)).where(model_calls.c.time >= time)
+    if key is not None:
+        query = query.join(playbooks, playbooks.c.id == model_calls.c.playbook_id).where(playbooks.c.key == key)
+    return connection.scalar(query) or 0

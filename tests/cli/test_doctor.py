@@ -131,6 +131,23 @@ def test_settings_that_keep_the_hooks_from_running_are_broken(
     assert any(told in each and str(path.parent.parent) in each for each in broken), broken
 
 
+@pytest.mark.parametrize(
+    ("given", "state", "told"),
+    [("", "ok", "0 tokens today (UTC); PLAYBOOK_DAILY_TOKENS allows 1,000,000"), ("0", "note", "no limit")],
+)
+def test_what_learning_may_use_is_told(
+    findings: Findings, playbook: Playbook, monkeypatch: pytest.MonkeyPatch, given: str, state: str, told: str
+) -> None:
+    """And what it has used today."""
+    playbook("init")
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", given)
+
+    (finding,) = findings()["spending"]
+
+    assert finding["state"] == state
+    assert told in finding["told"]
+
+
 @pytest.mark.usefixtures("well")
 def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(findings: Findings, home: Path) -> None:
     """What happens out of sight can be seen here."""

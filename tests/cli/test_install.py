@@ -29,7 +29,7 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path) -> None:
 
     (backup,) = path.parent.glob("settings.json.before-playbook-*")
     assert (first.code, second.code, first.err) == (0, 0, "")
-    for told in (str(path), install.interpreter(), str(backup), "SessionStart (inject)"):
+    for told in (str(path), install.interpreter(), str(backup), "SessionStart (inject)", "1,000,000 tokens a day"):
         assert told in first.out
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
 

@@ -12,6 +12,7 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
+from tests.messages_api import Usage
 from tests.transcripts_made_up import TranscriptBuilder
 
 pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
@@ -120,6 +121,40 @@ def test_bootstrap_begins_with_the_oldest_session(
     assert told == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
     assert _helpful(folder) == 3
+
+
+def test_bootstrap_has_the_budget_that_was_agreed_to(
+    playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever today's is; at what was estimated it stops, says so, and goes on when it is called again."""
+    _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1")
+    dear = Answer(reflection(), usage=Usage(10**6, 1))
+    with MessagesApi(Rule(dear, when=is_reflector, times=1), *HELPFUL) as api:
+        model_at(api, monkeypatch)
+        first = playbook("bootstrap", "--yes")
+        assert len(api.messages()) == 1
+        second = playbook("bootstrap", "--yes")
+
+    assert first.code == 1
+    assert "1,000,001 tokens were used" in first.err
+    assert "Go on with: playbook bootstrap" in first.err
+    assert second.out == "learned from 1 chunk of 1 transcript, 120 tokens\n"
+
+
+def test_bootstrap_that_nobody_agreed_to_has_today_s_budget(
+    playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a terminal nobody could be asked."""
+    _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1")
+    with MessagesApi(*HELPFUL) as api:
+        model_at(api, monkeypatch)
+        done = playbook("bootstrap")
+
+    assert done.code == 1
+    assert "PLAYBOOK_DAILY_TOKENS allows 1" in done.err
+    assert len(api.messages()) == 1
 
 
 def test_bootstrap_goes_on_where_an_error_stopped_it(

@@ -9,8 +9,10 @@ from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.services import queue
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.learning import Call
 from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
+from tests.messages_api import Usage
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
@@ -149,6 +151,41 @@ def test_the_daily_budget_is_never_exceeded_by_more_than_the_call_under_way(
         assert len(api.messages()) == 1
         with pytest.raises(BudgetError):
             learn_transcript(learner_project, transcript, model)
+
+    assert len(api.messages()) == 1
+
+
+def _spend(project: Project, tokens: int) -> None:
+    """Let a call of today have taken so many *tokens*."""
+    with project.store.write(project.key) as book:
+        book.add_call(Call("reflect", "m", tokens, 0, 0, None, 1), session_id="s-0")
+
+
+def test_a_million_tokens_a_day_are_the_budget_where_nothing_is_said(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has a key must not be surprised by a bill; 0 is no limit."""
+    _spend(learner_project, 1_000_000)
+    with MessagesApi(*GOOD) as api:
+        model = model_at(api, monkeypatch)
+        with pytest.raises(
+            BudgetError, match="1,000,000 tokens were used today; PLAYBOOK_DAILY_TOKENS allows 1,000,000"
+        ):
+            learn_transcript(learner_project, transcript, model)
+        assert api.messages() == []
+        monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "0")
+        learn_transcript(learner_project, transcript, model)
+        assert len(api.messages()) == 2
+
+
+def test_a_reply_that_does_not_say_what_it_took_is_counted_by_its_length(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no budget would ever be spent at an endpoint that reports nothing."""
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "100")
+    silent = Rule(Answer(reflection(), usage=Usage(0, 0)), when=is_reflector)
+    with MessagesApi(silent, curation()) as api, pytest.raises(BudgetError):
+        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
     assert len(api.messages()) == 1
 
