@@ -4,8 +4,10 @@ For the hooks; the worker writes its log with it. Standard library only, and of 
 anyway or loads in no time.
 """
 
+import _signal  # type: ignore[import-not-found]  # `signal` itself would bring `enum`
 import _thread
 import os
+import stat
 import time
 
 from playbook_db import settings
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _LOG_BYTES = 256 * 1024  # of which one older file is kept
 _CHUNK_BYTES = 1 << 20
+_GRACE_S = 0.2  # beyond its deadline, for a hook to keep its job and to say in the log what went wrong
 
 
 class Hook:
@@ -26,6 +29,7 @@ class Hook:
         self.name = name
         self._has_said = False
         self._saying = _thread.allocate_lock()
+        self._problems: list[str] = []
 
     def payload(self) -> bytes:
         """All of standard input; nothing where it is closed."""
@@ -57,8 +61,13 @@ class Hook:
         return True
 
     def note(self, problem: str) -> None:
-        """Keep one line about what went wrong in the log, where that can be written."""
-        append_line(os.path.join(settings.logs_dir(), "hooks.log"), f"{self.name}: {problem}")
+        """Have one line about what went wrong in the log, at the hook's end: the answer never waits for a log."""
+        self._problems.append(problem)
+
+    def write_notes(self) -> None:
+        """Write what was noted into the log, where that can be written."""
+        while self._problems:
+            append_line(os.path.join(settings.logs_dir(), "hooks.log"), f"{self.name}: {self._problems.pop(0)}")
 
 
 def run(
@@ -73,17 +82,21 @@ def run(
 
     Where the work says nothing, *silence* is printed. After *deadline_s* seconds the process ends whatever the work
     is waiting for, after *at_deadline*. It ends without the interpreter's own goodbye, which takes milliseconds and
-    would close the database.
+    would close the database. Where even that can't end it, a signal does, a little later: the shell that started it
+    makes exit code 0 of that (see `hooks/start` and `registration.command`).
     """
     hook = Hook(name)
     try:
         if not settings.is_disabled():
+            _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
+            _signal.setitimer(_signal.ITIMER_REAL, deadline_s + _GRACE_S)
             _thread.start_new_thread(_end_in_time, (hook, silence, deadline_s, at_deadline))
             work(hook)
     except BaseException as error:  # the outer door: nothing may reach the session
         hook.note(f"{type(error).__name__}: {error}")
     finally:
         hook.say(silence)
+        hook.write_notes()
         os._exit(0)
 
 
@@ -91,10 +104,14 @@ def append_line(path: str, text: str) -> None:
     """Append *text* as one line, with the time, to the log at *path*, where that can be written."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())[:2000]}\n"
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for folder in (settings.data_dir(), os.path.dirname(path)):  # the mode is the last folder's alone
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
         try:
-            if os.fstat(file).st_size > _LOG_BYTES:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                return  # a named pipe would keep us waiting
+            if status.st_size > _LOG_BYTES:
                 os.replace(path, path + ".1")
             os.write(file, line.encode("utf-8", "replace"))
         finally:
@@ -118,5 +135,6 @@ def _end_in_time(hook: Hook, silence: bytes, deadline_s: float, at_deadline: "Ca
             if at_deadline is not None:
                 at_deadline(hook)
             hook.note(f"it took longer than {deadline_s:g} s; the session went on without it")
+        hook.write_notes()
     finally:
         os._exit(0)

@@ -56,11 +56,11 @@ def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_pyt
     """The shell command that runs *hook*, `inject` or `enqueue`, under *python*; the worker will use *worker_python*.
 
     It ends well where an interpreter or a file has gone: Python's exit code for a missing file is 2, with which a
-    hook blocks a compaction.
+    hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python.
     """
     file = os.path.join(hooks_folder, f"{hook}.py")
     run = f"{_quoted(python)} -I -S {_quoted(file)} {scope} {_quoted(worker_python)}"
-    return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && exec {run}; exit 0 {MARKER}"
+    return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {MARKER}"
 
 
 def programs(command: str) -> "tuple[str, str, str]":
