@@ -119,7 +119,7 @@ def _looks(project: Project, bare: sqlite3.Connection, last: int) -> list[_Look]
     revisions = itertools.count(middle + 1)
 
     def diff() -> Comparison:
-        return history.difference(history.side_at(project, str(middle)), history.side_at(project, "now"))
+        return history.difference(history.at(project, str(middle)), history.at(project, "now"))
 
     def plain_diff() -> dict[str, object]:
         old = {row[0]: row[1:] for row in at()}

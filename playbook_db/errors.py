@@ -7,8 +7,6 @@ class Remedy:
     In the sentence `{}` stands for a command, as a person types it. A page or a program offers the commands instead.
     """
 
-    __slots__ = ("commands", "sentence")
-
     def __init__(self, sentence: str, *commands: "tuple[str, ...]") -> None:
         self.sentence, self.commands = sentence, commands
 

@@ -70,9 +70,7 @@ def _look(folder: Path, path: str) -> int:
     with open_store(f"sqlite:///{copied}") as store:
         told = import_export.export_playbook(Project.in_folder(store, str(sandbox.project_folder(folder))))
     with sandbox.opened(folder) as (store, project), store.snapshot() as connection:
-        then = playbook_file.encode(
-            PlaybookRepository(connection, project.key).at(held.revision), layout="sections"
-        )
+        then = playbook_file.encode(PlaybookRepository(connection, project.key).at(held.revision), layout="sections")
     promise(told == then, f"{path} is not revision {held.revision}")
     return held.revision
 

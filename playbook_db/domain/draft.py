@@ -45,11 +45,11 @@ class Draft:
     """
 
     def __init__(self, source: Playbook | PlaybookSource, *, flat: bool = False) -> None:
-        self._source = source
-        self._original: Playbook | None = None  # once all of it is read
-        self._points: dict[str, KeyPoint | None] = {}  # as they are now; None where there is no live point
+        self._source = None if isinstance(source, Playbook) else source  # None once all of it is read
+        self._original = source if isinstance(source, Playbook) else Playbook()
+        self._points: dict[str, KeyPoint | None] = dict(self._original.by_name)  # as they are now; None: not live
+        self._spent = set(self._original.spent)
         self._last_position: int | None = None
-        self._spent: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
         self._flat = flat
         self._highest: dict[str, int] = {}
@@ -144,27 +144,21 @@ class Draft:
     def free_position(self) -> int:
         """A position behind all others."""
         if self._last_position is None:
-            if self._original is None and not isinstance(self._source, Playbook):
-                positions = [self._source.last_position()]
-            else:
-                original = self._read_all()
-                positions = [original.last_position, *(point.position for point in original.points)]
-            self._last_position = max(positions + [change.point.position for change in self.changes])
+            last = self._original.last_position if self._source is None else self._source.last_position()
+            points = [*self._original.points, *(change.point for change in self.changes)]
+            self._last_position = max((last, *(point.position for point in points)))
         return self._last_position + 1
 
     def _find(self, name: str) -> KeyPoint | None:
         """The live point *name* as it is now; read from the source where that wasn't done yet."""
-        if name not in self._points and self._original is None:
-            if isinstance(self._source, Playbook):
-                self._read_all()
-            else:
-                self._points[name] = self._source.live_point(name)
+        if name not in self._points and self._source is not None:
+            self._points[name] = self._source.live_point(name)
         return self._points.get(name)
 
     def _read_all(self) -> Playbook:
         """The original, all of it read, with what was changed until now on top."""
-        if self._original is None:
-            self._original = self._source if isinstance(self._source, Playbook) else self._source.playbook()
+        if self._source is not None:
+            self._original, self._source = self._source.playbook(), None
             self._points = {**self._original.by_name, **self._points}
             self._spent |= {name for name in self._original.spent if self._points.get(name) is None}
         return self._original

@@ -25,10 +25,10 @@ def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[
     and without the points that were forgotten here."""
     theirs = in_our_sections(reading, ours)
     forgotten = {name for name, each in retired.items() if each.is_forgotten}
-    dropped = [point.name for point in theirs.points if point.name in forgotten]
     kept = tuple(point for point in theirs.points if point.name not in forgotten)
-    notes = (f"{name} was forgotten here; the text that came in for it was left out" for name in dropped)
-    return replace(theirs, points=kept) if dropped else theirs, tuple(notes)
+    left_out = (point.name for point in theirs.points if point.name in forgotten)
+    notes = (f"{name} was forgotten here; the text that came in for it was left out" for name in left_out)
+    return replace(theirs, points=kept), tuple(notes)
 
 
 def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:

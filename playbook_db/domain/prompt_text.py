@@ -40,12 +40,7 @@ MAX_MISFITS = 50  # points too long for the space that remains, skipped in searc
 LEFT_OUT = "({} more key points don't fit here; the user sees all with: playbook list)"
 _LEFT_OUT_UNITS = len(LEFT_OUT) + 20
 # One entry is one line: a text must not be able to forge another entry or a section's header.
-_LINE_BREAKS = str.maketrans(
-    {
-        "\r": "\\r",
-        **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\\n"),
-    }
-)
+_LINE_BREAKS = str.maketrans({"\r": "\\r", **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\\n")})
 
 
 def rank(helpful: int, harmful: int, changed_in: int) -> float:

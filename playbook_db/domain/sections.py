@@ -27,6 +27,5 @@ def resolve_section(value: object) -> str:
 
 def is_unknown_section(value: object) -> bool:
     """Whether *value* names a section, but none of the five: the user should hear of it."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return False
-    return find_section(value) is None
+    is_given = value is not None and not (isinstance(value, str) and not value.strip())
+    return is_given and find_section(value) is None

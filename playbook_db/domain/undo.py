@@ -248,13 +248,11 @@ def _carry_out(draft: Draft, moves: _Moves, retired: Mapping[str, RetiredPoint],
 
 
 def _kind(now: PointState, new: KeyPoint) -> str:
-    here = now.point
     if not now.is_live:
         return "restore"
-    if replace(here, position=new.position) == new:
+    if replace(now.point, position=new.position) == new:
         return "move"
-    only_votes = replace(here, helpful=new.helpful, harmful=new.harmful) == new
-    return "vote" if only_votes else "edit"
+    return "vote" if replace(now.point, helpful=new.helpful, harmful=new.harmful) == new else "edit"
 
 
 def _place(point: KeyPoint) -> tuple[str, int]:

@@ -233,7 +233,10 @@ def _add_event(message: _Message, event: object) -> bool:
         raise _RequestError("the answer is none of the Messages API", is_readable=False)
     kind, start, delta = event.get("type"), event.get("message"), event.get("delta")
     if kind == "error":
-        raise _streamed_error(event.get("error"))
+        error = event.get("error")
+        fields = error if isinstance(error, Mapping) else {}
+        name = str(fields.get("type"))
+        raise _RequestError(f"{name}: {fields.get('message')}", status=_STREAMED_STATUS.get(name, 500))
     if kind == "message":
         return _add_whole(message, start)
     if kind == "message_start" and isinstance(start, Mapping):
@@ -256,12 +259,6 @@ def _add_whole(message: _Message, answer: object) -> bool:
     message.model, message.stop_reason = str(answer.get("model") or ""), answer.get("stop_reason")
     message.add_usage(answer.get("usage"))
     return True
-
-
-def _streamed_error(error: object) -> _RequestError:
-    fields = error if isinstance(error, Mapping) else {}
-    kind = str(fields.get("type"))
-    return _RequestError(f"{kind}: {fields.get('message')}", status=_STREAMED_STATUS.get(kind, 500))
 
 
 def _request_error(error: BaseException) -> BaseException:

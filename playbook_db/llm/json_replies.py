@@ -65,9 +65,9 @@ def ask_in_parts(
     """
     recording = RecordingModel(model)
     text, items = "", list[Any]()
-    note, failures = "", 0
+    asked, failures = prompt, 0
     for _ in range(MAX_PARTS):
-        part = _read(recording.ask(_with_note(prompt, note), deadline=deadline), keys)
+        part = _read(recording.ask(asked, deadline=deadline), keys)
         known = {identity(item) for item in items}
         new = [item for item in part.items if identity(item) not in known] if part else []
         failures = 0 if part and (part.is_complete or new or (part.text and not text)) else failures + 1
@@ -78,6 +78,7 @@ def ask_in_parts(
             break
         has_begun = bool(text or items)
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
+        asked = replace(prompt, stable=prompt.stable + prompt.changing, changing=note)  # what comes first can be cached
     if failures and not (text or items):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
     return JsonAnswer(text, items, recording.exchanges)
@@ -110,11 +111,6 @@ def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
         if not beginning.keys().isdisjoint(keys):
             return beginning
     return None
-
-
-def _with_note(prompt: Prompt, note: str) -> Prompt:
-    """*prompt*, which may now be cached as a whole, followed by *note*."""
-    return replace(prompt, stable=prompt.stable + prompt.changing, changing=note) if note else prompt
 
 
 def _read(reply: Reply, keys: tuple[str, str]) -> _Part | None:

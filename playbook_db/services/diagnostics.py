@@ -45,7 +45,9 @@ def save(folder: str, content: str, name: str) -> str:
         os.makedirs(target, exist_ok=True)
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(content)
-        _rotate(target)
+        ours = sorted(name for name in os.listdir(target) if _FILE_NAME.fullmatch(name))
+        for surplus in ours[: -settings.DIAGNOSTIC_FILES_KEPT]:
+            os.unlink(os.path.join(target, surplus))
     except OSError as error:
         raise DiagnosticsError(f"{path} can't be written: {error.strerror}.") from error
     return path
@@ -89,10 +91,3 @@ def _report(folder: str | None, lines: list[str], title: str, name: str) -> None
     if lines and folder is not None and is_on(folder):
         with contextlib.suppress(DiagnosticsError):  # a report that fails must not fail the work
             save(folder, "\n".join([title, *lines]), name)
-
-
-def _rotate(target: str) -> None:
-    ours = sorted(name for name in os.listdir(target) if _FILE_NAME.fullmatch(name))
-    surplus = ours[: -settings.DIAGNOSTIC_FILES_KEPT]
-    for name in surplus:
-        os.unlink(os.path.join(target, name))

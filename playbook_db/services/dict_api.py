@@ -26,17 +26,6 @@ class PlaybookDict(dict[str, Any]):
     spent: frozenset[str] = frozenset()
 
 
-def to_plain(playbook: Playbook, *, origin: tuple[str, str], revision: int) -> PlaybookDict:
-    """*playbook* as a dict in the layout of the file, with all five sections, `version` and `last_updated`."""
-    fields = {"version": "1.0", "last_updated": None, **dict(playbook.header.fields)}
-    plain = PlaybookDict(copy.deepcopy(fields))
-    plain["sections"] = {section: [] for section in SECTION_SLUGS}
-    for point in playbook.points:
-        plain["sections"][point.section].append(_entry(point))
-    plain.origin, plain.revision, plain.spent = origin, revision, playbook.spent
-    return plain
-
-
 def from_plain(plain: Mapping[str, Any]) -> Reading:
     """The playbook in *plain*, a dict in either layout; one without points is an empty playbook.
 
@@ -83,10 +72,17 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
 
 
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
-    """The project's playbook as a dict, after taking in its file where that changed; and notes for the user."""
+    """The project's playbook as a dict in the layout of the file, with all five sections, `version` and `last_updated`,
+    after taking in its file where that changed; and notes for the user."""
     synced = mirror.accept(project)
     with project.store.read(project.key) as book:
-        return to_plain(book.playbook(), origin=_origin(project), revision=book.revision), synced.notes
+        playbook, revision = book.playbook(), book.revision
+    plain = PlaybookDict({"version": "1.0", "last_updated": None, **copy.deepcopy(dict(playbook.header.fields))})
+    plain["sections"] = {section: [] for section in SECTION_SLUGS}
+    for point in playbook.points:
+        plain["sections"][point.section].append(_entry(point))
+    plain.origin, plain.revision, plain.spent = _origin(project), revision, playbook.spent
+    return plain, synced.notes
 
 
 def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
@@ -100,11 +96,9 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        base_revision = None
+        base_revision = book.revision_of(theirs.header)
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
             base_revision = given.revision
-        if base_revision is None:
-            base_revision = book.revision_of(theirs.header)
         if base_revision is None:
             notes = merge.replace_points(book.draft, theirs, retired)
             header = merge.without_erased_header(book.header, theirs.header)
@@ -112,13 +106,8 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
-        saved = book.commit(
-            "sync",
-            "saved by a program",
-            notes=(*reading.warnings, *left_out, *notes),
-            header=header,
-            even_if_unchanged=True,
-        )
+        notes = (*reading.warnings, *left_out, *notes)
+        saved = book.commit("sync", "saved by a program", notes=notes, header=header, even_if_unchanged=True)
         after = replace(book.draft.playbook(), header=saved.header)
     write_back(given, after, flat=reading.is_flat)
     given["last_updated"] = saved.header.last_updated

@@ -99,7 +99,6 @@ class Forgotten:
 
 def preview(project: Project, request: Request) -> Forgotten:
     """What `forget` would do; nothing is written. Raises PointNotFoundError, PointRuleError."""
-    _require_point(project, request.name)
     work = _Work(project, request, _plan_all(project, request))
     found = work.erase(work.our_files(), dry_run=True)
     holding = work.backups_holding()
@@ -115,12 +114,11 @@ def preview(project: Project, request: Request) -> Forgotten:
 def forget(project: Project, request: Request) -> Forgotten:
     """Erase what *request* names for good, and bring the mirrors in step. Raises PointNotFoundError, PointRuleError."""
     try:
-        _require_point(project, request.name)
+        work = _Work(project, request, _plan_all(project, request))
     except PointRuleError:  # it was forgotten already, by a command that may have been killed
         _sync_mirrors(project)
         finish_waiting(project.store)
         raise
-    work = _Work(project, request, _plan_all(project, request))
     work.note_points()
     found = work.erase(work.our_files())
     for key, planned in work.erasures.items():
@@ -168,7 +166,13 @@ def finish_waiting(store: Store) -> bool:
 
 
 def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
-    """What goes from each playbook that *request* is about; also those from which nothing does."""
+    """What goes from each playbook that *request* is about; also those from which nothing does. Raises
+    PointNotFoundError, and PointRuleError where the point was forgotten already."""
+    retired = None if request.name is None else edit.find(project, request.name).retired
+    if retired is not None and retired.is_forgotten:
+        raise PointRuleError(
+            f"{request.name} was forgotten for good already; nothing of its text is left in the database."
+        )
     with project.store.snapshot() as connection:
         keys = all_keys(connection) if request.in_all_projects else [project.key]
         books = [PlaybookRepository(connection, key) for key in keys]
@@ -240,12 +244,6 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
         texts=now.texts | planned.texts,
         matches=now.matches | planned.matches,
     )
-
-
-def _require_point(project: Project, name: str | None) -> None:
-    retired = None if name is None else edit.find(project, name).retired
-    if retired is not None and retired.is_forgotten:
-        raise PointRuleError(f"{name} was forgotten for good already; nothing of its text is left in the database.")
 
 
 def _of_key(project: Project, key: str) -> Project:

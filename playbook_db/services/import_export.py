@@ -30,13 +30,9 @@ def import_playbook(
             known = dict(book.header.fields)
             new = tuple((key, value) for key, value in header.fields if key not in known)
             header = Header(book.header.fields + new, book.header.final_newline)
-        return book.commit(
-            "import",
-            f"{'replaced by' if replace else 'imported'} {source}",
-            notes=(*reading.warnings, *left_out, *notes),
-            header=header,
-            keeps_last_updated=takes_over,
-        )
+        message = f"{'replaced by' if replace else 'imported'} {source}"
+        notes = (*reading.warnings, *left_out, *notes)
+        return book.commit("import", message, notes=notes, header=header, keeps_last_updated=takes_over)
 
 
 def export_playbook(project: Project, *, layout: Layout = "sections") -> str:

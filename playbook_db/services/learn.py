@@ -173,7 +173,10 @@ class _Lesson:
             template=templates.load_template("curator.txt"),
             analysis=reflection.analysis,
             playbook_text=_playbook_text(voted, self.chunk.cited),
-            candidates=_candidates(voted),
+            candidates="\n".join(
+                f"- {one.name} and {other.name} (words in common: {likeness:.0%})"
+                for one, other, likeness in duplicates.near_pairs(voted.points)
+            ),
             size=_size(voted),
             deadline=self.deadline,
         )
@@ -254,12 +257,6 @@ def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
     ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
     return render_points(prompt_text.choose(dict.fromkeys([*first, *ranked]), [], _ROOM_CHARS))
-
-
-def _candidates(playbook: Playbook) -> str:
-    """The points that may say the same in other words, a line for each pair."""
-    pairs = duplicates.near_pairs(playbook.points)
-    return "\n".join(f"- {one.name} and {other.name} (words in common: {share:.0%})" for one, other, share in pairs)
 
 
 def _size(playbook: Playbook) -> str:

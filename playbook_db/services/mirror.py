@@ -211,13 +211,9 @@ def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionRes
     keeps_file = holds_all and not left_out and (bool(draft.changes) or book.revision == 0)
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
-    return book.commit(
-        "sync",
-        f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}",
-        notes=(*reading.warnings, *left_out, *notes),
-        header=header,
-        keeps_last_updated=keeps_file,
-    )
+    message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
+    notes = (*reading.warnings, *left_out, *notes)
+    return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file)
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:

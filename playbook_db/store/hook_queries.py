@@ -106,7 +106,7 @@ OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 
 
 class StoredPoint:
-    """A live key point, as `rules.selection` wants it."""
+    """A live key point, as `domain.prompt_text` wants it."""
 
     __slots__ = ("harmful", "helpful", "id", "name", "position", "section", "text")
 

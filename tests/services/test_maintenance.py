@@ -292,6 +292,16 @@ def test_what_is_no_good_backup_is_refused_and_nothing_is_touched(
     assert set(os.listdir(file.parent)) <= {"spoilt.db"}
 
 
+def test_a_refusal_carries_the_command_that_helps_as_data(url: str, tmp_path: Path) -> None:
+    """A page or a program can offer it; a person reads it at the end of the message."""
+    with pytest.raises(BackupError) as refused:
+        _restore(url, str(tmp_path / "none.db"))
+
+    assert refused.value.remedy is not None
+    assert refused.value.remedy.commands == (("backup", "--list"),)
+    assert str(refused.value).endswith("See those there are with: playbook backup --list")
+
+
 def test_the_database_itself_is_no_backup_of_itself(url: str, project: Project) -> None:
     """Also under another name."""
     link = Path(project.folder) / "link.db"

@@ -210,6 +210,22 @@ def test_a_kill_between_writing_and_noting_counts_nothing_twice(
     assert read_playbook(project).by_name["oth-001"].helpful == 3
 
 
+def test_a_kill_between_taking_in_and_writing_counts_nothing_twice(
+    project: Project, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was taken in is noted in the same commit, though the file isn't ours to tell by its header."""
+    _mirrored(project, an_entry("oth-001", helpful=3))
+    edit.vote(project, "oth-001", "helpful")
+    _edit(file, lambda entries: entries[0].update(helpful=5), last_updated="2030-01-01T00:00:00+00:00")
+    with monkeypatch.context() as killed:
+        killed.setattr(mirror, "_write_anew", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            mirror.sync(project)
+
+    assert mirror.sync(project).result is None
+    assert read_playbook(project).by_name["oth-001"].helpful == 6
+
+
 def test_a_file_edited_while_we_write_is_not_written_over(
     project: Project, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
