@@ -62,9 +62,9 @@ def load_settings() -> dict[str, Any]:
     reported and ignored.
     """
     merged: dict[str, Any] = dict.fromkeys(registration.SWITCHES, True)
-    for path in map(Path, registration.settings_files(str(get_project_dir()))):
+    for path in registration.settings_files(str(get_project_dir())):
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(projects.read_plain(path))
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError) as error:

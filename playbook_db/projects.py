@@ -2,10 +2,15 @@
 
 A project is keyed by the real path of its folder. All worktrees of one git repository are one
 project: a folder inside a linked worktree is keyed by its twin in the main one. Read off git's own
-files, without starting git. Standard library only.
+files, without starting git. What a folder holds may have come with a clone: it is read with `read_plain`,
+and a worktree is one only where the repository says so too. Standard library only.
 """
 
 import os
+import stat
+
+MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's: hooks read them at each session
+_CHUNK_BYTES = 1 << 18
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,22 +71,57 @@ def upwards(folder: str) -> "Iterator[str]":
         folder = above
 
 
+def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
+    """The bytes of the file at *path*, which may have come with a clone.
+
+    Raises OSError where it is no plain file, as a pipe or a link to a device, or has more than *most_bytes*: nothing
+    is waited for, and nothing fills the memory.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise _unreadable("it is no plain file", path)
+    chunks, left = [], most_bytes
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while left >= 0 and (chunk := os.read(handle, _CHUNK_BYTES)):  # a file of /proc doesn't tell its size
+            chunks.append(chunk)
+            left -= len(chunk)
+    finally:
+        os.close(handle)
+    if left < 0:
+        raise _unreadable(f"it is larger than {most_bytes >> 20} MiB", path)
+    return b"".join(chunks)
+
+
 def _main_worktree(root: str) -> "str | None":
-    """The main worktree of the repository that *root* is a linked worktree of; None where *root* is none."""
+    """The main worktree of the repository that *root* is a linked worktree of; None where *root* is none.
+
+    A `.git` that names a repository proves nothing: anyone can write it. As for git, the repository has to name *root*
+    in its own `worktrees/NAME/gitdir`.
+    """
     pointer = _first_line(os.path.join(root, ".git"))
     if pointer is None or not pointer.startswith("gitdir:"):
         return None
-    gitdir = os.path.join(root, pointer[len("gitdir:") :].strip())
-    common = _first_line(os.path.join(gitdir, "commondir"))
-    if common is None:  # a submodule, or a repository with its git folder elsewhere: a project of its own
+    gitdir = os.path.realpath(os.path.join(root, pointer[len("gitdir:") :].strip()))
+    worktrees, shared = os.path.dirname(gitdir), os.path.dirname(os.path.dirname(gitdir))
+    common, back = (_first_line(os.path.join(gitdir, name)) for name in ("commondir", "gitdir"))
+    if common is None or back is None:  # a submodule, or a repository with its git folder elsewhere
         return None
-    shared = os.path.realpath(os.path.join(gitdir, common))
+    named, name = os.path.split(os.path.join(gitdir, back))
+    is_proven = os.path.basename(worktrees) == "worktrees" and os.path.realpath(os.path.join(gitdir, common)) == shared
+    if not is_proven or name != ".git" or os.path.realpath(named) != root:
+        return None
     return os.path.dirname(shared) if os.path.basename(shared) == ".git" else shared
+
+
+def _unreadable(why: str, path: str) -> OSError:
+    import errno  # late: hooks hardly ever need it
+
+    return OSError(errno.EINVAL, why, path)
 
 
 def _first_line(path: str) -> "str | None":
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline().strip()
+        line = read_plain(path).partition(b"\n")[0].strip()
     except OSError:
         return None
+    return None if b"\0" in line else os.fsdecode(line)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from playbook_db.claude_code import registration, settings_json
 from playbook_db.errors import InstallError, Remedy
 from playbook_db.files import replace_file, shipped_file, write_new
+from playbook_db.projects import read_plain
 
 _ATTEMPTS = 3  # to replace a file that other programs are writing
 _BACKUP = re.compile(r"\.before-playbook-\d{8}T\d{6}Z(-\d+)?")
@@ -147,8 +148,7 @@ def find_registrations(folder: str) -> Registrations:
         if not os.path.exists(path):
             continue
         try:
-            with open(path, encoding="utf-8-sig") as file:
-                document = json.load(file)
+            document = json.loads(read_plain(path).decode("utf-8-sig"))
         except (OSError, ValueError, RecursionError) as error:
             unreadable.append((path, f"{path} can't be read ({error}); Claude Code passes over it"))
             continue
@@ -319,8 +319,7 @@ def _read(path: str) -> bytes | None:
     """The file's bytes; None where there is no file."""
     with _os_errors_explained(path, "read"):
         try:
-            with open(path, "rb") as file:
-                return file.read()
+            return read_plain(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
 

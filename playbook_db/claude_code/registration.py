@@ -7,7 +7,7 @@ the standard library alone, nothing heavy at the top.
 import os
 import sys
 
-from playbook_db import settings
+from playbook_db import projects, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
 def _read_if_it_holds(word: str, path: str) -> object:
     """The content of the settings file at *path*; None, without parsing it, where *word* isn't in it."""
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = projects.read_plain(path)
         if word.encode() not in content:
             return None
         import json

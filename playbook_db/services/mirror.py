@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import itertools
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -281,13 +280,7 @@ def read(path: str, project_folder: str) -> bytes | None:
             f"{path} is a link out of the project, to {target}. It is left alone; put a plain file there."
         )
     try:
-        status = os.stat(target)
-        if not stat.S_ISREG(status.st_mode):
-            raise MirrorError(f"{path} is no plain file. It is left alone; move it away.")
-        if status.st_size > settings.MAX_FILE_BYTES:
-            raise MirrorError(f"{path} is larger than {settings.MAX_FILE_BYTES >> 20} MiB. It is left alone.")
-        with open(target, "rb") as file:
-            return file.read()
+        return projects.read_plain(target, settings.MAX_FILE_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -474,3 +474,18 @@ def test_next_to_nothing_is_imported(client: Client, tmp_path: Path) -> None:
     assert len(client.rows(_ROW)) == 1
     assert modules & running.HEAVY == set()
     assert running.foreign(modules) == set()
+
+
+@pytest.mark.parametrize("name", [".claude/settings.json", ".claude/settings.local.json", ".git"])
+@pytest.mark.parametrize("is_endless", [False, True], ids=["pipe", "endless"])
+def test_a_file_that_never_ends_does_not_keep_the_job_out(client: Client, name: str, is_endless: bool) -> None:
+    """A clone may bring a pipe, or a link to a device, in the place of a file that we read."""
+    if is_endless:
+        (client.folder / name).symlink_to("/dev/zero")
+    else:
+        os.mkfifo(client.folder / name)
+
+    client.enqueue(scope="local")
+
+    assert client.rows("SELECT count(*) FROM jobs") == [(1,)]
+    assert client.log() == []

@@ -12,7 +12,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, mirror
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
-from tests.builders import a_flat_dict, a_sections_dict, an_entry
+from tests.builders import a_flat_dict, a_sections_dict, a_worktree, an_entry
 
 
 @pytest.fixture
@@ -345,11 +345,7 @@ def test_the_files_mode_stays_and_a_removed_file_is_not_made_again(project: Proj
 
 def test_two_worktrees_keep_their_own_mirror_of_one_playbook(store: Store, tmp_path: Path) -> None:
     """Each file is compared with what it held itself, so that neither takes the other's lag for an edit."""
-    main, linked = tmp_path / "main", tmp_path / "linked"
-    (main / ".git" / "worktrees" / "linked").mkdir(parents=True)
-    (main / ".git" / "worktrees" / "linked" / "commondir").write_text("../..\n")
-    linked.mkdir()
-    (linked / ".git").write_text(f"gitdir: {main}/.git/worktrees/linked\n")
+    main, linked = tmp_path / "main", a_worktree(tmp_path / "main", tmp_path / "linked")
     one, two = Project.in_folder(store, str(main)), Project.in_folder(store, str(linked))
     mirror.switch(one, on=True)
     mirror.sync(two)
