@@ -90,34 +90,45 @@ def uninstall_hooks(scope: str) -> None:
 def init(yes: bool) -> None:
     """Make the database where there is none, and take this project in.
 
-    An existing .claude/playbook.json is shown first, since its text goes into prompts; it is asked about on a terminal.
+    An existing .claude/playbook.json is shown first, since its text goes into prompts. It is asked about on a terminal;
+    without one, and without --yes, it is left alone.
     """
     from playbook_db.services import mirror
     from playbook_db.services.projects import read_playbook
 
     with opened(sync=False) as project:
-        if mirror.is_waiting(project):
-            _show_waiting(project)
-            if not yes and is_interactive() and not click.confirm("Take it in?", err=True):
-                notify(["left alone; nothing of it goes into a prompt. Run playbook init again to take it in"])
+        is_waiting = mirror.is_waiting(project)
+        is_wanted = is_waiting and _is_wanted(project, yes)
+        if is_waiting and not is_wanted:
+            notify(["left alone; nothing of it goes into a prompt. To take it in: playbook init --yes"])
+            if is_interactive():
                 return
-            notify(mirror.accept(project).notes)
-        else:
-            notify(mirror.enrol(project).notes)
+        notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points = len(read_playbook(project).points)
         click.echo(f"{project.key}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})")
 
 
 @cli.command("mirror")
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
-def switch_mirror(state: str) -> None:
-    """Keep .claude/playbook.json in step with the database from now on, or leave it alone."""
+@click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
+def switch_mirror(state: str, yes: bool) -> None:
+    """Keep .claude/playbook.json in step with the database from now on, or leave it alone.
+
+    A file that was never taken in is shown first, as by `playbook init`; unless it is taken in, nothing changes.
+    """
     from playbook_db.services import mirror
 
     with opened(sync=False) as project:
-        notify(mirror.switch(project, on=state == "on").notes)
+        is_wanted = state == "on" and mirror.is_foreign(project) and _is_wanted(project, yes)
+        notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
         where = project.mirror_path
         click.echo(f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on")
+
+
+def _is_wanted(project: "Project", yes: bool) -> bool:
+    """Show what would come in from the file that waits; whether the user wants it in."""
+    _show_waiting(project)
+    return yes or (is_interactive() and click.confirm("Take it in?", err=True))
 
 
 def _show_waiting(project: "Project") -> None:

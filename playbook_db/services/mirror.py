@@ -2,7 +2,8 @@
 
 The database is the truth. After each commit the file is written from it; where the file changed meanwhile (git
 pull, a hand edit), it is merged in first. A file that came with a clone is somebody else's text: it is taken in only
-once the user, or the program that asks, has said so. A project without a folder on this machine has no mirror.
+once the user, or the program that asks, has said so of this very file; a linked worktree has its repository's consent.
+A project without a folder on this machine has no mirror.
 """
 
 import contextlib
@@ -42,10 +43,32 @@ def state(project: Project) -> str:
         return book.mirror_state()
 
 
+def is_foreign(project: Project) -> bool:
+    """Whether a file stands there that was never in step, so that it may be somebody else's text.
+
+    In a linked worktree it isn't where the mirror of its repository is kept, and isn't foreign itself.
+    """
+    return _standing(project)[1]
+
+
 def is_waiting(project: Project) -> bool:
     """Whether a file stands there that nobody has been asked about yet."""
+    mirrored, is_foreign = _standing(project)
+    return is_foreign and mirrored != "off"
+
+
+def _standing(project: Project) -> tuple[str, bool]:
+    """The mirror's state, and whether a file stands there that is foreign."""
+    with project.store.read(project.key) as book:
+        mirrored, paths = book.mirror_state(), book.mirror_paths()
     path = project.mirror_path
-    return path is not None and os.path.lexists(path) and state(project) == "undecided"
+    if path is None or not os.path.lexists(path):
+        return mirrored, False
+    ever_in_step = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
+    if mirrored == "undecided" or os.path.realpath(projects.folder_of_mirror(path)) in ever_in_step:
+        return mirrored, mirrored == "undecided"
+    has_consent = project.key in ever_in_step or not os.path.lexists(projects.mirror_path(project.key))
+    return mirrored, not (has_consent and mirrored in ("on", "found"))
 
 
 def sync(project: Project) -> Synced:
@@ -53,10 +76,10 @@ def sync(project: Project) -> Synced:
 
     Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
     """
-    if project.mirror_path is None:
+    mirrored, is_foreign = _standing(project)
+    if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
-    mirrored = state(project)
-    return _sync(project, project.mirror_path, make=mirrored == "on") if mirrored in ("on", "found") else Synced()
+    return _sync(project, project.mirror_path, make=mirrored == "on")
 
 
 @contextlib.contextmanager
@@ -91,9 +114,8 @@ def in_step(store: Store) -> dict[str, str]:
         kept = repository.kept_mirrors(connection)
     digests = {}
     for path, _, known in kept:
-        with contextlib.suppress(MirrorError):
-            if _digest(read(path, projects.folder_of_mirror(path)) or b"") == known.sha256:
-                digests[path] = known.sha256
+        if digest_in(projects.folder_of_mirror(path)) == known.sha256:
+            digests[path] = known.sha256
     return digests
 
 
@@ -112,7 +134,7 @@ def accept(project: Project) -> Synced:
     """Take a file in that nobody has been asked about yet, and keep it from now on: the user, or the calling program,
     trusts it."""
     if is_waiting(project):
-        _set_state(project, "found")
+        _take_for_ours(project)
     return sync(project)
 
 
@@ -123,9 +145,20 @@ def enrol(project: Project) -> Synced:
     return sync(project)
 
 
-def switch(project: Project, *, on: bool) -> Synced:
-    """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on."""
-    _set_state(project, "on" if on else "off")
+def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
+    """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on.
+
+    Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds.
+    """
+    if on and is_foreign(project):
+        if not takes_in:
+            raise MirrorError(
+                f"{project.mirror_path} was never taken in, and may be somebody else's text. It was left alone; "
+                "to take it in, run: playbook mirror on --yes"
+            )
+        _take_for_ours(project)
+    with project.store.write(project.key) as book:
+        book.set_mirror_state("on" if on else "off")
     return sync(project)
 
 
@@ -135,7 +168,7 @@ def write(project: Project) -> Synced:
     if project.mirror_path is None:
         return Synced()
     if state(project) == "undecided":
-        _set_state(project, "found")
+        _take_for_ours(project)
     return _sync(project, project.mirror_path, make=True, insist=True)
 
 
@@ -263,9 +296,13 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
             book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
-def _set_state(project: Project, new_state: str) -> None:
+def _take_for_ours(project: Project) -> None:
+    """Keep that the file at the project's path isn't foreign; what it holds is still to be taken in."""
     with project.store.write(project.key) as book:
-        book.set_mirror_state(new_state)
+        if book.mirror_state() == "undecided":
+            book.set_mirror_state("found")
+        if project.mirror_path is not None and book.mirror(project.mirror_path) is None:
+            book.note_mirror(project.mirror_path, _UNKNOWN)
 
 
 def read(path: str, project_folder: str) -> bytes | None:
@@ -285,6 +322,15 @@ def read(path: str, project_folder: str) -> bytes | None:
         return None
     except OSError as error:
         raise MirrorError(f"{path} can't be read: {error.strerror}. It is left alone.") from error
+
+
+def digest_in(folder: str) -> str | None:
+    """The SHA-256 of the mirror in *folder*, `""` where it can't be read, None where there is none."""
+    try:
+        data = read(projects.mirror_path(folder), folder)
+    except MirrorError:
+        return ""
+    return None if data is None else _digest(data)
 
 
 def _size_and_mtime(path: str) -> tuple[int | None, int | None]:

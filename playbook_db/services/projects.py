@@ -77,12 +77,16 @@ def ignore(project: Project, *, is_ignored: bool) -> None:
 def move(store: Store, old_folder: str, new_folder: str) -> str:
     """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
 
-    What sessions have left for the new folder meanwhile goes with it. Raises ProjectError where there is no playbook
-    to move, or the new folder has one with a history of its own.
+    What sessions have left for the new folder meanwhile goes with it. A mirror that stands there and isn't the one that
+    was in step in the old folder isn't taken in unasked. Raises ProjectError where there is no playbook to move, or the
+    new folder has one with a history of its own.
     """
+    from playbook_db.services import mirror
+
     if not os.path.isdir(new_folder):
         raise ProjectError(f"There is no folder {new_folder}. Move the folder first, then its playbook.")
     old_key, new_key = projects.project_key(old_folder), projects.project_key(new_folder)
+    there = {mirror.digest_in(folder) for folder in (new_folder, new_key)} - {None}
     with store.transaction() as connection:
         old, new = (repository.PlaybookRepository(connection, key) for key in (old_key, new_key))
         if not old.playbook_id:
@@ -101,6 +105,9 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
         if new.playbook_id:
             old.take_over(new)
         old.rename(new_key)
+        known = old.mirror(projects.mirror_path(new_key))
+        if there - {known and known.sha256} and old.mirror_state() != "off":
+            old.set_mirror_state("undecided")
     return new_key
 
 
