@@ -71,7 +71,9 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
         mirror = projects.mirror_path(folder)
         if (project is None or project.mirror == "undecided") and event.source == "startup" and os.path.exists(mirror):
             # The user is told, not the model: it is somebody else's text.
-            message = f"{mirror} is here but not in use yet. To look at it and take it in: playbook init"
+            message = (
+                f"{prompt_text.shown(mirror)} is here but not in use yet. To look at it and take it in: playbook init"
+            )
             hook.say(f'{{"systemMessage":{_quoted(message)}}}\n'.encode("ascii"))
     except hook_queries.UnusableError as error:
         work_waits = work_waits or error.is_old

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import projects, settings
+from playbook_db.cli.output import readable
 from playbook_db.errors import SettingError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def opened(*, sync: bool = True) -> "AbstractContextManager[Project]":
 def notify(lines: Iterable[str]) -> None:
     """Print *lines* for the person, on stderr."""
     for line in lines:
-        click.echo(f"playbook: {line}", err=True)
+        click.echo(f"playbook: {readable(line)}", err=True)
 
 
 def is_interactive() -> bool:

@@ -96,7 +96,7 @@ def sessions(as_json: bool) -> None:
     for session in listed:
         cost = "-" if session.cost_usd is None else f"${session.cost_usd:.4f}"
         counts = f"{session.revisions} revisions\t{session.calls} calls\t{session.tokens:,} tokens"
-        click.echo(f"{session.session_id}\t{session.first_at[:16]}\t{counts}\t{cost}")
+        click.echo(f"{one_line(session.session_id)}\t{session.first_at[:16]}\t{counts}\t{cost}")
 
 
 @cli.command()
@@ -112,9 +112,9 @@ def why(name: str, as_json: bool) -> None:
         print_json(records.life_record(name, life))
         return
     if life.merged:
-        click.echo(f"merged from {', '.join(life.merged)}")
+        click.echo(f"merged from {', '.join(map(one_line, life.merged))}")
     for event in life.events:
-        by = f" (session {event.session_id})" if event.session_id else f" (by {one_line(event.actor)})"
+        by = f" (session {one_line(event.session_id)})" if event.session_id else f" (by {one_line(event.actor)})"
         into = f" into {event.successor}" if event.successor else ""
         click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.text or '')}{by}")
 
@@ -184,7 +184,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         return
     for job in listed:
         line = [str(job.id), job.state, str(job.attempts), job.session_id or "-", job.reason or "-", job.error or ""]
-        click.echo("\t".join([*([job.key] if of_all else []), *line]).rstrip())
+        click.echo("\t".join(map(one_line, [*([job.key] if of_all else []), *line])).rstrip())
 
 
 jobs.params += PROJECT_OPTIONS  # a group that is a command too

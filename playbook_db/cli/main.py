@@ -12,6 +12,7 @@ import click
 
 from playbook_db import __version__
 from playbook_db.cli.context import Group
+from playbook_db.cli.output import readable
 from playbook_db.errors import PlaybookError
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
@@ -126,5 +127,5 @@ def main(arguments: list[str]) -> int:
 
 
 def _explain(text: str, code: int) -> int:
-    click.echo(f"playbook: {text}", err=True)
+    click.echo(f"playbook: {readable(text)}", err=True)
     return code

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
+
 if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
@@ -13,10 +15,18 @@ if TYPE_CHECKING:
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document."""
+    """Print one JSON document, the same to any program; what `shown` would change is escaped."""
     import json
 
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
+
+
+def shown_json(text: str) -> str:
+    """The JSON *text* with the same values, and with nothing in it that may not be shown."""
+    import json
+
+    unseen = {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
+    return (text if text.isascii() else text.translate(unseen)).replace("\x7f", "\\u007f").replace("</", "<\\/")
 
 
 def print_points(points: Sequence["PromptPoint"]) -> None:
@@ -25,7 +35,7 @@ def print_points(points: Sequence["PromptPoint"]) -> None:
         _print_tables(points)
         return
     for point in points:
-        click.echo(f"{point.name}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+        click.echo(f"{one_line(point.name)}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
 
 
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
@@ -73,13 +83,13 @@ def count_of(number: int, word: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """*text* without line breaks and control characters, for a listing."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+    """*text* as one line for a listing, without what could steer a terminal."""
+    return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
 def readable(text: str) -> str:
     """*text* with its line breaks, but without what could steer a terminal."""
-    return "\n".join(one_line(line) for line in text.splitlines())
+    return "\n".join(map(shown, text.splitlines()))
 
 
 def _print_tables(points: Sequence["PromptPoint"]) -> None:
@@ -96,7 +106,7 @@ def _print_tables(points: Sequence["PromptPoint"]) -> None:
         for point in points:
             if point.section == section:
                 table.add_row(
-                    Text(point.name, style="cyan"),
+                    Text(one_line(point.name), style="cyan"),
                     Text(str(point.helpful), style="green" if point.helpful else "dim"),
                     Text(str(point.harmful), style="red" if point.harmful else "dim"),
                     Text(readable(point.text)),
@@ -107,7 +117,7 @@ def _print_tables(points: Sequence["PromptPoint"]) -> None:
 
 def _change_line(change: "Change") -> str:
     point = change.point
-    line = f"{change.kind:<9} {point.name}"
+    line = f"{change.kind:<9} {one_line(point.name)}"
     if change.kind == "vote":
         return f"{line}: {point.helpful} helpful, {point.harmful} harmful"
     if change.kind == "retire":

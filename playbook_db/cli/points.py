@@ -38,7 +38,7 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
             return
         for point, retirement in left:
             votes, reason = f"{point.helpful}\t{point.harmful}", one_line(retirement.reason or "")
-            click.echo(f"{point.name}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
+            click.echo(f"{one_line(point.name)}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
         return
     points = [point for point in _live_points() if only in (None, point.section)]
     if as_json:
@@ -144,7 +144,7 @@ def _show_point(point: "PromptPoint", retired: "Retired | None", lifespan: "Poin
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
-    click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})")
+    click.echo(f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})")
     if retired:
         click.echo(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
     click.echo(readable(point.text))

@@ -9,7 +9,7 @@ import click
 from playbook_db import projects
 from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, readable
+from playbook_db.cli.output import one_line, readable, shown_json
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _print_json(answer: "Answer") -> None:
 
     rows = [json.dumps(row, ensure_ascii=False) for row in records.query_records(answer.columns, answer.rows)]
     text = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
-    click.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
+    click.echo(shown_json(text))
 
 
 def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
