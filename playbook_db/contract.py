@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.chunks import cited_names
 from playbook_db.claude_code.transcript import assistant_texts, read_messages
@@ -301,6 +301,8 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
     import asyncio  # late: programs that ask no model don't need it
 
     try:
+        if "CLAUDECODE" in os.environ:  # in a session, which has what its project brings
+            project_env.of_jobs(projects.project_dir(str(get_project_dir())))
         recording = RecordingModel(choose.find_model())
         try:
             return await asyncio.to_thread(ask, recording)
@@ -324,8 +326,9 @@ def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
 
 @contextmanager
 def _project() -> Iterator[Project]:
-    with open_store(settings.database_url()) as store:
-        yield Project.in_folder(store, projects.project_dir(str(get_project_dir())))
+    folder = projects.project_dir(str(get_project_dir()))
+    with open_store(project_env.database_url(folder)) as store:
+        yield Project.in_folder(store, folder)
 
 
 def _report(lines: Iterable[str]) -> None:

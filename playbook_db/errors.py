@@ -174,6 +174,29 @@ class NoModelError(PlaybookError):
     """There is no model to ask: no key, and no Claude Code client."""
 
 
+class ConsentError(NoModelError):
+    """What the project in *folder* brings, the variables *names*, would take its transcripts elsewhere."""
+
+    def __init__(self, folder: str, names: "list[str]") -> None:
+        super().__init__(
+            f"The settings of {folder} bring {', '.join(names)}: its transcripts and your key would go where the "
+            "project says. Nothing is learned from them until you have decided.",
+            Remedy(
+                "To use what it brings: {}. To use your own: {}", ("project", "trust"), ("project", "trust", "--off")
+            ),
+        )
+
+
+class WithheldError(NoModelError):
+    """The session that started the worker belongs to a project that covers up the user's own values of *names*."""
+
+    def __init__(self, names: "list[str]") -> None:
+        super().__init__(
+            f"The session that started this worker belongs to a project with its own {', '.join(names)}; what you use "
+            "yourself can't be seen from there. The next worker that another session starts goes on."
+        )
+
+
 class PatternError(PlaybookError):
     """A regular expression for `forget` can't be used; nothing was changed. `place` is the index of the fault in it."""
 

@@ -31,12 +31,17 @@ def data_dir() -> str:
     return os.path.join(claude_dir(), "playbook")
 
 
+def default_database() -> str:
+    """The file of the database where nothing names another."""
+    return os.path.join(data_dir(), "playbook.db")
+
+
 def database_url(given: "str | None" = None) -> str:
     """The SQLAlchemy URL of the database: *given*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
 
     A value without `://` is taken for the path of an SQLite file.
     """
-    value = given or os.environ.get("PLAYBOOK_DB_URL") or os.path.join(data_dir(), "playbook.db")
+    value = given or os.environ.get("PLAYBOOK_DB_URL") or default_database()
     if "://" in value:
         return value
     return "sqlite:///" + os.path.abspath(os.path.expanduser(value))

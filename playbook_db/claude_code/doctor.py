@@ -19,7 +19,7 @@ from shlex import quote
 from playbook_db import settings
 from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
-from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
+from playbook_db.errors import ConsentError, DatabaseError, NoModelError, PlaybookError
 from playbook_db.llm import choose
 from playbook_db.services import learn, maintenance, queue
 from playbook_db.services.projects import Store, open_store
@@ -214,7 +214,9 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
 
 def _model(url: str, folder: str) -> Iterator[Finding]:
     try:
-        yield Finding("model access", OK, choose.describe_access())
+        yield Finding("model access", OK, choose.describe_access(folder))
+    except ConsentError as error:
+        yield Finding("model access", NOTE, str(error), "playbook project trust")
     except NoModelError as error:
         yield Finding("model access", NOTE, str(error), "npm install -g @anthropic-ai/claude-code")
 

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import events, hook_runner
 from playbook_db.domain import prompt_text
 from playbook_db.services import templates
@@ -51,7 +51,9 @@ def _work(hook: hook_runner.Hook) -> None:
 
 def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     """Give the session in *folder* its playbook, and start the worker where something waits for it."""
-    path = settings.sqlite_file(settings.database_url())
+    path = settings.sqlite_file(project_env.database_url(folder))
+    question = _question(event, folder)
+    quiet = _message(question) if question else SILENCE
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     project = None
     try:
@@ -66,7 +68,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                     or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
                     or _has_mirror_changed(connection, project, folder)
                 )
-                if text and hook.say(_output(text)) and event.session_id:
+                if text and hook.say(_output(text, question)) and event.session_id:
                     _record(hook, connection, project, points, event)
         mirror = projects.mirror_path(folder)
         if (project is None or project.mirror == "undecided") and event.source == "startup" and os.path.exists(mirror):
@@ -74,24 +76,47 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
             message = (
                 f"{prompt_text.shown(mirror)} is here but not in use yet. To look at it and take it in: playbook init"
             )
-            hook.say(f'{{"systemMessage":{_quoted(message)}}}\n'.encode("ascii"))
+            hook.say(_message(f"{message}. {question}" if question else message))
     except hook_queries.UnusableError as error:
         work_waits = work_waits or error.is_old
-        hook.say(SILENCE)
+        hook.say(quiet)
         hook.note(str(error))
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
-        hook.say(SILENCE)
+        hook.say(quiet)
         hook.note(f"{path}: {error}. The session went on without the playbook; run: playbook doctor")
-    hook.say(SILENCE)
+    hook.say(quiet)
+    if question:
+        _keep_asked(hook, folder)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
-        worker_start.start(hook)
+        worker_start.start(hook, folder)
 
 
-def _output(text: str) -> bytes:
+def _question(event: events.Event, folder: str) -> str:
+    """What the user is to decide about what the project brings to the environment, told once; `""` where nothing."""
+    names = project_env.questions(folder) if event.source == "startup" else {}
+    if not names or project_env.is_recorded(folder):
+        return ""
+    told = f"The settings of this project bring {', '.join(names)}, which playbook doesn't use until you have decided."
+    return f"{told} To look at it and use it: playbook project trust. To use your own: playbook project trust --off"
+
+
+def _keep_asked(hook: hook_runner.Hook, folder: str) -> None:
+    try:
+        project_env.keep(folder, agreed=None)
+    except OSError as error:
+        hook.note(f"{error}: that the user was asked about the project's settings is not on record")
+
+
+def _message(text: str) -> bytes:
+    return f'{{"systemMessage":{_quoted(text)}}}\n'.encode("ascii")
+
+
+def _output(text: str, message: str) -> bytes:
     context = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
-    return f'{{"hookSpecificOutput":{context}}}\n'.encode("ascii")
+    told = f'"systemMessage":{_quoted(message)},' if message else ""
+    return f'{{{told}"hookSpecificOutput":{context}}}\n'.encode("ascii")
 
 
 def _quoted(text: str) -> str:

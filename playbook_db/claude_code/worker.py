@@ -23,7 +23,7 @@ from playbook_db import settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
-from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError
+from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError, WithheldError
 from playbook_db.services import forget, maintenance, mirror, queue
 from playbook_db.services.projects import Project, Store, open_store
 
@@ -35,6 +35,7 @@ QUIET_S = 600.0  # a transcript that grew later than that may belong to a sessio
 _ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
 _NO_MODEL_WAIT_S = 3600.0  # before a job looks again whether there is a way to a model
+_OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
 
 
 @dataclass(slots=True)
@@ -189,7 +190,7 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
     """Learn from the jobs that are due, one after the other; whether there was any."""
     from playbook_db.llm import choose
 
-    model: Model | None = None
+    models: dict[str, Model] = {}  # by project, which may bring its own
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
         was_any = True
@@ -198,7 +199,9 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
             if job.agent_id is not None:
                 time.sleep(_LATE_S)
             if os.path.exists(job.transcript_path or ""):
-                model = model or choose.find_model()
+                if job.key not in models:
+                    models[job.key] = choose.find_model(job.key)
+                model = models[job.key]
                 learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
             else:  # a session in which nothing was said leaves none
                 queue.finish(store, job)
@@ -206,7 +209,7 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
         except (NoModelError, BudgetError, TimeOverError) as error:
             until = error.until if isinstance(error, BudgetError) else None  # None: the next worker may try it again
             if isinstance(error, NoModelError):
-                until = queue.later(_NO_MODEL_WAIT_S)
+                until = queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _NO_MODEL_WAIT_S)
             queue.put_off(store, job, str(error), until=until)
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn

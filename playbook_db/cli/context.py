@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import readable
 from playbook_db.errors import SettingError
 
@@ -49,7 +49,10 @@ class Group(click.Group):
 
 def database_url() -> str:
     """The URL of the database that the options and the environment name."""
-    return settings.database_url(_options().get("db"))
+    given = _options().get("db")
+    if given or not os.environ.get(project_env.DATABASE):
+        return settings.database_url(given)
+    return project_env.database_url(project_folder())
 
 
 def project_folder(*, must_exist: bool = False) -> str:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import PROJECT_OPTIONS, as_json, database_url, is_interactive, notify, opened
+from playbook_db import project_env
+from playbook_db.cli.context import (
+    PROJECT_OPTIONS,
+    as_json,
+    database_url,
+    is_interactive,
+    notify,
+    opened,
+    project_folder,
+)
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable
 from playbook_db.errors import JobError, SettingError
@@ -31,7 +40,7 @@ def learn(transcript: str) -> None:
     path = os.path.abspath(transcript)
     if not os.path.isfile(path):
         raise SettingError(f"There is no transcript {path}.")
-    model = choose.find_model()
+    model = choose.find_model(project_folder())
     with opened() as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         result = learner.learn_transcript(project, path, model, progress=progress)
     if not result.learned:
@@ -62,14 +71,15 @@ def bootstrap(yes: bool) -> None:
         if not new:
             click.echo(f"nothing new in {len(paths)} transcripts")
             return
-        estimate, told = _estimate(project, [unread[path] for path in new])
+        with choose.living_in(project_env.of_jobs(project.folder or project.key)):
+            estimate, told = _estimate(project, [unread[path] for path in new])
         notify([told])
         budget = None
         if yes or is_interactive():
             if not yes and not click.confirm("Begin?", err=True):
                 return
             budget = Budget(estimate, since=queue.later(0))
-        model = choose.find_model()
+        model = choose.find_model(project.folder)
         tokens = chunks = done = 0
         with _progress("transcripts", sum(unread.values())) as progress:
             for path in new:
@@ -155,8 +165,10 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 def work() -> None:
     """Do now what the worker does in the background: take in what waits, learn from it, bring mirrors in step."""
     from playbook_db.claude_code import worker
+    from playbook_db.llm import choose
 
-    result = worker.run(database_url())
+    with choose.living_in(project_env.of_the_user(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
+        result = worker.run(database_url())
     if result is None:
         click.echo("another worker is at it")
     else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
@@ -186,6 +186,34 @@ def ignore(off: bool) -> None:
     with opened(sync=False) as here:
         projects_service.ignore(here, is_ignored=not off)
         click.echo(f"{here.key} is {'no longer ' if off else ''}ignored by the hooks")
+
+
+@project.command()
+@click.option("--off", is_flag=True, help="Leave it out: use your own in its place.")
+@click.option("--yes", is_flag=True, help="Agree without being asked.")
+def trust(off: bool, yes: bool) -> None:
+    """Use the address, the programs and the database that this project's settings bring in their `env`.
+
+    Without that, nothing is learned from this project where it brings an address, but no key of its own. A value that
+    changes is asked about again.
+    """
+    from playbook_db.domain.redaction.redact import redact
+    from playbook_db.services import queue
+
+    with opened(sync=False) as here:
+        folder = here.folder or here.key
+        values = project_env.questions(folder)
+        if not values:
+            click.echo(f"{folder}: its settings bring nothing that needs your consent")
+            return
+        notify(f"{name}={one_line(redact(value))}" for name, value in values.items())
+        if not off and not yes and is_interactive() and not click.confirm("Use that for this project?", err=True):
+            return
+        project_env.keep(folder, agreed=not off)
+        for job in queue.list_jobs(here.store, here.key):
+            if job.not_before is not None:
+                queue.retry(here.store, here.key, job.id)
+        click.echo(f"{folder}: {', '.join(values)} {'not used' if off else 'used'} from now on")
 
 
 @project.command()

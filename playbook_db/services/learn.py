@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from playbook_db import settings
+from playbook_db import project_env, settings
 from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
@@ -234,14 +234,19 @@ def _check_budget(project: Project, agreed: Budget | None) -> None:
             text = f"{spent:,} tokens were used, and {agreed.tokens:,} were agreed on. What was learned is kept."
             raise BudgetError(text, remedy=Remedy("Go on with: {}", ("bootstrap",)))
         return
-    budget, spent = settings.daily_tokens(), tokens_today(project.store)
-    if 0 < budget <= spent:
-        until = timestamp(_midnight() + timedelta(days=1))
-        raise BudgetError(
-            f"{spent:,} tokens were used today; PLAYBOOK_DAILY_TOKENS allows {budget:,} (0: no limit). "
-            f"The work waits until {until}.",
-            until=until,
-        )
+    budgets: list[tuple[str, int, str | None]] = [("", settings.daily_tokens(), None)]
+    brought = project_env.brought(project.folder or project.key)
+    if project_env.BUDGET in brought:  # its own, on top of the user's
+        budgets.append((f" for {project.key}", settings.daily_tokens(brought), project.key))
+    for whose, budget, key in budgets:
+        spent = tokens_today(project.store, key)
+        if 0 < budget <= spent:
+            until = timestamp(_midnight() + timedelta(days=1))
+            raise BudgetError(
+                f"{spent:,} tokens were used today{whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} (0: no limit). "
+                f"The work waits until {until}.",
+                until=until,
+            )
 
 
 def _midnight() -> datetime:

@@ -1,0 +1,185 @@
+"""What a project brings to the environment of its sessions, how far that reaches, and what the user said to it.
+
+Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json` on to its hooks, in place
+of what the user's own settings and the shell say (seen with client 2.1.329). That concerns the project's own jobs
+alone. What would take its transcripts, or the playbooks, elsewhere counts only with a key that the project brings too,
+or where the user has agreed to these very values. Standard library only.
+"""
+
+import os
+
+from playbook_db import projects, settings
+from playbook_db.errors import ConsentError, WithheldError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+DATABASE = "PLAYBOOK_DB_URL"
+BUDGET = "PLAYBOOK_DAILY_TOKENS"
+_KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
+_URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
+_WAYS = (  # in capitals: what decides where a transcript goes
+    *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "PLAYBOOK_CLAUDE", "PATH", "HTTPS_PROXY", "HTTP_PROXY",
+    "ALL_PROXY",
+)  # fmt: skip
+_HARMLESS = (
+    "AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "AGENTIC_CONTEXT_TIMEOUT_S",
+    "PLAYBOOK_PRICE_PER_MTOK",
+)  # fmt: skip
+_IN_SESSION = "CLAUDECODE"  # set by the client for all that it starts
+_WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the session's project has covered up
+
+
+def brought(folder: str) -> "dict[str, str]":
+    """The variables that the project in *folder* brings; the user's own settings are no project's."""
+    paths = [os.path.join(folder, ".claude", name) for name in ("settings.json", "settings.local.json")]
+    users = os.path.dirname(os.path.realpath(_users_file()))
+    return {
+        name: value
+        for path in paths
+        if os.path.dirname(os.path.realpath(path)) != users
+        for name, value in _env_of(path).items()
+    }
+
+
+def questions(folder: str) -> "dict[str, str]":
+    """What of that needs the user's consent."""
+    own = brought(folder)
+    return {name: value for name, value in own.items() if value.strip() and _needs_consent(name, own)}
+
+
+def consent(folder: str) -> "bool | None":
+    """What the user said to `questions` as they are now; None where nothing yet."""
+    said = _read_record(folder)
+    return said.get("agreed") if said.get("values") == questions(folder) else None  # type: ignore[return-value]
+
+
+def is_recorded(folder: str) -> bool:
+    """Whether the user has heard of `questions` as they are now."""
+    return _read_record(folder).get("values") == questions(folder)
+
+
+def keep(folder: str, *, agreed: "bool | None") -> None:
+    """Keep in the data folder what the user said to `questions`; None: that they were told. Raises OSError."""
+    import json
+
+    from playbook_db import files
+
+    path = _record_path(folder)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    record = {"project": projects.project_key(folder), "values": questions(folder), "agreed": agreed}
+    temporary = f"{path}.{os.getpid()}.tmp"
+    files.replace_file(path, json.dumps(record).encode("ascii"), mode=0o600, temporary=temporary)
+
+
+def of_the_user(folder: str) -> "dict[str, str]":
+    """This environment, of a session in *folder*, as it would be without that project.
+
+    What the user's own settings say comes back; what the shell said can't be known any more, and is noted as withheld.
+    """
+    own, mine = brought(folder), _env_of(_users_file())
+    environ = {name: value for name, value in os.environ.items() if own.get(name) != value}
+    gone = os.environ.keys() - environ.keys()
+    environ.update({name: mine[name] for name in gone & mine.keys()})
+    withheld = sorted(name for name in gone - mine.keys() if name in _KEYS or name.upper() in _WAYS)
+    if withheld:
+        environ[_WITHHELD] = " ".join(withheld)
+    if DATABASE in gone and consent(folder):
+        environ[DATABASE] = own[DATABASE]
+    environ.pop(_IN_SESSION, None)
+    return environ
+
+
+def of_jobs(folder: str) -> "dict[str, str]":
+    """The environment in which a model is asked about the project in *folder*, made of this one.
+
+    Raises ConsentError where the user must be asked first, WithheldError where a value of the user's own that is needed
+    isn't known.
+    """
+    environ = of_the_user(folder) if _IN_SESSION in os.environ else dict(os.environ)
+    own = brought(folder)
+    asked = [name for name, value in questions(folder).items() if name != DATABASE and environ.get(name) != value]
+    agreed = consent(folder) if asked else None
+    if asked and agreed is None:
+        raise ConsentError(folder, asked)
+    names = {name for name in own if name in _KEYS or name in _HARMLESS}
+    if _has_key(own):
+        if any(own.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
+            for name in (*_KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
+                environ.pop(name, None)
+            names.update(_URLS)
+        environ["AGENTIC_CONTEXT_BACKEND"] = "api"
+    if agreed:
+        names.update(own.keys() - {DATABASE, BUDGET})
+    environ.update({name: value for name, value in own.items() if name in names})
+    withheld = environ.pop(_WITHHELD, "").split()
+    if missing := [name for name in withheld if name not in environ and not (agreed is False and name in asked)]:
+        raise WithheldError(missing)
+    return environ
+
+
+def database_url(folder: str) -> str:
+    """The URL of the database, as in `settings`; one that the project in *folder* brings counts with consent."""
+    value = os.environ.get(DATABASE)
+    if not value or brought(folder).get(DATABASE) != value or consent(folder):
+        return settings.database_url()
+    return settings.database_url(_env_of(_users_file()).get(DATABASE) or settings.default_database())
+
+
+def _needs_consent(name: str, own: "Mapping[str, str]") -> bool:
+    return name == DATABASE or (name.upper() in _WAYS and not _has_key(own))
+
+
+def _has_key(own: "Mapping[str, str]") -> bool:
+    return any(own.get(name, "").strip() for name in _KEYS)
+
+
+def _users_file() -> str:
+    return os.path.join(settings.claude_dir(), "settings.json")
+
+
+def _env_of(path: str) -> "dict[str, str]":
+    """The `env` of the settings file at *path*, as the client passes it on."""
+    try:
+        content = projects.read_plain(path)
+        if b'"env"' not in content:
+            return {}
+        import json  # late: most projects bring nothing
+
+        document = json.loads(content)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    given = document.get("env") if isinstance(document, dict) else None
+    return dict(_passed_on(given)) if isinstance(given, dict) else {}
+
+
+def _passed_on(given: "dict[str, object]") -> "Iterator[tuple[str, str]]":
+    for name, value in given.items():
+        if not isinstance(value, (str, int, float)):
+            continue
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        try:
+            pair = os.fsencode(f"{name}={text}")
+        except UnicodeEncodeError:
+            continue
+        if name and "=" not in name and b"\0" not in pair:  # else no program can be given it
+            yield name, text
+
+
+def _record_path(folder: str) -> str:
+    from zlib import crc32  # a name for a file; the record says whose it is
+
+    key = projects.project_key(folder).encode("utf-8", "surrogateescape")
+    return os.path.join(settings.data_dir(), "consents", f"{crc32(key):08x}.json")
+
+
+def _read_record(folder: str) -> "dict[str, object]":
+    import json
+
+    try:
+        record = json.loads(projects.read_plain(_record_path(folder)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) and record.get("project") == projects.project_key(folder) else {}
