@@ -11,6 +11,8 @@ import stat
 
 MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's: hooks read them at each session
 _CHUNK_BYTES = 1 << 18
+# Bytes that are no UTF-8, as Python has them in a path, and what stands for them in a text: private characters.
+_TO_TEXT = {0xDC00 + byte: 0xEF00 + byte for byte in range(0x80, 0x100)}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,14 +32,29 @@ def project_dir(given: "str | None" = None) -> str:
 
 
 def project_key(folder: str) -> str:
-    """The key under which the playbook of *folder* is kept: a real path, the same for all worktrees."""
+    """The key under which the playbook of *folder* is kept: a real path, the same for all worktrees, as `as_text`."""
     real = os.path.realpath(folder)
     root = next((folder for folder in upwards(real) if os.path.lexists(os.path.join(folder, ".git"))), real)
     main = _main_worktree(root)
     if main is None:
-        return real
+        return as_text(real)
     inside = os.path.relpath(real, root)
-    return main if inside == "." else os.path.join(main, inside)
+    return as_text(main if inside == "." else os.path.join(main, inside))
+
+
+def as_text(path: str) -> str:
+    """*path* as a database and JSON can keep it, where a folder's name isn't UTF-8; any other path as it is."""
+    return path.translate(_TO_TEXT)
+
+
+def as_path(text: str) -> str:
+    """The path that `as_text` made *text* of."""
+    return text if os.path.lexists(text) else text.translate({there: here for here, there in _TO_TEXT.items()})
+
+
+def has_folder(key: str) -> bool:
+    """Whether the folder of the project *key* is on this machine."""
+    return os.path.isdir(as_path(key))
 
 
 def mirror_path(folder: str) -> str:

@@ -208,3 +208,20 @@ def test_a_plain_file_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("file")
 
     assert projects.read_plain(str(tmp_path / "link")) == content
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", b"caf\xee\xbf\xa9", "café".encode(), b"\xff\xfe"])
+def test_every_folder_has_a_key_that_a_database_can_keep_and_that_leads_back(tmp_path: Path, name: bytes) -> None:
+    """A name is bytes, and need not be UTF-8; what stands for such bytes may also be a name by itself."""
+    folder = tmp_path / os.fsdecode(name)
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+
+    key = projects.project_key(str(folder))
+
+    assert key.encode("utf-8").decode("utf-8") == key
+    assert os.fsencode(projects.as_path(key)) == os.fsencode(folder)
+    assert projects.has_folder(key)
+    assert projects.as_text(key) == key

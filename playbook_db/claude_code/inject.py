@@ -159,7 +159,7 @@ def _has_mirror_changed(
         status = os.stat(path)
     except OSError:
         return project.mirror == "on"
-    known = hook_queries.mirror_file(connection, project.id, path)
+    known = hook_queries.mirror_file(connection, project.id, projects.as_text(path))
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from playbook_db import settings
+from playbook_db import projects, settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
@@ -242,11 +242,11 @@ def _is_subagents(path: str) -> bool:
     return os.path.basename(os.path.dirname(path)) == "subagents"
 
 
-def _may_be_learned_from(path: str, folder: str) -> bool:
+def _may_be_learned_from(path: str, key: str) -> bool:
     """Whether the user's settings let us learn from however the session ended: nobody knows whether it was cleared or
     killed."""
     ends = ("subagent_stop",) if _is_subagents(path) else ("exit", "clear")
-    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ends)
+    return all(registration.is_on(f"playbook_update_on_{end}", projects.as_path(key)) for end in ends)
 
 
 if __name__ == "__main__":

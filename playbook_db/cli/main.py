@@ -3,6 +3,7 @@
 import atexit
 import gc
 import importlib
+import io
 import os
 import sys
 import threading
@@ -93,6 +94,8 @@ def run() -> None:
     piece before the process ends, would be an eighth of most commands' time.
     """
     gc.set_threshold(_COLLECT_AFTER)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed as the bytes that it is, be they UTF-8 or not
+        sys.stdout.reconfigure(errors="surrogateescape")
     code = main(sys.argv[1:])
     if threading.active_count() > 1:
         sys.exit(code)

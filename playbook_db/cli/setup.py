@@ -171,7 +171,7 @@ def project_list(as_json: bool) -> None:
     for each in listed:
         marks = [
             *(["ignored"] if each.is_ignored else []),
-            *([] if os.path.isdir(each.key) else ["no such folder; if it moved: playbook project move OLD NEW"]),
+            *([] if projects.has_folder(each.key) else ["no such folder; if it moved: playbook project move OLD NEW"]),
         ]
         counts = [f"{each.live_points} points", f"{each.revisions} revisions", each.last_revision_at or "-"]
         click.echo("\t".join([one_line(each.key), *counts, *marks]))

@@ -67,7 +67,8 @@ def _standing(project: Project) -> tuple[str, bool]:
     ever_in_step = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
     if mirrored == "undecided" or os.path.realpath(projects.folder_of_mirror(path)) in ever_in_step:
         return mirrored, mirrored == "undecided"
-    has_consent = project.key in ever_in_step or not os.path.lexists(projects.mirror_path(project.key))
+    repository = projects.as_path(project.key)
+    has_consent = repository in ever_in_step or not os.path.lexists(projects.mirror_path(repository))
     return mirrored, not (has_consent and mirrored in ("on", "found"))
 
 

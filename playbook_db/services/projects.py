@@ -28,7 +28,8 @@ class Project:
 
     @classmethod
     def in_folder(cls, store: Store, folder: str) -> Self:
-        """The project that *folder* belongs to."""
+        """The project that *folder*, or the folder of that key, belongs to."""
+        folder = projects.as_path(folder)
         return cls(store, projects.project_key(folder), folder)
 
     @property
@@ -65,7 +66,7 @@ def list_projects(store: Store) -> list[ListedProject]:
     """All projects that have a playbook, by their folders; not those that have moved away and left an empty one."""
     with store.snapshot() as connection:
         listed = repository.list_projects(connection)
-    return [project for project in listed if project.revisions or os.path.isdir(project.key)]
+    return [project for project in listed if project.revisions or projects.has_folder(project.key)]
 
 
 def ignore(project: Project, *, is_ignored: bool) -> None:

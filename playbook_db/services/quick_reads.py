@@ -87,4 +87,4 @@ def _is_mirror_in_step(connection: "Connection", project: "StoredProject | None"
         return False  # a link: the services look where it leads to
     status = os.stat(path)
     present = (status.st_size, status.st_mtime_ns, project.revision)
-    return hook_queries.mirror_file(connection, project.id, path) == present
+    return hook_queries.mirror_file(connection, project.id, projects.as_text(path)) == present

@@ -5,10 +5,11 @@ promise: keys may be added, none is renamed or removed. Imports no other service
 starts at once.
 """
 
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from playbook_db.projects import has_folder
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -264,7 +265,7 @@ def job_record(job: "Job") -> Record:
 def project_record(project: "ListedProject") -> Record:
     """A project that has a playbook (`project list`)."""
     keys = {"key": "project", "live_points": "points", "last_revision_at": "last_revision", "is_ignored": "ignored"}
-    return _record(project, **keys) | {"folder_exists": os.path.isdir(project.key)}
+    return _record(project, **keys) | {"folder_exists": has_folder(project.key)}
 
 
 def taken_backup_record(taken: "Taken") -> Record:

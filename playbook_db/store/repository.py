@@ -18,6 +18,7 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, RetiredPoint, Skipped, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange
+from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.learning import LearningRows
@@ -231,21 +232,21 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
     def mirror(self, path: str) -> Mirror | None:
         """What the mirror at *path* held when last read; None where it never was. Each worktree has its own."""
-        row = self._execute(_MIRROR, path=path).first()
+        row = self._execute(_MIRROR, path=as_text(path)).first()
         return Mirror(*row) if row else None
 
     def note_mirror(self, path: str, mirror: Mirror) -> None:
         """Keep what the mirror at *path* holds now."""
-        self._execute(_NOTE_MIRROR, path=path, **asdict(mirror))
+        self._execute(_NOTE_MIRROR, path=as_text(path), **asdict(mirror))
 
     def mirror_paths(self) -> list[str]:
         """Where the playbook's mirrors stand, or stood, kept or not: one for each worktree."""
-        return list(self._execute(_MIRROR_PATHS).scalars())
+        return [as_path(path) for path in self._execute(_MIRROR_PATHS).scalars()]
 
     def rename(self, key: str) -> None:
         """Give the playbook the *key* of the folder that its project moved to; its mirrors follow."""
         self._update(key=key)
-        for path in self.mirror_paths():
+        for path in map(as_text, self.mirror_paths()):
             if path.startswith(self.key + "/"):
                 paths = {"path": path, "new_path": key + path[len(self.key) :]}
                 self._execute(_DROP_MIRROR, **paths)
@@ -329,7 +330,7 @@ def learning_projects(connection: Connection) -> list[tuple[str, str]]:
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
     """The path of each mirror that is kept, its playbook's last revision, and what it held when last read."""
-    return [(path, number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
+    return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
 
 
 def _retired(row: "Row[*tuple[Any, ...]]") -> RetiredPoint:

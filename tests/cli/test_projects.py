@@ -1,6 +1,9 @@
 """project list, project ignore, project move."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,3 +181,30 @@ def test_a_move_that_makes_no_sense_is_refused(
     assert done.code == 1
     assert said in done.err
     assert json.dumps(playbook("project", "list", "--json").json) == before
+
+
+@pytest.mark.slow
+def test_a_folder_whose_name_is_no_utf_8_has_all_commands(tmp_path: Path) -> None:
+    """As processes with a strict standard output, which is where its name would end in a traceback."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    environment = {**os.environ, "CLAUDE_PROJECT_DIR": str(folder), "PYTHONIOENCODING": "utf-8:strict"}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "playbook_db", *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        assert done.returncode == 0, (arguments, done.stderr)
+        return os.fsdecode(done.stdout)
+
+    run("init")
+    run("add", "use uv")
+    assert f"{folder}/.claude/playbook.json is kept in step" in run("mirror", "on")
+    assert "use uv" in run("list")
+    assert json.loads(run("project", "list", "--json"))[0]["folder_exists"]
+    run("backup", str(folder / "copy.db"))
+    (folder / "new").mkdir()
+    run("project", "move", str(folder), str(folder / "new"))
+    assert "use uv" in run("--project", str(folder / "new"), "list")

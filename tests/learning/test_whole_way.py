@@ -1,12 +1,14 @@
 """The whole way in real processes: a hook's payload, the worker that it starts, the model, the changed playbook."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,24 @@ def client(folder: Path, home: Path) -> Client:
         edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
         mirror.switch(project, on=True)
     return made
+
+
+@pytest.fixture
+def odd_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """The client in a folder whose name isn't UTF-8, with a mirrored playbook of one point."""
+    folder = client.folder.with_name(os.fsdecode(b"caf\xe9"))
+    try:
+        (folder / ".claude").mkdir(parents=True)
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(folder))
+    odd = replace(client, folder=folder)
+    odd.transcript.parent.mkdir(parents=True)
+    with open_store(f"sqlite:///{odd.database}") as store:
+        project = Project.in_folder(store, str(folder))
+        edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
+        mirror.switch(project, on=True)
+    return odd
 
 
 def _begin(client: Client, event: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
@@ -140,6 +160,22 @@ def test_from_a_hook_to_a_changed_playbook(client: Client, monkeypatch: pytest.M
         ("done", 1, None, "SessionEnd:prompt_input_exit")
     ]
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_learned_from(odd_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shown, queued, learned from and mirrored as any other, by hook, worker and command alike."""
+    _session(odd_client.transcript, running.SESSION, "mend the bug, please")
+    assert "run the tests first" in odd_client.inject().context
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        _hooks(odd_client, odd_client.end())
+        _drain(odd_client)
+
+    mirrored = (odd_client.folder / ".claude" / "playbook.json").read_text("utf-8")
+    assert "say what was run" in mirrored
+    assert "say what was run" in odd_client.inject().context
+    assert odd_client.rows("SELECT state, error FROM jobs") == [("done", None)]
+    assert (_worker_log(odd_client), odd_client.log()) == ("", [])
 
 
 def test_sessions_that_end_at_once_lose_no_vote_and_no_point(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

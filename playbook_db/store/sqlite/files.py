@@ -144,7 +144,7 @@ def copy(path: str, target: str, *, at_rest: bool) -> None:
     """
     with closing(open_file(path, "at rest" if at_rest else "read")) as source:
         problems = _check(source, "integrity_check") if at_rest else []
-        source.execute("VACUUM INTO ?", (target,))
+        source.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(target),))  # a name need not be UTF-8
     with closing(open_file(target, "write")) as made:
         problems += _check(made, "quick_check")
     if problems:
