@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from playbook_db import project_env
 from playbook_db.claude_code import chunks, transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import TimeOverError
@@ -60,7 +61,7 @@ def learn_transcript(
     Raises FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learned
     until then is kept.
     """
-    secrets = secret_values(os.environ)
+    secrets = secret_values(os.environ) | secret_values(project_env.brought(project.folder or project.key))
 
     def clean(text: str) -> str:
         return redact(without_private(text), secrets)

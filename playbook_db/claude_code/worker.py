@@ -23,6 +23,7 @@ from playbook_db import projects, settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
+from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError, WithheldError
 from playbook_db.services import forget, maintenance, mirror, queue
 from playbook_db.services.projects import Project, Store, open_store
@@ -85,7 +86,7 @@ def is_at_work() -> bool:
 
 def note(problem: str) -> None:
     """Keep one line about what went wrong in the worker's log."""
-    append_line(os.path.join(settings.logs_dir(), "worker.log"), f"worker: {problem}")
+    append_line(os.path.join(settings.logs_dir(), "worker.log"), f"worker: {redact_message(problem, os.environ)}")
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -214,8 +215,8 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
-            queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
-            note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
+            kept = queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            note(f"job {job.id} of {job.key}: {kept}")
             result.failed += 1
     return was_any
 

@@ -114,7 +114,9 @@ def main(arguments: list[str]) -> int:
     except PlaybookError as error:
         return _explain(str(error), EXIT_KNOWN_ERROR)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(_redacted(shown.getvalue()), err=True, nl=False)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; nothing half-done was left", EXIT_INTERRUPTED)
@@ -124,11 +126,18 @@ def main(arguments: list[str]) -> int:
     except Exception:  # the outer door: a bug, shown whole so that it can be reported
         import traceback  # late, as all that few commands need: it would cost each of them
 
-        traceback.print_exc()
+        click.echo(_redacted(traceback.format_exc()), err=True, nl=False)
         return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
     return code if isinstance(code, int) else 0
 
 
 def _explain(text: str, code: int) -> int:
-    click.echo(f"playbook: {readable(text)}", err=True)
+    click.echo(f"playbook: {readable(_redacted(text))}", err=True)
     return code
+
+
+def _redacted(text: str) -> str:
+    """*text*, which may quote what another program said, without secrets, and with all its lines."""
+    from playbook_db.domain.redaction.redact import redact_message
+
+    return redact_message(text, os.environ, max_chars=len(text))

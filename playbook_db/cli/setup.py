@@ -197,7 +197,7 @@ def trust(off: bool, yes: bool) -> None:
     Without that, nothing is learned from this project where it brings an address, but no key of its own. A value that
     changes is asked about again.
     """
-    from playbook_db.domain.redaction.redact import redact
+    from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services import queue
 
     with opened(sync=False) as here:
@@ -206,7 +206,7 @@ def trust(off: bool, yes: bool) -> None:
         if not values:
             click.echo(f"{folder}: its settings bring nothing that needs your consent")
             return
-        notify(f"{name}={one_line(redact(value))}" for name, value in values.items())
+        notify(f"{name}={one_line(redact_message(value))}" for name, value in values.items())
         if not off and not yes and is_interactive() and not click.confirm("Use that for this project?", err=True):
             return
         project_env.keep(folder, agreed=not off)

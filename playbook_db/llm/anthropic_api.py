@@ -58,6 +58,11 @@ def base_url() -> str:
     return first_set(_URLS, DEFAULT_URL)
 
 
+def shown_address() -> str:
+    """The address of the API for a message, without what is secret in it."""
+    return shortened(base_url())
+
+
 def timeout_s() -> float:
     """How long a request may go on without a sign of life. Raises SettingError."""
     given = os.environ.get("AGENTIC_CONTEXT_TIMEOUT_S", "").strip()
@@ -154,10 +159,15 @@ def _client() -> "anthropic.Anthropic":
         raise ModelError(f"There is no key for Anthropic's API. Set one of {', '.join(_KEYS)}.", is_lasting=True)
     key = os.environ[name].strip()
     import anthropic  # late: it costs most of a second
+    import httpx2
 
-    if name == _BEARER:
-        return anthropic.Anthropic(auth_token=key, base_url=base_url(), max_retries=0)
-    return anthropic.Anthropic(api_key=key, base_url=base_url(), max_retries=0)
+    try:
+        if name == _BEARER:
+            return anthropic.Anthropic(auth_token=key, base_url=base_url(), max_retries=0)
+        return anthropic.Anthropic(api_key=key, base_url=base_url(), max_retries=0)
+    except httpx2.InvalidURL:  # its words hold what it took for a port
+        names = " or ".join(_URLS)
+        raise ModelError(f"{shown_address()} is no address. Correct {names}.", is_lasting=True) from None
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
@@ -277,7 +287,7 @@ def _request_error(error: BaseException) -> BaseException:
     if isinstance(error, (anthropic.APIConnectionError, httpx2.TransportError)):
         return _RequestError(f"no connection ({error.__cause__ or error!r})")
     if isinstance(error, httpx2.InvalidURL):
-        return _RequestError(f"the address is none ({error})", is_readable=False)
+        return _RequestError("the address can't be understood", is_readable=False)
     if isinstance(error, (ValueError, anthropic.AnthropicError, httpx2.HTTPError, RecursionError)):
         return _RequestError(f"the answer can't be read ({error!r})", is_readable=False)
     return error
@@ -322,7 +332,7 @@ def _model_error(error: _RequestError, attempts: int) -> ModelError:
         404: f" Check the model's name ({model_name()}) and the address.",
     }.get(error.status or 0, "")
     return ModelError(
-        f"{model_name()} at {base_url()} gave no answer{tried}: {error.text}.{hint}",
+        f"{model_name()} at {shown_address()} gave no answer{tried}: {error.text}.{hint}",
         is_lasting=is_lasting(error.status),
         retry_after_s=error.retry_after_s,
     )

@@ -45,7 +45,7 @@ def describe_access(folder: str) -> str:
         model = _find()
         if isinstance(model, ClaudeCli):
             return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"
-        return f"{anthropic_api.model_name()} at {anthropic_api.base_url()}, key from {anthropic_api.key_name()}"
+        return f"{anthropic_api.model_name()} at {anthropic_api.shown_address()}, key from {anthropic_api.key_name()}"
 
 
 @contextmanager

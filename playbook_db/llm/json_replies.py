@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from playbook_db.errors import ModelError
-from playbook_db.llm.model import Exchange, Model, Prompt, RecordingModel, Reply
+from playbook_db.llm.model import Exchange, Model, Prompt, RecordingModel, Reply, shortened
 
 MAX_PARTS = 8  # calls for one answer, including those that gave no JSON
 MAX_TOKENS = 16_000  # of one part, thinking included
@@ -134,7 +134,7 @@ def _why_nothing(reply: Reply | None) -> str:
         return "The model gave an empty answer, twice. Try again later."
     if reply.is_cut:
         return f"{reply.model}'s answers were cut off before anything of them was complete. Try again later."
-    beginning = " ".join(reply.text.split())[:100]
+    beginning = shortened(reply.text)[:100]
     return f"{reply.model} gave no JSON, twice; it said: {beginning!r}. Try again later."
 
 

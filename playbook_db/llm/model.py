@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import TemplateError
 
 CUT_REASONS = ("max_tokens", "model_context_window_exceeded")  # why a reply stops before it is complete
@@ -155,8 +156,8 @@ def first_set(names: Iterable[str], default: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text of an error, on one line and without its full stop, for a sentence of ours."""
-    return " ".join(text.split())[:300].rstrip(".")
+    """The text of an error from outside, without secrets, on one line and without its full stop, for a sentence."""
+    return " ".join(redact_message(text, os.environ).split())[:300].rstrip(".")
 
 
 def is_lasting(status: int | None) -> bool:

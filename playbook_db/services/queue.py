@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from playbook_db import project_env
+from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store import jobs, repository
@@ -64,14 +66,18 @@ def finish(store: Store, job: Job) -> None:
 
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
     """Queue *job* again through no fault of its own, not before *until*."""
+    why = _without_secrets(job, why)
     with store.transaction() as connection:
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
 
 
-def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> None:
-    """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already."""
+def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
+    """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already.
+
+    Returns what was kept: *why* without secrets.
+    """
     now = datetime.now(UTC)
-    attempts = job.attempts + 1
+    attempts, why = job.attempts + 1, _without_secrets(job, why)
     with store.transaction() as connection:
         if for_good or attempts >= MOST_ATTEMPTS:
             jobs.fail(connection, job, error=why, now=timestamp(now))
@@ -79,6 +85,7 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> None:
             wait_s = min(_FIRST_WAIT_S * 4 ** (attempts - 1), _LONGEST_WAIT_S)
             again = timestamp(now + timedelta(seconds=wait_s))
             jobs.put_off(connection, job, not_before=again, error=why, counts=True)
+    return why
 
 
 def retry(store: Store, key: str, number: int) -> bool:
@@ -159,3 +166,7 @@ def known_transcripts(store: Store) -> list[KnownTranscripts]:
             cursors = PlaybookRepository(connection, key).cursors()
             known.append(KnownTranscripts(key, created_at, cursors, jobs.known_paths(connection, key)))
     return known
+
+
+def _without_secrets(job: Job, why: str) -> str:
+    return redact_message(why, os.environ, project_env.brought(job.key))

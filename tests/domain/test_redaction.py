@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.redaction.redact import redact, secret_values, without_private
+from playbook_db.domain.redaction.redact import redact, redact_message, secret_values, without_private
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import MadeUp, made_up_secrets
 
@@ -296,3 +296,35 @@ def _cost_s(text: str) -> float:
     redact(text)
     without_private(text)
     return time.process_time() - started
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("no answer from https://ann:hunter22@host:8443/v1?x=1.", "no answer from https://host:8443/v1?x=1."),
+        ("https://a-token@host/x, https://u:p@k", "https://host/x, https://k"),
+        ("'postgresql://u:p/w#x?y@host/db' is none", "'postgresql://host/db' is none"),
+        ("://u:hunter22@host", "://host"),
+        ("wrong port: 'c0rrect-h0rse@host'", "wrong port: '[masked: environment value]@host'"),
+        ("at https://host/@scope/a, http://localhost:80/a@b", "at https://host/@scope/a, http://localhost:80/a@b"),
+        ("sqlite:////home/ann@work/playbook.db is locked", "sqlite:////home/ann@work/playbook.db is locked"),
+        ("invalid x-api-key: qzv81kkd0-key", "invalid x-api-key: [masked: environment value]"),
+    ],
+)
+def test_a_message_tells_no_secret_and_no_user(message: str, shown: str) -> None:
+    """Whatever another program or library put into it; paths and names with an @ stay."""
+    environ = {"ANTHROPIC_API_KEY": "qzv81kkd0-key", "ANTHROPIC_BASE_URL": "https://u:c0rrect-h0rse@host"}
+
+    assert redact_message(message, environ) == shown
+
+
+def test_a_message_has_a_length() -> None:
+    """Redacted first, then cut: half a secret isn't known for one. A hostile one takes no time."""
+    long = redact_message("x " * 95 + "ghp_" + "a1B2" * 9 + " y" * 10**6, {}, max_chars=200)
+
+    assert len(long) == 200
+    assert "ghp_" not in long
+    began = time.process_time()
+    redact_message("a" * 10**6 + "@", {})
+    redact_message("://u:" * 10**5 + "@", {})
+    assert time.process_time() - began < 5

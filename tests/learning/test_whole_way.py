@@ -295,3 +295,46 @@ def test_a_job_queued_while_the_worker_ends_is_learnt_from_too(client: Client, m
         worker.run(settings.database_url())
 
     assert client.rows("SELECT state FROM jobs") == [("done",)]
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_no_error_keeps_a_secret(client: Client, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    """An API that repeats the key, and an address with a password: neither is in the database, its backup, the log."""
+    key, password = "qzv81kkd0-b1t-x", "h0rse-battery"
+    _session(client.transcript, running.SESSION, "mend the bug, please")
+    with MessagesApi(Answer(f"no: x-api-key={key}, Authorization: Bearer {key}", status=status)) as api:
+        model_at(api, monkeypatch)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url.replace("//", f"//ann:{password}@"))
+        monkeypatch.setattr("playbook_db.llm.anthropic_api.WAITS_S", ())
+        client.enqueue()
+        result = worker.run(settings.database_url())
+
+    assert result is not None
+    assert result.failed == 1
+    ((error,),) = client.rows("SELECT error FROM jobs")
+    assert error.startswith("ModelError: claude-")
+    assert "job 1 of" in _worker_log(client)
+    kept = [path for path in client.data.rglob("*") if path.is_file()]
+    assert any(path.parent.name == "backups" for path in kept)
+    for path in kept:
+        assert key.encode() not in path.read_bytes(), path
+        assert password.encode() not in path.read_bytes(), path
+
+
+def test_no_error_keeps_a_secret_that_the_project_brings(client: Client) -> None:
+    """Its key is in no environment but that of its own jobs."""
+    key = "qzv81kkd0-b1t-x"
+    _session(client.transcript, running.SESSION, "mend the bug, please")
+    with MessagesApi(f"no JSON, but {key}") as api:
+        env = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": api.url}
+        (client.folder / ".claude" / "settings.json").write_text(json.dumps({"env": env}))
+        client.enqueue()
+        result = worker.run(settings.database_url())
+
+    assert result is not None
+    assert result.failed == 1
+    ((error,),) = client.rows("SELECT error FROM jobs")
+    assert "no JSON, but [masked" in error
+    assert "no JSON, but [masked" in _worker_log(client)
+    assert all(key.encode() not in path.read_bytes() for path in client.data.rglob("*") if path.is_file())

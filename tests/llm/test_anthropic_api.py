@@ -13,6 +13,7 @@ import pytest
 from playbook_db.errors import ModelError, SettingError
 from playbook_db.llm import anthropic_api
 from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.reflector import extract
 from tests.llm.conftest import a_prompt, soon
 from tests.messages_api import Answer, MessagesApi, Rule, Usage
 
@@ -438,6 +439,39 @@ def test_no_error_tells_the_key(scripted: Start, model: AnthropicModel) -> None:
         model.ask(a_prompt(), deadline=soon())
 
     assert "sk-ant-test-key" not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_an_error_that_repeats_what_was_sent_is_redacted(
+    scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """The key, in an error or in what is no JSON; and the address is told without the user in it."""
+    api = scripted(Answer("wrong: x-api-key=qzv81kkd0-b1t, Basic YW5uOmgwcnNlLWJhdHRlcnk=", status=status))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "qzv81kkd0-b1t")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url.replace("//", "//ann:h0rse-battery@"))
+
+    with pytest.raises(ModelError) as raised:
+        extract(model, template="{transcript}", transcript="x", playbook_text="", deadline=soon())
+
+    for secret in ("qzv81kkd0", "YW5uOmgwcnNl", "h0rse", "ann"):
+        assert secret not in str(raised.value)
+    assert "127.0.0.1" in str(raised.value) or status == 200
+
+
+@pytest.mark.parametrize("address", ["http://ann:h0rse/battery@host", "http://ann:pw@host:h0rse/", "h0rse://ann:pw@x"])
+def test_an_address_that_is_none_is_told_without_its_password(
+    model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """A / in a password makes a port of what comes before it."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-key")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+
+    with pytest.raises(ModelError) as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert "ann" not in str(raised.value)
+    assert "battery" not in str(raised.value)
+    assert "Correct AGENTIC_CONTEXT_BASE_URL" in str(raised.value) or "no connection" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["AGENTIC_CONTEXT_TIMEOUT_S", "PLAYBOOK_PRICE_PER_MTOK"])

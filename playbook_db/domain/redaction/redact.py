@@ -7,13 +7,14 @@ import base64
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 from playbook_db.domain.redaction.assignments import assignments
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
 from playbook_db.domain.redaction.token_patterns import HEADERS, MARKER, TOKENS, Secret, find_secrets, key_blocks
 
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
+MAX_MESSAGE_CHARS = 2000
 
 _SECRET_NAME = re.compile(
     r"PASSW|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|ACCESSKEY"
@@ -26,6 +27,7 @@ _HARMLESS_NAME = re.compile(
 _HARMLESS_VALUE = re.compile(
     r"[\d.,:+-]*|true|false|disabled|enabled|required|optional|password|postgres|localhost", re.I
 )
+_USERINFO = re.compile(r"""://(?:[^\s/?#"'<>]*@|[^\s/?#@:]*:(?!\d{1,5}[/?#])[^\s"'<>]*@)""")  # / and # unescaped too
 _PRIVATE = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
@@ -43,6 +45,24 @@ def redact(text: str, values: Collection[str] = ()) -> str:
         text = _replaced(without, find_secrets(TOKENS, without))
     text = _replaced(text, find_secrets(HEADERS, text))
     return _replaced(text, assignments(text))
+
+
+def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:
+    """*text*, of which a part came from outside, fit to be stored, logged or printed; at most *max_chars* of it.
+
+    What comes from outside is an API's error, a program's output, a URL, another library's words. It is without
+    secrets, without those of *environs*, and its URLs name no user.
+    """
+    cut = text[: 10 * max_chars]  # what is cut off here would not be shown; half a secret isn't known for one
+    values = {value for environ in environs for value in secret_values(environ)}
+    values.update(part for environ in environs for value in environ.values() for part in _passwords(value))
+    message = redact(without_userinfo(cut), values)
+    return message if len(message) <= max_chars else message[: max_chars - 4] + " ..."
+
+
+def without_userinfo(text: str) -> str:
+    """*text* with every URL in it without the user and password that it may name."""
+    return _USERINFO.sub("://", text) if "@" in text else text
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
@@ -66,6 +86,13 @@ def without_private(text: str) -> str:
             depth -= 1
             at = tag.end()
     return "".join([*kept, "" if depth else text[at:]])
+
+
+def _passwords(url: str) -> Iterable[str]:
+    """The password in *url* as it stands there, and as it is sent."""
+    given = _USERINFO.search(url)
+    password = given[0][3:-1].partition(":")[2] if given else ""
+    return {password, unquote(password)} if password else ()
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
