@@ -9,7 +9,6 @@ or where the user has agreed to these very values. Standard library only.
 import os
 
 from playbook_db import projects, settings
-from playbook_db.errors import ConsentError, WithheldError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,12 +97,14 @@ def of_jobs(folder: str) -> "dict[str, str]":
     Raises ConsentError where the user must be asked first, WithheldError where a value of the user's own that is needed
     isn't known.
     """
+    from playbook_db import errors  # late: no hook asks a model
+
     environ = of_the_user(folder) if _IN_SESSION in os.environ else dict(os.environ)
     own = brought(folder)
     asked = [name for name, value in questions(folder).items() if name != DATABASE and environ.get(name) != value]
     agreed = consent(folder) if asked else None
     if asked and agreed is None:
-        raise ConsentError(folder, asked)
+        raise errors.ConsentError(folder, asked)
     names = {name for name in own if name in _KEYS or name in _HARMLESS}
     if _has_key(own):
         if any(own.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
@@ -116,7 +117,7 @@ def of_jobs(folder: str) -> "dict[str, str]":
     environ.update({name: value for name, value in own.items() if name in names})
     withheld = environ.pop(_WITHHELD, "").split()
     if missing := [name for name in withheld if name not in environ and not (agreed is False and name in asked)]:
-        raise WithheldError(missing)
+        raise errors.WithheldError(missing)
     return environ
 
 

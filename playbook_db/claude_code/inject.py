@@ -60,7 +60,9 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
         if path is not None and os.path.exists(path):
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             project = hook_queries.find_project(connection, projects.project_key(folder))
-            if project is not None and not project.is_ignored:
+            if project is not None and project.is_ignored:
+                question, quiet = "", SILENCE
+            elif project is not None:
                 template = templates.playbook_template()
                 text, points = prompt_text.compose(template, *hook_queries.candidates(connection, project))
                 work_waits = (

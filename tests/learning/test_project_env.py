@@ -208,16 +208,43 @@ def test_a_command_in_a_session_needs_the_consent_too(
     assert gateway.messages() == []
 
 
-def test_a_project_s_budget_is_that_of_its_own_jobs(client: Client, another: Path, users: MessagesApi) -> None:
-    """It limits them, not others, and lifts no limit of the user's."""
+def test_a_project_s_secrets_are_masked_though_the_worker_does_not_have_them(
+    client: Client, users: MessagesApi
+) -> None:
+    """What its settings bring may stand in its transcripts, whichever session started the worker."""
+    session = _bring(client.folder, DEPLOY_TOKEN="correcthorsebatterystaple")  # noqa: S106 - made up
+    _wait(client, client.folder, "log in with correcthorsebatterystaple")
+
+    _end_session(client, {**session, "ANTHROPIC_BASE_URL": users.url, "ANTHROPIC_API_KEY": USERS_KEY})
+
+    assert "log in with [masked" in users.messages()[0].last_said
+    assert not any("correcthorse" in str(request.body) for request in users.messages())
+
+
+@pytest.mark.parametrize(("tokens", "waits"), [(1, True), (200, False), (0, False)])
+def test_a_project_s_budget_is_that_of_its_own_jobs(
+    client: Client, another: Path, users: MessagesApi, tokens: int, waits: bool
+) -> None:
+    """It limits them, not others, whose tokens, 240 here, don't count for it."""
     _wait(client, client.folder, "its own words")
-    session = _bring(client.folder, PLAYBOOK_DAILY_TOKENS=1)
-    mine = {"ANTHROPIC_BASE_URL": users.url, "ANTHROPIC_API_KEY": USERS_KEY}
+    session = _bring(client.folder, PLAYBOOK_DAILY_TOKENS=tokens)
 
-    _end_session(client, {**session, **mine})
+    _end_session(client, {**session, "ANTHROPIC_BASE_URL": users.url, "ANTHROPIC_API_KEY": USERS_KEY})
 
+    assert ("allows 1 " in _jobs(client).get("project", ("", ""))[1]) == waits
+    assert list(_jobs(client)) == ["project"] * waits
+
+
+def test_a_project_s_budget_lifts_none_of_the_user_s(client: Client, users: MessagesApi, home: Path) -> None:
+    """Both hold."""
+    _user_has(home, PLAYBOOK_DAILY_TOKENS="1")
+    _wait(client, client.folder, "its own words")
+    session = _bring(client.folder, PLAYBOOK_DAILY_TOKENS=0)
+
+    _end_session(client, {**session, "ANTHROPIC_BASE_URL": users.url, "ANTHROPIC_API_KEY": USERS_KEY})
+
+    assert len(users.messages()) == 1
     assert "allows 1 " in _jobs(client)["project"][1]
-    assert "another" not in _jobs(client)
 
 
 def test_a_project_s_database_is_used_only_with_consent(client: Client, tmp_path: Path, home: Path) -> None:
@@ -259,3 +286,10 @@ def test_what_needs_no_consent_is_not_asked_about(client: Client, gateway: Messa
         {"ANTHROPIC_BASE_URL": gateway.url, "ANTHROPIC_AUTH_TOKEN": ITS_KEY},
     ):
         assert client.inject(**_bring(client.folder, **env)).out == b"{}\n"
+
+
+def test_a_project_that_is_kept_out_is_not_asked_about(client: Client, gateway: MessagesApi) -> None:
+    """Its sessions are told nothing at all."""
+    assert main(["project", "ignore"]) == 0
+
+    assert client.inject(**_bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)).out == b"{}\n"
