@@ -69,7 +69,7 @@ def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T
             return query(connection, project) if project else nothing
         finally:
             connection.close()
-    except (hook_queries.UnusableError, hook_queries.driver().Error, OSError, LookupError):
+    except (hook_queries.UnusableError, hook_queries.driver().Error, UnicodeDecodeError, OSError, LookupError):
         return None  # the services say what is wrong, or put it right
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db import settings
 from playbook_db.services import edit, projects, quick_reads
 from playbook_db.store.hook_queries import SCHEMA
 from tests.builders import a_flat_dict
@@ -257,6 +258,19 @@ def test_a_database_that_is_no_file_is_refused_as_ever(playbook: Playbook, throu
 
 
 @pytest.mark.slow
+def test_a_damaged_name_in_the_schema_is_explained(realistic: Playbook) -> None:
+    """SQLite's message quotes it, and the driver fails to make a text of what isn't UTF-8."""
+    with closing(sqlite3.connect(settings.sqlite_file(settings.database_url()) or "")) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET name = CAST(x'99' AS TEXT), sql = 'CREATE x' WHERE name = 'votes'")
+        connection.commit()
+
+    refused = realistic("list")
+
+    assert refused.code == 1
+    assert "playbook db repair" in refused.err
+
+
 def test_a_worktree_reads_the_playbook_of_its_repository(playbook: Playbook, opens: list[str], tmp_path: Path) -> None:
     """And each has a mirror of its own, so that neither looks at the other's."""
     repository, worktree = tmp_path / "repository", tmp_path / "worktree"
