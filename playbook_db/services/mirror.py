@@ -187,10 +187,10 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
     result: RevisionResult | None = None
     try:
         with _lock(path):
-            with contextlib.suppress(OSError):
-                os.unlink(files.temporary_path(path))  # what a killed writer left
             for _ in range(_TRIES):
                 data = read(path, projects.folder_of_mirror(path))
+                with contextlib.suppress(OSError):  # after that look: the path may be a link out of the project
+                    os.unlink(files.temporary_path(path))  # what a killed writer left
                 if data is None and not make:
                     break
                 with project.store.read(project.key) as book:

@@ -296,14 +296,15 @@ def test_a_file_in_the_middle_of_a_git_merge_is_left_as_it_is(project: Project, 
 
 def test_a_link_out_of_the_project_is_neither_read_nor_written(project: Project, file: Path, tmp_path: Path) -> None:
     """A clone must not make us read or replace a file elsewhere."""
-    victim = tmp_path / "bashrc"
+    victim, beside = tmp_path / "bashrc", tmp_path / "bashrc.tmp"
     victim.write_text("export PATH")
+    beside.write_text("mine")
     file.symlink_to(victim)
 
     (note,) = mirror.switch(project, on=True, takes_in=True).notes
 
     assert "link out of the project" in note
-    assert victim.read_text() == "export PATH"
+    assert (victim.read_text(), beside.read_text()) == ("export PATH", "mine")
     assert file.is_symlink()
 
 
