@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
+from playbook_db.projects import as_text
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
@@ -119,7 +120,7 @@ class LearningRows(PlaybookRows):
     def cursor(self, path: str) -> tuple[int, str | None]:
         """Up to which byte the transcript at *path* has been learned from, and its first entry then, where known."""
         query = select(transcripts.c.learnt_to, transcripts.c.first_uuid).where(
-            transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == path
+            transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
         )
         row = self.connection.execute(query).first()
         return (row.learnt_to, row.first_uuid) if row else (0, None)
@@ -137,7 +138,7 @@ class LearningRows(PlaybookRows):
     ) -> None:
         """Keep that the transcript at *path* has been learned from up to the byte *offset*."""
         uuids = {"last_uuid": last_uuid, "first_uuid": first_uuid}
-        self._execute(_MOVE_CURSOR, path=path, offset=offset, session_id=session_id, now=self.now, **uuids)
+        self._execute(_MOVE_CURSOR, path=as_text(path), offset=offset, session_id=session_id, now=self.now, **uuids)
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
         """Keep that a chunk of the session cited the points *names*, live or retired; what was no point when the
@@ -148,7 +149,7 @@ class LearningRows(PlaybookRows):
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""
-        row = self._execute(_WAITING, **asdict(chunk)).first()
+        row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         return StoredReflection(row.id, row.analysis or "", json.loads(row.bullet_tags or "[]")) if row else None
 
     def add_reflection(
@@ -166,7 +167,7 @@ class LearningRows(PlaybookRows):
             insert(reflections),
             id=number,
             session_id=session_id,
-            transcript_path=chunk.path,
+            transcript_path=as_text(chunk.path),
             from_offset=chunk.start,
             to_offset=chunk.end,
             analysis=analysis,

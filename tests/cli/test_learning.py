@@ -83,6 +83,22 @@ def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, mo
     assert "say what was run" in playbook("list").out
 
 
+def test_a_transcript_is_learned_from_once_where_its_path_is_no_utf_8(
+    playbook: Playbook, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it was kept in a folder of an older system."""
+    try:
+        path = _session(tmp_path / os.fsdecode(b"caf\xe9") / "s-1.jsonl", "mend the bug")
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        assert playbook("learn", path).code == 0
+
+    with open_store(settings.database_url()) as store:
+        assert queue.learned_to(Project.in_folder(store, str(folder)), path) == os.path.getsize(path)
+
+
 def test_a_transcript_that_is_not_there_is_a_known_error(playbook: Playbook, tmp_path: Path) -> None:
     """Told with its path, and before a model is looked for."""
     done = playbook("learn", str(tmp_path / "none.jsonl"))
