@@ -231,6 +231,19 @@ class DamagedError(DatabaseError):
         )
 
 
+class DatabaseLostError(DatabaseError):
+    """The database file is gone or empty, and there are backups of it, the newest in the file *backup*."""
+
+    def __init__(self, where: str, backup: str) -> None:
+        remedy = (
+            "Bring back the newest: {}. Or begin anew: {}. Until then nothing is shown, and what is to learn waits."
+        )
+        super().__init__(
+            f"{where} is gone or empty, and there are backups of it.",
+            Remedy(remedy, ("restore-backup", backup), ("init", "--new")),
+        )
+
+
 class BackupError(DatabaseError):
     """A backup can't be made or restored; nothing was changed, and no half-written file stays."""
 

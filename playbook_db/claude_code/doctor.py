@@ -23,7 +23,7 @@ from playbook_db.errors import ConsentError, DatabaseError, NoModelError, Playbo
 from playbook_db.llm import choose
 from playbook_db.services import learn, maintenance, queue
 from playbook_db.services.projects import Store, open_store
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store import hook_queries
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 
@@ -108,15 +108,18 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
     if settings.sqlite_file(url) is None:
         yield Finding("database", BROKEN, f"{where} is none that hooks can open", "unset PLAYBOOK_DB_URL")
         return
-    if not os.path.exists(where) and not os.path.exists(f"{where}-wal"):
+    if not _is_there(url) and not hook_queries.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
         return
     report = maintenance.check_database(url)
     if report.problems:
         message = f"{where}: {len(report.problems)} problems, first: {report.problems[0]}"
-        yield Finding("database", BROKEN, message, "playbook db repair" if report.remedy else "playbook db check")
+        commands = report.remedy.commands if report.remedy else [("db", "check")]
+        yield Finding("database", BROKEN, message, " ".join(("playbook", *commands[0])))
         return
-    yield Finding("database", OK, f"{where}: schema {SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound")
+    yield Finding(
+        "database", OK, f"{where}: schema {hook_queries.SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound"
+    )
     with open_store(url) as store:
         if not store.can_write(wait_s=1.0):
             yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")

@@ -57,7 +57,10 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     project = None
     try:
-        if path is not None and os.path.exists(path):
+        loss = hook_queries.loss_of(path) if path else ""
+        if loss:
+            hook.say(_message(f"{prompt_text.shown(loss)} {question}".rstrip()))
+        elif path is not None and os.path.exists(path):
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             project = hook_queries.find_project(connection, projects.project_key(folder))
             if project is not None and project.is_ignored:
@@ -74,7 +77,6 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                     _record(hook, connection, project, points, event)
         mirror = projects.mirror_path(folder)
         if (project is None or project.mirror == "undecided") and event.source == "startup" and os.path.exists(mirror):
-            # The user is told, not the model: it is somebody else's text.
             message = (
                 f"{prompt_text.shown(mirror)} is here but not in use yet. To look at it and take it in: playbook init"
             )
@@ -112,6 +114,7 @@ def _keep_asked(hook: hook_runner.Hook, folder: str) -> None:
 
 
 def _message(text: str) -> bytes:
+    """What the user is told, and the model isn't."""
     return f'{{"systemMessage":{_quoted(text)}}}\n'.encode("ascii")
 
 

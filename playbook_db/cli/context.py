@@ -69,14 +69,15 @@ def database_and_folder() -> tuple[str, str]:
     return database_url(), project_folder(must_exist=True)
 
 
-def opened(*, sync: bool = True) -> "AbstractContextManager[Project]":
+def opened(*, sync: bool = True, begins_anew: bool = False) -> "AbstractContextManager[Project]":
     """The project that the options and the environment name, in its database.
 
-    Its mirror, where it is kept, is brought in step before and after, unless *sync* is off.
+    Its mirror, where it is kept, is brought in step before and after, unless *sync* is off. A database that is gone
+    though there are backups of it is made where it *begins_anew*.
     """
     from playbook_db.services.projects import open_project
 
-    return open_project(*database_and_folder(), sync=sync, notify=lambda line: notify([line]))
+    return open_project(*database_and_folder(), sync=sync, begins_anew=begins_anew, notify=lambda line: notify([line]))
 
 
 def notify(lines: Iterable[str]) -> None:

@@ -87,7 +87,8 @@ def uninstall_hooks(scope: str) -> None:
 
 @cli.command()
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
-def init(yes: bool) -> None:
+@click.option("--new", is_flag=True, help="Begin anew where the database is gone though there are backups of it.")
+def init(yes: bool, new: bool) -> None:
     """Make the database where there is none, and take this project in.
 
     An existing .claude/playbook.json is shown first, since its text goes into prompts. It is asked about on a terminal;
@@ -96,7 +97,7 @@ def init(yes: bool) -> None:
     from playbook_db.services import mirror
     from playbook_db.services.projects import read_playbook
 
-    with opened(sync=False) as project:
+    with opened(sync=False, begins_anew=new) as project:
         is_waiting = mirror.is_waiting(project)
         is_wanted = is_waiting and _is_wanted(project, yes)
         if is_waiting and not is_wanted:

@@ -9,10 +9,9 @@ from typing import Self
 from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import ProjectError, Remedy
-from playbook_db.store import connect, repository
+from playbook_db.store import repository
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.repository import ListedProject
-from playbook_db.store.sqlite import backups
 
 Notify = Callable[[str], object]  # takes a line that the person should read
 
@@ -39,13 +38,15 @@ class Project:
 
 
 @contextmanager
-def open_project(url: str, folder: str, *, sync: bool = True, notify: Notify) -> Iterator[Project]:
-    """The project in *folder*, in the database at *url*, which is made where there is none.
+def open_project(
+    url: str, folder: str, *, sync: bool = True, begins_anew: bool = False, notify: Notify
+) -> Iterator[Project]:
+    """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
+    it, only if it *begins_anew*.
 
     A mirror that is kept is brought in step before and after, unless *sync* is off. Every interface opens projects so.
     """
-    _notify_of_backups(url, notify)
-    with open_store(url) as store:
+    with open_store(url, begins_anew=begins_anew) as store:
         project = Project.in_folder(store, folder)
         if not sync:
             yield project
@@ -110,17 +111,6 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
         if there - {known and known.sha256} and old.mirror_state() != "off":
             old.set_mirror_state("undecided")
     return new_key
-
-
-def _notify_of_backups(url: str, notify: Notify) -> None:
-    """Say so where a new database is begun although there are backups of one: its file may have been lost."""
-    path = connect.sqlite_path(url)
-    if not path or os.path.exists(path):
-        return
-    newest = next(iter(backups.list_backups(path)), None)
-    if newest is not None:
-        remedy = f"the last backup comes back with: playbook restore-backup {newest.path}"
-        notify(f"{path} was gone and is begun anew; {remedy}")
 
 
 __all__ = [

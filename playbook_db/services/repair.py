@@ -96,6 +96,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
     if not path:
         raise RepairError(f"{where} is no SQLite file; repair it with its own tools.")
     if not os.path.isfile(path) and not files.has_log(path):
+        migrate.refuse_lost(url)
         raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
     refused = files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
     with refused, _alone(path), _workshop(path) as workshop:

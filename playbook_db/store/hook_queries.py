@@ -103,6 +103,8 @@ ON CONFLICT (playbook_id, kind, transcript_path) WHERE state = 'queued' DO NOTHI
 
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+# A backup's name, after that of its database.
+BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 
 
 class StoredPoint:
@@ -189,10 +191,47 @@ def open_file(path: str, *, wait_s: float) -> "Connection":
             "Install a newer Python, then run: playbook install"
         )
     if not os.path.getsize(path):  # SQLite would remove its log
-        raise UnusableError(f"{path} is empty. Run: playbook db check")
+        raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = sqlite.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
     return connection
+
+
+def loss_of(path: str) -> str:
+    """What to do about the database file *path* where it is gone or empty, and its log or a backup is left of it; else
+    `""`: it is there, or yet to be made."""
+    if os.path.exists(path) and (os.path.getsize(path) or not os.path.isfile(path)):
+        return ""
+    from playbook_db import errors  # late: hardly ever needed
+
+    path = os.path.realpath(path) if os.path.islink(path) else path  # SQLite and we keep all beside the real file
+    try:
+        if os.path.getsize(f"{path}-wal"):
+            return str(errors.DamagedError(path, "it is missing or empty, and its log is not"))
+    except OSError:
+        pass
+    backup = newest_backup(path)
+    return str(errors.DatabaseLostError(path, backup)) if backup else ""
+
+
+def newest_backup(path: str) -> "str | None":
+    """The newest backup of the database file *path*, by the time in its name; None where there is none."""
+    import re  # late, as above
+
+    folder, stem = backups_of(path)
+    try:
+        found = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in os.listdir(folder)]
+    except OSError:
+        return None
+    newest = max(((m["time"], int(m["number"] or 1), m.string) for m in found if m), default=None)
+    return os.path.join(folder, newest[2]) if newest else None
+
+
+def backups_of(path: str) -> "tuple[str, str]":
+    """The folder in which the backups of the database file *path* lie, and how their names begin."""
+    name = os.path.basename(path)
+    stem = name[: -len(".db")] if name.endswith(".db") else name
+    return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
 
 
 def require_schema(connection: "Connection", path: str) -> None:

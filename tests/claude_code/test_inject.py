@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.sqlite.backups import DAILY, take
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SILENT, Client, Ended
 
@@ -337,6 +339,33 @@ def test_a_database_that_somebody_has_for_himself_is_not_waited_for(client: Clie
     (line,) = client.log()
     assert "locked" in line
     assert "playbook doctor" in line
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_the_user_is_told_of_a_database_that_is_gone(client: Client, is_empty: bool) -> None:
+    """Where there is a backup: what brings it back, not for the model to read; the hook makes nothing."""
+    backup = take(str(client.database), DAILY, now=datetime(2026, 11, 22, tzinfo=UTC)).path
+    client.database.unlink()
+    if is_empty:
+        client.database.touch()
+
+    done = client.inject()
+
+    (told,) = json.loads(done.out).items()
+    assert told[0] == "systemMessage"
+    assert f"playbook restore-backup {backup}." in told[1]
+    assert "playbook init --new" in told[1]
+    assert (client.database.exists(), done.code) == (is_empty, 0)
+
+
+def test_the_user_is_told_of_a_database_of_which_the_log_is_left(client: Client) -> None:
+    """It can be repaired."""
+    log = client.database.with_name("playbook.db-wal")
+    log.write_bytes(b"something")
+    client.database.unlink()
+
+    assert "playbook db repair" in json.loads(client.inject().out)["systemMessage"]
+    assert log.exists()
 
 
 def test_a_missing_database_is_no_fault(client: Client) -> None:

@@ -11,8 +11,8 @@ from filelock import FileLock
 from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.worker import WorkResult
-from playbook_db.errors import DatabaseBusyError
-from playbook_db.services import edit, mirror, queue
+from playbook_db.errors import DatabaseBusyError, DatabaseLostError
+from playbook_db.services import edit, maintenance, mirror, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite.backups import list_backups
@@ -204,6 +204,25 @@ def test_a_backup_is_taken_once_a_day_after_the_work(client: Client) -> None:
     assert backup.kind == "daily"
     with closing(sqlite3.connect(backup.path)) as connection:
         assert connection.execute("SELECT state FROM jobs").fetchall() == [("done",)]
+
+
+def test_a_database_that_is_gone_is_not_begun_anew(client: Client) -> None:
+    """What the hooks leave meanwhile waits in the spool, until the backup is back; and no backup of nothing is made."""
+    taken = maintenance.take(settings.database_url())
+    client.database.unlink()
+    for number in range(2):
+        spool.keep(_job(client.folder, f"/t/{number}.jsonl"))
+
+    with pytest.raises(DatabaseLostError):
+        worker.run(settings.database_url())
+
+    assert (len(spool.waiting()), client.database.exists()) == (2, False)
+    assert [each.path for each in list_backups(str(client.database))] == [taken.path]
+    with maintenance.candidate(settings.database_url(), taken.path) as chosen:
+        maintenance.put_back(chosen)
+    done = worker.run(settings.database_url())
+    assert done is not None
+    assert (done.spooled, spool.waiting()) == (2, [])
 
 
 def test_a_backup_that_fails_is_told_and_fails_nothing(client: Client) -> None:

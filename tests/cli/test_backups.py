@@ -164,16 +164,58 @@ def test_no_message_tells_the_password_of_a_database(playbook: Playbook, url: st
     assert "--db" in done.err or "SQLite" in done.out + done.err
 
 
-def test_a_database_that_is_gone_is_not_begun_anew_in_silence(playbook: Playbook, data: Path) -> None:
-    """Where there are backups, the command says how the last one comes back; and it does."""
+@pytest.fixture(params=["missing", "empty"])
+def gone(request: pytest.FixtureRequest, playbook: Playbook, data: Path) -> Path:
+    """The backup of a database that is gone since, or has nothing in it."""
     playbook("backup")
     (made,) = (data / "backups").iterdir()
     for file in data.glob("playbook.db*"):
         file.unlink()
+    if request.param == "empty":
+        (data / "playbook.db").touch()
+    return made
 
-    begun = playbook("list")
-    assert f"playbook restore-backup {made}" in begun.err
-    assert "restore-backup" not in playbook("list").err
 
-    playbook("restore-backup", str(made), "--yes")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["list"], ["add", "another"], ["init"], ["init", "--yes"], ["project", "list"], ["sql", "SELECT 1"], ["work"],
+        ["db", "upgrade"], ["db", "check"], ["backup"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_database_that_is_gone_is_not_begun_anew(
+    playbook: Playbook, data: Path, gone: Path, command: list[str]
+) -> None:
+    """Where there are backups, each command says how the newest comes back, and makes nothing; and it does come."""
+    before = (data / "playbook.db").exists()
+    done = playbook(*command)
+
+    assert done.code == 1
+    assert f"playbook restore-backup {gone}." in done.err
+    assert "playbook init --new" in done.err
+    assert (data / "playbook.db").exists() == before
+    assert not before or (data / "playbook.db").stat().st_size == 0
+
+    playbook("restore-backup", str(gone), "--yes")
     assert "use type hints" in playbook("list").out
+
+
+def test_a_database_that_is_gone_is_begun_anew_where_somebody_says_so(playbook: Playbook, gone: Path) -> None:
+    """`init --new`, and that alone; the backups stay. It takes the place of no database that is there."""
+    assert playbook("init", "--new").code == 0
+    assert playbook("list").out == ""
+    assert gone.exists()
+
+    playbook("add", "another")
+    again = playbook("init", "--new")
+    assert (again.code, "is there" in again.err) == (1, True)
+    assert "another" in playbook("list").out
+
+
+def test_a_first_database_may_be_called_new(playbook: Playbook, data: Path) -> None:
+    """Where there never was one."""
+    for file in data.glob("playbook.db*"):
+        file.unlink()
+
+    assert playbook("init", "--new").code == 0

@@ -161,7 +161,7 @@ def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playboo
     made = playbook("backup").out.partition(" (")[0]
     database.unlink()
 
-    assert f"playbook restore-backup {made}" in playbook("db", "check").out
+    assert f"playbook restore-backup {made}" in playbook("db", "check").err
 
 
 def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:

@@ -81,6 +81,19 @@ def test_a_damaged_database_is_broken(findings: Findings, home: Path) -> None:
     assert found["inject"][0]["state"] == "ok"
 
 
+def test_a_database_that_is_gone_is_broken(findings: Findings, playbook: Playbook, home: Path) -> None:
+    """Where there is a backup; what to run puts it back."""
+    playbook("add", "one")
+    playbook("backup")
+    (home / ".claude" / "playbook" / "playbook.db").unlink()
+
+    (finding,) = findings()["database"]
+
+    assert finding["state"] == "broken"
+    assert playbook(*finding["remedy"].split()[1:], "--yes").code == 0
+    assert findings()["database"][0]["state"] == "ok"
+
+
 @pytest.mark.usefixtures("well")
 def test_a_locked_database_is_broken(findings: Findings, home: Path) -> None:
     """Another program that holds the write lock for long keeps everything from being learnt."""

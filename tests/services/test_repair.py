@@ -317,7 +317,7 @@ def test_what_only_the_log_of_an_emptied_file_holds_is_saved(path: Path, project
     with pytest.raises(DamagedError, match="db repair"):
         open_store(f"sqlite:///{path}")
     if is_there:
-        with pytest.raises(hook_queries.UnusableError, match="db check"):
+        with pytest.raises(hook_queries.UnusableError, match="db repair"):
             hook_queries.connect(str(path), wait_s=0)
     assert maintenance.check_database(f"sqlite:///{path}").remedy
     assert Path(f"{path}-wal").read_bytes() == log
