@@ -72,7 +72,7 @@ class _End:
 @dataclass(slots=True)
 class Upkeep:
     """How many were killed by the clock and at a line; of each kind of command how many, and how many of these had
-    changed nothing yet or were through."""
+    changed nothing yet or were through (of a repair it can't be told)."""
 
     by_clock: int = 0
     at_a_line: int = 0
@@ -148,7 +148,7 @@ def _try(life: Path, kind: str, end: _End, rng: random.Random, found: Upkeep, wh
             damage.run_hook(life, hook, event, sandbox.environment(life), what)
     now = _content(life) if _is_sound(life) else None
     promise(kind == "repair" or now in (before, end.content), f"{what}: neither what it was nor what it becomes")
-    found.as_before += now == before
+    found.as_before += before is not None and now == before
     found.as_after += now == end.content
     damaged = {*damaged, _file(life)}  # a hook may have noted a job in it
     code, said = _finish(life, kind)

@@ -49,7 +49,7 @@ NEVER_SHOWN = (
     (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
 _IN_THEIR_PLACE = "\ufffd"
-_PRINTABLE_TO_PYTHON = "\U000e0100"  # from here on `isprintable` doesn't tell
+_PLANE_14 = b"\xf3\xa0"  # how its first 4,096 begin in UTF-8; some of them Python calls printable
 _UNSEEN = " \t\n\xa0\u200c\u200d\u200e\u200f\u061c"  # what may stand in a tag without being seen
 _replacements: "dict[int, str]" = {}  # made when the first text needs it
 # One entry is one line: a text must not be able to forge another entry or a section's header.
@@ -121,7 +121,7 @@ def shown(text: str) -> str:
     Each character of NEVER_SHOWN becomes U+FFFD, and `</` becomes `<\\/`, so that it closes no tag in which a client
     or we put it.
     """
-    if not text.isprintable() or (not text.isascii() and max(text) >= _PRINTABLE_TO_PYTHON):
+    if not text.isprintable() or (not text.isascii() and _PLANE_14 in text.encode()):
         if not _replacements:
             for first, last in NEVER_SHOWN:
                 _replacements.update(dict.fromkeys(range(first, last + 1), _IN_THEIR_PLACE))

@@ -15,7 +15,7 @@ from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Playbook
-from playbook_db.domain.prompt_text import render_points
+from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import BudgetError, Remedy
@@ -174,7 +174,7 @@ class _Lesson:
             analysis=reflection.analysis,
             playbook_text=_playbook_text(voted, self.chunk.cited),
             candidates="\n".join(
-                f"- {one.name} and {other.name} (words in common: {likeness:.0%})"
+                f"- {shown(one.name)} and {shown(other.name)} (words in common: {likeness:.0%})"
                 for one, other, likeness in duplicates.near_pairs(voted.points)
             ),
             size=_size(voted),
