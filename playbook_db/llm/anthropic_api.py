@@ -19,10 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 from playbook_db.errors import ModelError, SettingError
 from playbook_db.llm import prices
-from playbook_db.llm.model import CUT_REASONS, Prompt, Reply, Usage, first_set, is_lasting, shortened
+from playbook_db.llm.model import (
+    CUT_REASONS,
+    MAX_REPLY_BYTES,
+    MAX_REPLY_CHARS,
+    TOO_LONG,
+    Prompt,
+    Reply,
+    Usage,
+    count_of,
+    first_set,
+    is_lasting,
+    shortened,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     import anthropic
+    import httpx2
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 DEFAULT_URL = "https://api.anthropic.com"
@@ -141,15 +154,23 @@ class _RequestError(Exception):
 class _Message:
     """A message of the API, as far as it was received."""
 
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
     model: str = ""
     stop_reason: str | None = None
     usage: dict[str, int] = field(default_factory=dict)
+    length: int = 0
+
+    def add_text(self, text: object) -> None:
+        """Add a piece of the text. Raises _RequestError where it gets too long."""
+        self.pieces.append(str(text or ""))
+        self.length += len(self.pieces[-1])
+        if self.length > MAX_REPLY_CHARS:
+            raise _RequestError(TOO_LONG, is_readable=False)
 
     def add_usage(self, usage: object) -> None:
         """Keep the counters of *usage*; later ones replace earlier ones."""
         if isinstance(usage, Mapping):
-            self.usage |= {key: count for key, count in usage.items() if type(count) is int and count >= 0}
+            self.usage |= {key: count_of(usage, key) for key, count in usage.items() if type(count) is int}
 
 
 def _client() -> "anthropic.Anthropic":
@@ -162,9 +183,13 @@ def _client() -> "anthropic.Anthropic":
     import httpx2
 
     try:
-        if name == _BEARER:
-            return anthropic.Anthropic(auth_token=key, base_url=base_url(), max_retries=0)
-        return anthropic.Anthropic(api_key=key, base_url=base_url(), max_retries=0)
+        return anthropic.Anthropic(
+            **{"auth_token" if name == _BEARER else "api_key": key},  # type: ignore[arg-type]
+            base_url=base_url(),
+            max_retries=0,
+            default_headers={"accept-encoding": "identity"},
+            http_client=anthropic.DefaultHttpxClient(event_hooks={"response": [_limit]}),
+        )
     except httpx2.InvalidURL:  # its words hold what it took for a port
         names = " or ".join(_URLS)
         raise ModelError(f"{shown_address()} is no address. Correct {names}.", is_lasting=True) from None
@@ -221,20 +246,60 @@ def _send(client: "anthropic.Anthropic", body: Mapping[str, Any], *, timeout: fl
     return message
 
 
+def _limit(response: "httpx2.Response") -> None:
+    """Let the body of *response*, an error's too, raise _RequestError where it gets too long; it may not be packed."""
+    import httpx2
+
+    given = response.stream
+    packing = response.headers.get("content-encoding", "identity")
+    if not isinstance(given, httpx2.SyncByteStream) or packing != "identity":
+        raise _RequestError("its reply is compressed, which it was asked not to be", is_readable=False)
+    body: httpx2.SyncByteStream = given
+
+    class Limited(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            length = 0
+            for chunk in body:
+                length += len(chunk)
+                if length > MAX_REPLY_BYTES:
+                    raise _RequestError(TOO_LONG, is_readable=False)
+                yield chunk
+
+        def close(self) -> None:
+            body.close()
+
+    response.stream = Limited()
+
+
 def _events(client: "anthropic.Anthropic", body: Mapping[str, Any], timeout: float) -> Iterator[Mapping[str, Any]]:
     """The events of a stream, as the API sends them; one event with the whole message where it isn't streamed."""
     import json
 
-    from anthropic import Stream, Timeout
+    from anthropic import Timeout
 
     timeouts = Timeout(timeout, connect=min(timeout, CONNECT_S))
     with client.messages.with_streaming_response.create(**body, stream=True, timeout=timeouts) as response:
         if "event-stream" not in response.headers.get("content-type", ""):
             yield {"type": "message", "message": json.loads(response.read())}
             return
-        for event in Stream.raw_events(response.http_response):
-            if event.data and event.event != "ping":
-                yield json.loads(event.data)
+        data: list[bytes] = []
+        for line in _lines(response.iter_bytes()):
+            if line.startswith(b"data:"):
+                data.append(line[len(b"data:") :])
+            elif not line and data:
+                yield json.loads(b"\n".join(data))
+                data = []
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The lines in *chunks*. Each byte is copied once, however long the line and however small the chunks."""
+    begun: list[bytes] = []
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        begun.append(first)
+        for other in others:
+            yield b"".join(begun).removesuffix(b"\r")
+            begun = [other]
 
 
 def _add_event(message: _Message, event: object) -> bool:
@@ -250,10 +315,10 @@ def _add_event(message: _Message, event: object) -> bool:
     if kind == "message":
         return _add_whole(message, start)
     if kind == "message_start" and isinstance(start, Mapping):
-        message.model = str(start.get("model") or "")
+        message.model = shortened(str(start.get("model") or ""))
         message.add_usage(start.get("usage"))
     elif kind == "content_block_delta" and isinstance(delta, Mapping) and delta.get("type") == "text_delta":
-        message.text += str(delta.get("text") or "")
+        message.add_text(delta.get("text"))
     elif kind == "message_delta":
         message.stop_reason = delta.get("stop_reason") if isinstance(delta, Mapping) else None
         message.add_usage(event.get("usage"))
@@ -265,8 +330,9 @@ def _add_whole(message: _Message, answer: object) -> bool:
     if not isinstance(answer, Mapping) or not isinstance(content, list):
         raise _RequestError("the answer is none of the Messages API", is_readable=False)
     blocks = [block for block in content if isinstance(block, Mapping) and block.get("type") == "text"]
-    message.text = "".join(str(block.get("text") or "") for block in blocks)
-    message.model, message.stop_reason = str(answer.get("model") or ""), answer.get("stop_reason")
+    for block in blocks:
+        message.add_text(block.get("text"))
+    message.model, message.stop_reason = shortened(str(answer.get("model") or "")), answer.get("stop_reason")
     message.add_usage(answer.get("usage"))
     return True
 
@@ -276,6 +342,8 @@ def _request_error(error: BaseException) -> BaseException:
     import anthropic
     import httpx2
 
+    if isinstance(error.__cause__, _RequestError):  # ours, of _limit
+        return error.__cause__
     if isinstance(error, anthropic.APIStatusError):
         return _RequestError(
             f"{error.status_code} {_text_of(error)}",
@@ -321,7 +389,7 @@ def _reply(message: _Message, duration_ms: int) -> Reply:
         model, input_tokens=fresh, output_tokens=output, cached_tokens=cached, written_tokens=written
     )
     usage = Usage(fresh + written, output, cached, cost)
-    return Reply(message.text, None, message.stop_reason in CUT_REASONS, usage, model, duration_ms)
+    return Reply("".join(message.pieces), None, message.stop_reason in CUT_REASONS, usage, model, duration_ms)
 
 
 def _model_error(error: _RequestError, attempts: int) -> ModelError:

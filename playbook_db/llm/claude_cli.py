@@ -11,15 +11,28 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from playbook_db.errors import ModelError, NoModelError
-from playbook_db.llm.model import CUT_REASONS, Prompt, Reply, Usage, first_set, is_lasting, shortened
+from playbook_db.llm.model import (
+    CUT_REASONS,
+    MAX_REPLY_BYTES,
+    MAX_REPLY_CHARS,
+    TOO_LONG,
+    Prompt,
+    Reply,
+    Usage,
+    count_of,
+    first_set,
+    is_lasting,
+    shortened,
+)
 
 TIMEOUT_S = 600.0  # of one call, where the deadline is later
+_LOOK_S = 0.2  # how often it is looked how much the client has printed
 RETRIES = "2"  # of the client; by default it goes on for minutes, even with a wrong key
 DEFAULT_MODEL = "sonnet"  # an alias; the client knows which model the account has
 FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line with / at its beginning is a command
@@ -61,7 +74,10 @@ class ClaudeCli:
         is_cut = has_failed and _GAVE_UP in str((result or {}).get("result"))
         if result is None or (has_failed and not is_cut):
             raise _error(code, result, out, err)
-        return _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
+        reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
+        if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
+            raise _too_long()
+        return reply
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
         """The exit code of the client, its output and its errors."""
@@ -91,11 +107,7 @@ class ClaudeCli:
                     f"Claude Code can't be started ({error}). Set PLAYBOOK_CLAUDE to its path, or give a key."
                 ) from error
             try:
-                process.communicate(text.encode("utf-8", "replace"), timeout=timeout_s)
-            except subprocess.TimeoutExpired:
-                raise ModelError(
-                    f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later."
-                ) from None
+                _wait(process, text.encode("utf-8", "replace"), timeout_s, (out, err))
             finally:
                 _end(process)
             return process.returncode, _read(out), _read(err)
@@ -115,6 +127,27 @@ class ClaudeCli:
         if prompt.schema is not None:
             command += ["--json-schema", json.dumps(prompt.schema)]
         return command
+
+
+def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, printed: Iterable[Any]) -> None:
+    """Give the client the *text* and wait until it has ended. Raises ModelError where that takes too long, or where
+    too much is *printed* into the files."""
+    given: bytes | None = text
+    ends_at = time.monotonic() + timeout_s
+    has_ended = False
+    while not has_ended:
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(given, timeout=max(0.0, min(_LOOK_S, ends_at - time.monotonic())))
+            has_ended = True
+        given = None  # communicate goes on with what it has begun
+        if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):
+            raise _too_long()
+        if not has_ended and time.monotonic() >= ends_at:
+            raise ModelError(f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later.")
+
+
+def _too_long() -> ModelError:
+    return ModelError(f"Claude Code gave no answer: {TOO_LONG}. Try again later.")
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
@@ -162,12 +195,12 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
         structured=structured if isinstance(structured, dict) else None,
         is_cut=is_cut or result.get("stop_reason") in CUT_REASONS,
         usage=Usage(
-            input_tokens=_count(counted, "input_tokens") + _count(counted, "cache_creation_input_tokens"),
-            output_tokens=_count(counted, "output_tokens"),
-            cached_tokens=_count(counted, "cache_read_input_tokens"),
-            cost_usd=float(cost) if type(cost) in (int, float) else None,
+            input_tokens=count_of(counted, "input_tokens") + count_of(counted, "cache_creation_input_tokens"),
+            output_tokens=count_of(counted, "output_tokens"),
+            cached_tokens=count_of(counted, "cache_read_input_tokens"),
+            cost_usd=float(cost) if type(cost) in (int, float) and 0 <= cost < 10**9 else None,
         ),
-        model=next(iter(models), model_name()) if isinstance(models, dict) else model_name(),
+        model=shortened(next(iter(models), model_name())) if isinstance(models, dict) else model_name(),
         duration_ms=duration_ms,
     )
 
@@ -181,11 +214,6 @@ def _unbroken(value: object) -> object:
     if isinstance(value, dict):
         return {key: _unbroken(item) for key, item in value.items()}
     return value
-
-
-def _count(usage: Mapping[str, Any], key: str) -> int:
-    count = usage.get(key)
-    return count if type(count) is int and count >= 0 else 0
 
 
 def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:

@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import TemplateError
 
+MAX_REPLY_CHARS = 1_000_000  # of what a model says; some 60,000 are usual at most
+MAX_REPLY_BYTES = 8_000_000  # of a reply on its way: in small pieces, each in an event of its own
+TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was ended"
 CUT_REASONS = ("max_tokens", "model_context_window_exceeded")  # why a reply stops before it is complete
 
 
@@ -158,6 +161,12 @@ def first_set(names: Iterable[str], default: str) -> str:
 def shortened(text: str) -> str:
     """The text of an error from outside, without secrets, on one line and without its full stop, for a sentence."""
     return " ".join(redact_message(text, os.environ).split())[:300].rstrip(".")
+
+
+def count_of(counts: Mapping[str, Any], key: str) -> int:
+    """The number of tokens under *key*, as another program told them; 0 where that is no such number."""
+    count = counts.get(key)
+    return count if type(count) is int and 0 <= count < 10**12 else 0
 
 
 def is_lasting(status: int | None) -> bool:

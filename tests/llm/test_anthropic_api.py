@@ -1,5 +1,6 @@
 """Asking through the API: what goes over the wire, what is tried again and when, and that a deadline holds."""
 
+import gzip
 import json
 import threading
 import time
@@ -244,6 +245,75 @@ def test_an_answer_that_is_none_of_the_api_is_an_error_at_once(
     assert (waits, raised.value.is_lasting) == ([], False)
 
 
+def _saying(*chunks: bytes, again: int = 1, status: int = 200, **headers: str) -> type[BaseHTTPRequestHandler]:
+    """An API that sends *chunks*, the last of them so many times *again*, as long as anybody listens."""
+
+    class Says(_Trickle):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            for name, value in {"content_type": "text/event-stream", **headers}.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            with suppress(OSError):
+                for chunk in (*chunks[:-1], *([chunks[-1]] * again)):
+                    self.wfile.write(chunk)
+
+    return Says
+
+
+def _delta(text: str) -> bytes:
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+    return b"data: " + json.dumps(delta).encode() + b"\n\n"
+
+
+_WHOLE = json.dumps({"content": [{"type": "text", "text": "x" * 1_000_001}], "usage": {}}).encode()
+
+
+@pytest.mark.parametrize(
+    "api",
+    [
+        _saying(_delta("abc") * 1000, again=1000),
+        _saying(_delta("x" * 1000) * 100, again=1000),
+        _saying(b"data: x\n" * 10_000, again=10_000),
+        _saying(b"x" * 100_000, again=1000),
+        _saying(b"event: ping\ndata: {}\n\n" * 10_000, again=1000),
+        _saying(_WHOLE, content_type="application/json"),
+        _saying(b" " * 100_000, again=1000, content_type="application/json"),
+        _saying(b" " * 100_000, again=1000, content_type="application/json", status=401),
+        _saying(gzip.compress(bytes(10**8)), content_encoding="gzip", content_type="application/json"),
+        _saying(gzip.compress(bytes(10**8)), content_encoding="gzip", content_type="application/json", status=500),
+    ],
+    ids=["small", "large", "event", "line", "pings", "whole", "blanks", "error", "gzip", "gzipped-error"],
+)
+def test_a_reply_ends_where_it_is_too_long(
+    model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch, api: type[BaseHTTPRequestHandler]
+) -> None:
+    """At 1 MB of text, or 8 MB on the way, whatever it is made of; it isn't asked for again at once."""
+    import anthropic  # noqa: F401 - its import isn't what is measured
+
+    began = time.process_time()
+    with serving(api, monkeypatch), pytest.raises(ModelError, match=r"longer than|compressed") as raised:
+        model.ask(a_prompt(), deadline=soon(20))
+
+    assert (waits, raised.value.is_lasting) == ([], False)
+    assert time.process_time() - began < 10
+
+
+def test_a_long_reply_in_small_pieces_costs_what_it_is_long(
+    model: AnthropicModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it comes in: a line may be in two pieces, and end as on Windows."""
+    stop = b'data: {"type": "message_stop"}\r\n\r\n'
+    pieces = [part for _ in range(10_000) for part in (_delta("abc")[:9], _delta("abc")[9:].replace(b"\n", b"\r\n"))]
+    api = _saying(b"".join(pieces), *pieces[:20], stop)
+    began = time.process_time()
+    with serving(api, monkeypatch):
+        assert model.ask(a_prompt(), deadline=soon()).text == "abc" * 10_010
+
+    assert time.process_time() - began < 10
+
+
 def test_an_endpoint_that_answers_in_one_piece_is_understood(
     model: AnthropicModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -393,6 +463,7 @@ def test_a_token_is_given_to_the_sdk_as_a_token_and_a_key_as_a_key(
 
     anthropic_api._client()
 
+    assert (given.pop("default_headers"), bool(given.pop("http_client"))) == ({"accept-encoding": "identity"}, True)
     assert given == {argument: "secret", "base_url": "https://api.anthropic.com", "max_retries": 0}
 
 
