@@ -283,6 +283,16 @@ class QueryRefusedError(PlaybookError):
         )
 
 
+class QueryTimeoutError(PlaybookError):
+    """The given SQL took longer than *timeout_s* seconds and was ended."""
+
+    def __init__(self, timeout_s: float) -> None:
+        super().__init__(
+            f"The question took longer than {timeout_s:g} s and was ended; what was printed is not all of the answer. "
+            "Ask for less, or allow more: --timeout SECONDS."
+        )
+
+
 class SchemaTooNewError(DatabaseError):
     """The database was written by a newer playbook-db, or by one that was never released; this one must not use it."""
 

@@ -1,5 +1,6 @@
 """How answers look: JSON for programs, tables on a terminal, plain lines in a pipe."""
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,15 @@ def print_json(document: Any) -> None:
 
 def shown_json(text: str) -> str:
     """The JSON *text* with the same values, and with nothing in it that may not be shown."""
+    return (text if text.isascii() else text.translate(_unseen())).replace("\x7f", "\\u007f").replace("</", "<\\/")
+
+
+@functools.cache
+def _unseen() -> dict[int, str]:
+    """What stands in JSON for each character that may not be shown."""
     import json
 
-    unseen = {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
-    return (text if text.isascii() else text.translate(unseen)).replace("\x7f", "\\u007f").replace("</", "<\\/")
+    return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
 
 
 def print_points(points: Sequence["PromptPoint"]) -> None:

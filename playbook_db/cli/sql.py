@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, readable, shown_json
@@ -16,15 +17,28 @@ if TYPE_CHECKING:
     from playbook_db.services.sql import Answer
 
 
+_MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes after isn't waited for
+
+
 @cli.command()
 @click.argument("query", required=False)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180), row by row as they are found.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180).")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0, min_open=True),
+    default=settings.QUERY_TIMEOUT_S,
+    show_default=True,
+    help="End a question on which SQLite works longer.",
+)
 @as_json
-def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
+def sql(query: str | None, as_csv: bool, timeout_s: float, as_json: bool) -> None:
     """Ask the database in SQL; without QUERY, or with -, the SQL is read from standard input.
 
     One SELECT, over the projects of the whole database; :project in it is the folder of this one, as in
     SELECT name, balance FROM live_key_points WHERE playbook = :project. It can only read.
+    Rows are printed as they are found; the columns of a table are as wide as its first thousand rows.
     """
     if as_csv and as_json:
         raise click.UsageError("Give --csv or --json, not both.")
@@ -35,7 +49,7 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
     from playbook_db.services import sql as sql_service
 
     key = projects.project_key(project_folder())
-    with sql_service.ask(database_url(), query or "", project_key=key) as answer:
+    with sql_service.ask(database_url(), query or "", project_key=key, timeout_s=timeout_s) as answer:
         if as_csv:
             _print_csv(answer)
         elif as_json:
@@ -43,7 +57,8 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
         elif sys.stdout.isatty():
             _print_on_terminal(answer)
         else:
-            click.echo("\n".join(aligned(answer.columns, answer.rows)))
+            for line in aligned(answer.columns, answer.rows):
+                click.echo(line)
 
 
 def _print_csv(answer: "Answer") -> None:
@@ -60,26 +75,34 @@ def _print_json(answer: "Answer") -> None:
     """A list of objects, one a line; what isn't printable is escaped, so that no text can steer a terminal."""
     import json
 
-    rows = [json.dumps(row, ensure_ascii=False) for row in records.query_records(answer.columns, answer.rows)]
-    text = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
-    click.echo(shown_json(text))
+    before = "[\n"
+    for row in records.query_records(answer.columns, answer.rows):
+        click.echo(before + shown_json(json.dumps(row, ensure_ascii=False)), nl=False)
+        before = ",\n"
+    click.echo("[]" if before == "[\n" else "\n]")
 
 
 def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """The lines of a table as docs/sql.md prints it: titles, a rule, one line a row, two spaces between columns."""
-    titles, cells = [_line(title) for title in columns], [[_line(value) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
-    for line in (titles, ["-" * width for width in widths], *cells):
+    titles, cells = [_line(title) for title in columns], ([_line(value) for value in row] for row in rows)
+    first = list(islice(cells, _MEASURED_ROWS))
+    widths = [max(map(len, column)) for column in zip(titles, *first, strict=True)]
+    for line in chain([titles, ["-" * width for width in widths]], first, cells):
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
 def _print_on_terminal(answer: "Answer") -> None:
-    """Columns under their titles, fitted to the window."""
+    """Columns under their titles, fitted to the window, and under their titles again where there are many rows."""
+    _print_table(answer, list(islice(answer.rows, _MEASURED_ROWS)))
+    while rows := list(islice(answer.rows, _MEASURED_ROWS)):
+        _print_table(answer, rows)
+
+
+def _print_table(answer: "Answer", rows: list[tuple[Any, ...]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    rows = list(answer.rows)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for place, title in enumerate(answer.columns):
         is_numeric = any(row[place] is not None for row in rows) and not any(

@@ -72,13 +72,41 @@ def test_csv_is_read_back_as_it_was(playbook: Playbook) -> None:
     assert row == ['ü\n,"', "9007199254740993", "0.1", "", "00ff", ""]
 
 
-def test_csv_comes_row_by_row(playbook: Playbook) -> None:
-    """What was found before an error is there: rows are printed as they are found."""
-    result = playbook("sql", "--csv", "SELECT abs(column1) AS n FROM (VALUES (1), (2), (3), (-9223372036854775808))")
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [(["--csv"], "n\r\n1\r\n2\r\n"), (["--json"], '[\n{"n": 1},\n{"n": 2}'), ([], "n\n----\n1\n2\n")],
+    ids=["csv", "json", "table"],
+)
+def test_rows_come_as_they_are_found(playbook: Playbook, form: list[str], begins: str) -> None:
+    """What was found before an error is there; of a table that is after its first rows, which make its columns."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1200)"
+    overflow = "SELECT -9223372036854775807 - 1"
+
+    result = playbook("sql", *form, f"{numbers} SELECT abs(i) AS n FROM (SELECT i FROM n UNION ALL {overflow})")
+
+    assert (result.code, "overflow" in result.err) == (1, True)
+    assert result.out.startswith(begins)
+    assert "1100" in result.out
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
+def test_question_that_would_never_end_is_ended(playbook: Playbook, form: list[str]) -> None:
+    """After the seconds that were given, which it says, and what to do."""
+    result = playbook("sql", "--timeout", "0.2", *form, FOREVER)
 
     assert result.code == 1
-    assert result.out.startswith("n\r\n1\r\n2\r\n")
-    assert "integer overflow" in result.err
+    assert "longer than 0.2 s" in result.err
+    assert "--timeout" in result.err
+
+
+def test_table_of_many_rows_is_as_wide_as_its_first(playbook: Playbook) -> None:
+    """What comes after a thousand rows isn't waited for: it is whole, if not aligned."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1001)"
+
+    lines = playbook("sql", f"{numbers} SELECT iif(i = 1001, 'wide', 'x') AS a, i FROM n").out.splitlines()
+
+    assert lines[1:3] == ["-  ----", "x  1"]
+    assert lines[-1] == "wide  1001"
 
 
 @pytest.mark.parametrize("arguments", [("sql",), ("sql", "-")])
