@@ -10,9 +10,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,14 +133,19 @@ class ClaudeCli:
 def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, printed: Iterable[Any]) -> None:
     """Give the client the *text* and wait until it has ended. Raises ModelError where that takes too long, or where
     too much is *printed* into the files."""
-    given: bytes | None = text
+
+    def give() -> None:
+        with suppress(OSError), process.stdin or nullcontext() as pipe:
+            if pipe:
+                pipe.write(text)
+
+    threading.Thread(target=give, name="playbook-prompt", daemon=True).start()
     ends_at = time.monotonic() + timeout_s
     has_ended = False
     while not has_ended:
         with suppress(subprocess.TimeoutExpired):
-            process.communicate(given, timeout=max(0.0, min(_LOOK_S, ends_at - time.monotonic())))
+            process.wait(timeout=max(0.0, min(_LOOK_S, ends_at - time.monotonic())))
             has_ended = True
-        given = None  # communicate goes on with what it has begun
         if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):
             raise _too_long()
         if not has_ended and time.monotonic() >= ends_at:
@@ -151,14 +157,11 @@ def _too_long() -> ModelError:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the client's process group if it still runs, and close the pipe to it."""
+    """Kill the client's process group if it still runs; that ends the pipe to it too."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if process.stdin:
-        with suppress(OSError):
-            process.stdin.close()
 
 
 def _read(file: Any) -> str:
