@@ -106,7 +106,9 @@ def init(yes: bool, new: bool) -> None:
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points = len(read_playbook(project).points)
-        click.echo(f"{project.key}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})")
+        click.echo(
+            f"{one_line(project.key)}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})"
+        )
 
 
 @cli.command("mirror")
@@ -186,7 +188,7 @@ def ignore(off: bool) -> None:
 
     with opened(sync=False) as here:
         projects_service.ignore(here, is_ignored=not off)
-        click.echo(f"{here.key} is {'no longer ' if off else ''}ignored by the hooks")
+        click.echo(f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks")
 
 
 @project.command()

@@ -112,7 +112,7 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
     Source: scoring contract, Formatted Output Contract.
     """
     line = text if text.isprintable() else text.translate(_LINE_BREAKS)
-    return f"[{shown(name)}] helpful={helpful} harmful={harmful} :: {shown(line)}"
+    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {line}")
 
 
 def shown(text: str) -> str:
