@@ -1,6 +1,7 @@
 """The command `playbook`: its sub-commands, each imported when it is called, and its exit codes."""
 
 import atexit
+import errno
 import gc
 import importlib
 import io
@@ -38,6 +39,11 @@ _GROUPS = {
     "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},
     "Look after the database": {"backup": "database", "restore-backup": "database", "db": "database"},
 }  # fmt: skip
+# States of a disk and of what is on it, which are no bug of ours, whoever comes upon them.
+_OF_THE_DISK = (
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ENOTDIR,
+    errno.EISDIR, errno.EEXIST, errno.ELOOP,
+)  # fmt: skip
 _COLLECT_AFTER = 100_000  # new objects
 _MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
 
@@ -123,12 +129,22 @@ def main(arguments: list[str]) -> int:
     except (_ReaderLeftError, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            return _report_bug()
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+        return _explain(f"{what}. Put that right, and run the command again.", EXIT_KNOWN_ERROR)
     except Exception:  # the outer door: a bug, shown whole so that it can be reported
-        import traceback  # late, as all that few commands need: it would cost each of them
-
-        click.echo(_redacted(traceback.format_exc()), err=True, nl=False)
-        return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
+        return _report_bug()
     return code if isinstance(code, int) else 0
+
+
+def _report_bug() -> int:
+    """Show the exception under way whole, so that it can be reported."""
+    import traceback  # late, as all that few commands need: it would cost each of them
+
+    click.echo(_redacted(traceback.format_exc()), err=True, nl=False)
+    return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
 
 
 def _explain(text: str, code: int) -> int:

@@ -59,9 +59,8 @@ def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T
     if path is None or not os.path.exists(path):
         return None
     try:
-        connection = hook_queries.open_file(path, wait_s=_WAIT_S)
+        connection = hook_queries.connect(path, wait_s=_WAIT_S)
         try:
-            hook_queries.require_schema(connection, path)
             connection.execute("BEGIN")
             project = hook_queries.find_project(connection, projects.project_key(folder))
             if not _is_mirror_in_step(connection, project, folder):

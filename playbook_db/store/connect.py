@@ -51,6 +51,8 @@ def dialect_for(url: URL | str) -> Dialect:
     path = sqlite_path(made)
     if not path or path == ":memory:":
         raise DatabaseError(f"{described(made)} is no SQLite file; this version of playbook-db keeps playbooks in one.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DatabaseError(f"{path} is no regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)
 
 

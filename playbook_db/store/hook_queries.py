@@ -4,6 +4,7 @@ The services read through the same text, so that it can't rot alone.
 """
 
 import os
+import stat
 import sys
 
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -174,26 +175,41 @@ def connect(path: str, *, wait_s: float) -> "Connection":
     """Open the database file at *path*, which is there, and make sure that it is at our schema; reads only, until
     `allow_writes`.
 
-    Raises UnusableError or the driver's Error. The connection is meant to be dropped with the process: closing the
-    last one would work the write-ahead log into the file, which costs more than all the rest.
+    Where nobody can write, as on a full disk, SQLite can't make its own files; it is then read as it stands, if all of
+    it is in that one file. Raises UnusableError or the driver's Error. The connection is meant to be dropped with the
+    process: closing the last one would work the write-ahead log into the file, which costs more than all the rest.
     """
-    connection = open_file(path, wait_s=wait_s)
-    require_schema(connection, path)
+    try:
+        connection = _open_file(path, "mode=rw", wait_s)
+        _require_schema(connection, path)
+    except driver().Error as error:
+        if "locked" in str(error) or not is_at_rest(path):
+            raise
+        connection = _open_file(path, "mode=ro&immutable=1", wait_s)
+        _require_schema(connection, path)
     return connection
 
 
-def open_file(path: str, *, wait_s: float) -> "Connection":
-    """Open the database file at *path*, which is there, to read. Raises UnusableError or the driver's Error."""
+def is_at_rest(path: str) -> bool:
+    """Whether all of the database is in the file *path*: it has no log, and no transaction was cut off in it."""
+    beside = [path + suffix for suffix in ("-wal", "-journal")]
+    return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
+
+
+def _open_file(path: str, options: str, wait_s: float) -> "Connection":
     sqlite = driver()
     if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
         raise UnusableError(
             f"{sys.executable} brings SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
             "Install a newer Python, then run: playbook install"
         )
-    if not os.path.getsize(path):  # SQLite would remove its log
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise UnusableError(f"{path} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
+    if not status.st_size:  # SQLite would remove its log
         raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection: Connection = sqlite.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
+    connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)
     return connection
 
 
@@ -234,7 +250,7 @@ def backups_of(path: str) -> "tuple[str, str]":
     return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
 
 
-def require_schema(connection: "Connection", path: str) -> None:
+def _require_schema(connection: "Connection", path: str) -> None:
     """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
     connection.execute("PRAGMA query_only = ON")
     (version,) = connection.execute("PRAGMA user_version").fetchone()

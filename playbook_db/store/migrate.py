@@ -43,7 +43,8 @@ def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
         if version == SCHEMA:
             return None
         backup = dialect.back_up_before_migration(version) if version else None
-        migrate(url)
+        with dialect.explained():
+            migrate(url)
     return backup
 
 
