@@ -44,9 +44,9 @@ def opens(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     opened: list[str] = []
     real = projects.open_store
 
-    def open_store(url: str) -> projects.Store:
+    def open_store(url: str, *, begins_anew: bool = False) -> projects.Store:
         opened.append(url)
-        return real(url)
+        return real(url, begins_anew=begins_anew)
 
     monkeypatch.setattr(projects, "open_store", open_store)
     return opened
@@ -271,6 +271,7 @@ def test_a_damaged_name_in_the_schema_is_explained(realistic: Playbook) -> None:
     assert "playbook db repair" in refused.err
 
 
+@pytest.mark.slow
 def test_a_worktree_reads_the_playbook_of_its_repository(playbook: Playbook, opens: list[str], tmp_path: Path) -> None:
     """And each has a mirror of its own, so that neither looks at the other's."""
     repository, worktree = tmp_path / "repository", tmp_path / "worktree"
