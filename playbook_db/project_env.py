@@ -33,14 +33,13 @@ _WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the sess
 
 def brought(folder: str) -> "dict[str, str]":
     """The variables that the project in *folder* brings; the user's own settings are no project's."""
-    paths = [os.path.join(folder, ".claude", name) for name in ("settings.json", "settings.local.json")]
-    users = os.path.dirname(os.path.realpath(_users_file()))
-    return {
-        name: value
-        for path in paths
-        if os.path.dirname(os.path.realpath(path)) != users
-        for name, value in _env_of(path).items()
-    }
+    return {name: value for path in _its_files(folder) for name, value in _env_of(path).items()}
+
+
+def may_ask(folder: str) -> bool:
+    """Whether there can be `questions`, seen without reading JSON, which costs a hook more than all the rest."""
+    contents = [_content(path).upper() for path in _its_files(folder)]
+    return any(f'"{name}"'.encode() in content for content in contents if content for name in (*_WAYS, DATABASE))
 
 
 def questions(folder: str) -> "dict[str, str]":
@@ -137,23 +136,36 @@ def _has_key(own: "Mapping[str, str]") -> bool:
     return any(own.get(name, "").strip() for name in _KEYS)
 
 
+def _its_files(folder: str) -> "list[str]":
+    paths = [os.path.join(folder, ".claude", name) for name in ("settings.json", "settings.local.json")]
+    users = os.path.dirname(os.path.realpath(_users_file()))
+    return [path for path in paths if os.path.dirname(os.path.realpath(path)) != users]
+
+
 def _users_file() -> str:
     return os.path.join(settings.claude_dir(), "settings.json")
 
 
 def _env_of(path: str) -> "dict[str, str]":
     """The `env` of the settings file at *path*, as the client passes it on."""
-    try:
-        content = projects.read_plain(path)
-        if b'"env"' not in content:
-            return {}
-        import json  # late: most projects bring nothing
+    content = _content(path)
+    if b'"env"' not in content:
+        return {}
+    import json  # late: most projects bring nothing
 
+    try:
         document = json.loads(content)
-    except (OSError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
     given = document.get("env") if isinstance(document, dict) else None
     return dict(_passed_on(given)) if isinstance(given, dict) else {}
+
+
+def _content(path: str) -> bytes:
+    try:
+        return projects.read_plain(path)
+    except OSError:
+        return b""
 
 
 def _passed_on(given: "dict[str, object]") -> "Iterator[tuple[str, str]]":

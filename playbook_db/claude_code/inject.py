@@ -99,7 +99,8 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
 
 def _question(event: events.Event, folder: str) -> str:
     """What the user is to decide about what the project brings to the environment, told once; `""` where nothing."""
-    names = project_env.questions(folder) if event.source == "startup" else {}
+    is_asked = event.source == "startup" and project_env.may_ask(folder)
+    names = project_env.questions(folder) if is_asked else {}
     if not names or project_env.is_recorded(folder):
         return ""
     told = f"The settings of this project bring {', '.join(names)}, which playbook doesn't use until you have decided."
