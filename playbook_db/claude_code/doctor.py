@@ -21,7 +21,7 @@ from playbook_db.claude_code import install, plugin_env, spool, worker, worker_s
 from playbook_db.domain import prompt_text
 from playbook_db.errors import ConsentError, DatabaseError, NoModelError, PlaybookError
 from playbook_db.llm import choose
-from playbook_db.services import learn, maintenance, queue
+from playbook_db.services import diagnostics, learn, maintenance, queue
 from playbook_db.services.projects import Store, open_store
 from playbook_db.store import hook_queries
 
@@ -52,7 +52,7 @@ def examine(url: str, folder: str) -> list[Finding]:
     findings: list[Finding] = []
     checks = (
         _interpreter, _data_folder, _database, _backups, _queue, _registrations, _hooks, _worker, _model, _spending,
-        _logs,
+        _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -237,6 +237,13 @@ def _spending(url: str, folder: str) -> Iterator[Finding]:
     is_spent = 0 < budget <= used
     message = f"learning has used {used:,} tokens today (UTC); {allowed}{', so work waits' if is_spent else ''}"
     yield Finding("spending", NOTE if is_spent or not budget else OK, message)
+
+
+def _diagnostics(url: str, folder: str) -> Iterator[Finding]:
+    flag = diagnostics.flag_of(folder)
+    if diagnostics.is_flag_brought(folder):
+        message = f"{flag} is in git's index, so it switches nothing on; to have diagnostics, take it out of there"
+        yield Finding("diagnostics", NOTE, message, f"git -C {quote(folder)} rm --cached .claude/diagnostic_mode")
 
 
 def _logs(url: str, folder: str) -> Iterator[Finding]:

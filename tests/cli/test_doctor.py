@@ -1,7 +1,9 @@
 """`playbook doctor`: everything is tried for real, and each thing that is broken is told with its remedy."""
 
 import fcntl
+import shlex
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -79,6 +81,19 @@ def test_a_damaged_database_is_broken(findings: Findings, home: Path) -> None:
     assert str(path) in found["database"][0]["told"]
     assert found["database"][0]["state"] == "broken"
     assert found["inject"][0]["state"] == "ok"
+
+
+def test_a_flag_file_that_a_clone_brought_is_told(findings: Findings, folder: Path) -> None:
+    """With the command that takes it out of git, after which it counts."""
+    (folder / ".claude" / "diagnostic_mode").touch()
+    subprocess.run(["git", "init"], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", "add", ".claude/diagnostic_mode"], cwd=folder, check=True)
+
+    (finding,) = findings()["diagnostics"]
+    subprocess.run(shlex.split(finding["remedy"]), check=True, capture_output=True)
+
+    assert finding["state"] == "note"
+    assert "diagnostics" not in findings()
 
 
 def test_a_database_that_is_gone_is_broken(findings: Findings, playbook: Playbook, home: Path) -> None:
