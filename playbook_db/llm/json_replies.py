@@ -7,14 +7,16 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from playbook_db.errors import ModelError
-from playbook_db.llm.model import Exchange, Model, Prompt, RecordingModel, Reply, shortened
+from playbook_db.llm.model import MAX_REPLY_CHARS, Exchange, Model, Prompt, RecordingModel, Reply, shortened
 
 MAX_PARTS = 8  # calls for one answer, including those that gave no JSON
 MAX_TOKENS = 16_000  # of one part, thinking included
 MAX_TRIES = 2000  # opening braces; a hostile reply must not cost minutes
+MAX_READ_CHARS = 50_000_000  # by all tries together, where each reads to the end
 _NO_JSON = (
     "\n\nYour answer held no JSON object. Answer again, with one JSON object of the form told above and nothing else."
 )
@@ -22,7 +24,7 @@ _SHORTER = (
     "\n\nYour answer was cut off before anything of it was complete. Answer again in the same form, but much shorter: "
     "texts of at most 100 words, reasons of at most 10."
 )
-_FENCE = re.compile(r"```([A-Za-z0-9_+.-]*)(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```([A-Za-z0-9_+.-]{0,40})(.*?)```", re.DOTALL)
 _OPENING = re.compile(r'\{(?=\s*["}])')
 _BETWEEN = re.compile(r"[\s,]*")
 _COLON = re.compile(r"\s*:\s*")
@@ -65,16 +67,19 @@ def ask_in_parts(
     """
     recording = RecordingModel(model)
     text, items = "", list[Any]()
-    asked, failures = prompt, 0
+    asked, failures, length = prompt, 0, 0
     for _ in range(MAX_PARTS):
-        part = _read(recording.ask(asked, deadline=deadline), keys)
+        reply = recording.ask(asked, deadline=deadline)
+        length += len(reply.text)
+        part = _read(reply, keys)
         known = {identity(item) for item in items}
         new = [item for item in part.items if identity(item) not in known] if part else []
         failures = 0 if part and (part.is_complete or new or (part.text and not text)) else failures + 1
         if part:
             text = text or part.text
             items += new
-        if failures == 2 or (part and part.is_complete) or (max_items and len(items) >= max_items):
+        is_enough = length > MAX_REPLY_CHARS or bool(max_items and len(items) >= max_items)
+        if failures == 2 or (part and part.is_complete) or is_enough:
             break
         has_begun = bool(text or items)
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
@@ -145,9 +150,8 @@ class _Parsed:
 
 
 def _openings(text: str) -> Iterator[int]:
-    for tried, match in enumerate(_OPENING.finditer(text)):
-        if tried == MAX_TRIES:
-            return
+    tries = min(MAX_TRIES, MAX_READ_CHARS // (len(text) or 1))
+    for match in islice(_OPENING.finditer(text), tries):
         yield match.start()
 
 

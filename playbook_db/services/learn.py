@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 
 CHARACTERS_A_TOKEN = 4  # about, for an estimate
+_MAX_ITEMS = 2000  # of a list in a model's answer
+_MAX_SAID_CHARS = 20_000  # of what a model says about a session
+_MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
 _ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
 
 
@@ -148,7 +151,7 @@ class _Lesson:
             deadline=self.deadline,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
-        analysis, tags = self._redacted(answer.text), self._redacted(answer.items)
+        analysis, tags = self._redacted(answer.text)[:_MAX_SAID_CHARS], _bounded(self._redacted(answer.items))
         with self.project.store.write(self.project.key) as book:
             number = book.add_reflection(
                 self.chunk.key,
@@ -182,6 +185,7 @@ class _Lesson:
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
         proposed = self._redacted(answer.items)
+        proposed = _bounded(proposed)
         with self.project.store.write(self.project.key) as book:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
@@ -200,7 +204,7 @@ class _Lesson:
             book.finish_reflection(
                 reflection.id,
                 revision=result.revision,
-                curator_reasoning=self._redacted(answer.text),
+                curator_reasoning=self._redacted(answer.text)[:_MAX_SAID_CHARS],
                 calls=[call for call in self.calls if call.kind == "curate"],
             )
             _note_done(book, self.chunk, finishes)
@@ -217,6 +221,19 @@ class _Lesson:
         if isinstance(value, dict):
             return {self._redacted(str(key)): self._redacted(inner) for key, inner in value.items()}
         return value
+
+
+def _bounded(value: Any, key: str = "") -> Any:
+    """*value*, JSON of a model under *key*, in a size to keep. A point's text that is too long stays so by one
+    character: it will be skipped."""
+    if isinstance(value, str):
+        is_point = key in ("text", "merged_text")
+        return value[: operations.MAX_TEXT_CHARS + 1 if is_point else _MAX_REASON_CHARS]
+    if isinstance(value, list):
+        return [_bounded(inner) for inner in value[:_MAX_ITEMS]]
+    if isinstance(value, dict):
+        return {name: _bounded(inner, name) for name, inner in value.items()}
+    return value
 
 
 def tokens_today(store: Store, key: str | None = None) -> int:

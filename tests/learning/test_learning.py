@@ -1,5 +1,6 @@
 """From a transcript to one revision, once."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.services import queue
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -316,3 +318,29 @@ def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
 
     assert [job.state for job in queue.list_jobs(learner_project.store)] == ["done"]
     assert _points(learner_project)["pat-001"][1] == sum(is_reflector(request) for request in api.messages())
+
+
+def test_what_a_model_says_is_kept_in_a_sane_size(
+    database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
+    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(5000)]]
+    told = json.loads(reflection(*tags, analysis="word " * 60_000))
+    told["bullet_tags"][0]["rationale"] = "why " * 60_000
+    curated = curation({**ADD, "text": "long " * 90_000}, ADD, reasoning="so " * 90_000)
+    with MessagesApi(*answers(json.dumps(told), curated)) as api:
+        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert _points(learner_project) == {
+        "pat-001": ("run the tests first", 1, 0),
+        "pref-001": ("say what was run", 0, 0),
+    }
+    with database.snapshot() as connection:
+        rows = connection.exec_driver_sql("SELECT length(analysis), length(curator_reasoning) FROM reflections").all()
+        votes = connection.exec_driver_sql("SELECT count(*), max(length(rationale)) FROM votes").all()
+        skipped = connection.exec_driver_sql("SELECT reason, length(operation) FROM skipped_operations").all()
+    assert rows == [(20_000, 20_000)]
+    assert votes == [(2000, 1000)]
+    ((reason, length),) = skipped
+    assert reason == "`text`: a text must not be longer than 10,000 characters"
+    assert length < 11_000
