@@ -51,12 +51,12 @@ def questions(folder: str) -> "dict[str, str]":
 def consent(folder: str) -> "bool | None":
     """What the user said to `questions` as they are now; None where nothing yet."""
     said = _read_record(folder)
-    return said.get("agreed") if said.get("values") == questions(folder) else None  # type: ignore[return-value]
+    return said.get("agreed") if said.get("values") == _digest(folder) else None  # type: ignore[return-value]
 
 
 def is_recorded(folder: str) -> bool:
     """Whether the user has heard of `questions` as they are now."""
-    return _read_record(folder).get("values") == questions(folder)
+    return _read_record(folder).get("values") == _digest(folder)
 
 
 def keep(folder: str, *, agreed: "bool | None") -> None:
@@ -67,7 +67,7 @@ def keep(folder: str, *, agreed: "bool | None") -> None:
 
     path = _record_path(folder)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    record = {"project": projects.project_key(folder), "values": questions(folder), "agreed": agreed}
+    record = {"project": projects.project_key(folder), "values": _digest(folder), "agreed": agreed}
     temporary = f"{path}.{os.getpid()}.tmp"
     files.replace_file(path, json.dumps(record).encode("ascii"), mode=0o600, temporary=temporary)
 
@@ -179,6 +179,13 @@ def _passed_on(given: "dict[str, object]") -> "Iterator[tuple[str, str]]":
             continue
         if name and "=" not in name and b"\0" not in pair:  # else no program can be given it
             yield name, text
+
+
+def _digest(folder: str) -> str:
+    """What stands for the values of `questions`, among which may be a password."""
+    import hashlib
+
+    return hashlib.sha256(repr(sorted(questions(folder).items())).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _record_path(folder: str) -> str:

@@ -253,7 +253,7 @@ def test_a_project_s_database_is_used_only_with_consent(client: Client, tmp_path
     theirs = tmp_path / "theirs.db"
     with open_store(f"sqlite:///{theirs}") as store:
         edit.add(Project.in_folder(store, str(client.folder)), "somebody else's text")
-    session = _bring(client.folder, PLAYBOOK_DB_URL=str(theirs))
+    session = _bring(client.folder, PLAYBOOK_DB_URL=str(theirs), HTTPS_PROXY="http://u:correcthorse@proxy.example")
 
     assert "a point of the user's own" in client.inject(**session).context
     client.enqueue(**session)
@@ -261,6 +261,9 @@ def test_a_project_s_database_is_used_only_with_consent(client: Client, tmp_path
 
     assert main(["project", "trust", "--yes"]) == 0
     assert "somebody else's text" in client.inject(**session).context
+    (kept,) = (client.data / "consents").iterdir()
+    assert "correcthorse" not in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_user_is_asked_once_at_a_session_s_start(client: Client, gateway: MessagesApi) -> None:
