@@ -12,7 +12,8 @@ _PLACEHOLDER = re.compile(
     | ^(?:None|null|nil|true|false|undefined|NaN)$
     | ^(.)\1*$                                    # xxxx, ****, ....
     | ^[xX*•.]{3,}|[xX]{4,}|\*{3,}|•{3,}|\.\.\.|…
-    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{ | \}\} | ^\{ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$ | <[^<>]{1,60}>
+    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{ | \}\} | ^\{ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$
+    | <[A-Za-z_][\w .:-]{0,60}>
     | ^your | example$ | ^replace_?me | ^(?:sk-|ghp_)?1234567890?$ | ^abcdef
     | 0123456789 | abcdefghij
     """,
@@ -47,6 +48,23 @@ _COMMON_PAIRS = (
     "so sp ss st su ta te th ti to tr ts tt tu ty ul un up ur us ut va ve xe xt yp"
 )
 _PAIRS = frozenset(_COMMON_PAIRS.split())
+
+# Words that are passwords in every list of the most used ones, and mean little else beside a name for one.
+_COMMON_WORDS = (
+    "qwerty qwertz azerty qwertyuiop asdfgh asdfghjkl zxcvbn zxcvbnm letmein welcome monkey dragon football "
+    "baseball basketball sunshine princess iloveyou trustno superman batman starwars shadow master michael jordan "
+    "jennifer hunter ranger buster soccer hockey killer george andrew charlie thomas robert daniel jessica ashley "
+    "michelle matthew pepper ginger summer winter spring autumn cheese computer internet whatever freedom maggie "
+    "cookie chocolate butterfly flower tigger chelsea arsenal liverpool barcelona mustang corvette ferrari mercedes "
+    "harley yamaha matrix silver golden diamond phoenix merlin bailey yankees lakers dallas cowboys samantha amanda "
+    "joshua nicole patrick donald purple orange banana snoopy lovely babygirl hannah justin taylor naruto pokemon "
+    "minecraft swordfish passw0rd p@ssw0rd p@ssword admin123 opensesame abracadabra access14 hello123 dolphin "
+    "eagles tigers secret123 blink182 startrek scooby jasmine nirvana metallica slipknot victoria anthony william "
+    "richard maverick thunder cowboy rainbow peanut sparky hottie loveme fuckyou fuckme asshole biteme kitten puppy "
+    "samsung google zaq12wsx 1q2w3e4r 1qaz2wsx q1w2e3r4 changeme1 administrator rootroot toor football1 baseball1 "
+    "solo "
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def is_placeholder(value: str) -> bool:
@@ -89,12 +107,14 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
     *password*: people invent passwords, so words with a digit or a sign are enough. *literal*: the value was quoted,
     or is where no code can be; else it may be an expression of a program.
     """
+    if password and value.lower() in _COMMON:
+        return True
     shortest = _SHORTEST_PASSWORD if password else _SHORTEST
     if not shortest <= len(value) <= _LONGEST or any(sign.isspace() for sign in value):
         return False
     if is_placeholder(value) or is_address(value):
         return False
-    if not literal and _is_code(value):
+    if not literal and is_code(value):
         return False
     if not password and (_NO_TOKEN.search(value) or _SNAKE.fullmatch(value)):
         return False
@@ -105,7 +125,8 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
     return password and _may_be_invented(value, literal=literal)
 
 
-def _is_code(value: str) -> bool:
+def is_code(value: str) -> bool:
+    """Whether *value* begins as an expression of a program does: a call, a member, a variable."""
     if _CODE.match(value):
         return True
     return any(match and reads_like_words(match[1]) for match in (_CALL.match(value), _MEMBER.match(value)))

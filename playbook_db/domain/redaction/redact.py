@@ -6,12 +6,16 @@ Which values of the environment are secret is decided here; the caller reads the
 import base64
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from urllib.parse import quote, quote_plus, unquote
 
 from playbook_db.domain.redaction.assignments import assignments
+from playbook_db.domain.redaction.blocks import blocks
+from playbook_db.domain.redaction.commands import COMMANDS
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
-from playbook_db.domain.redaction.token_patterns import HEADERS, MARKER, TOKENS, Secret, find_secrets, key_blocks
+from playbook_db.domain.redaction.escapes import Secret, as_read
+from playbook_db.domain.redaction.names import kind_of_name
+from playbook_db.domain.redaction.token_patterns import HEADERS, MARKER, TOKENS, find_secrets, key_blocks
 
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
 MAX_MESSAGE_CHARS = 2000
@@ -38,13 +42,22 @@ def redact(text: str, values: Collection[str] = ()) -> str:
     MIN_VALUE_CHARS characters or more; it is found plain, escaped for JSON or for a URL, and in base64. A text that
     is redacted already stays as it is.
     """
-    text = _replaced(text, key_blocks(text))
-    text = _replaced(text, find_secrets(TOKENS, text))
+    for rule in key_blocks, _tokens:
+        text = _replaced(text, as_read(rule, text))
     without = _without_values(text, values)
     if without != text:  # a token that touched a value can be seen now
-        text = _replaced(without, find_secrets(TOKENS, without))
-    text = _replaced(text, find_secrets(HEADERS, text))
-    return _replaced(text, assignments(text))
+        text = _replaced(without, as_read(_tokens, without))
+    for rule in _headers, blocks, assignments:
+        text = _replaced(text, as_read(rule, text))
+    return text
+
+
+def _tokens(text: str) -> Iterator[Secret]:
+    return find_secrets(TOKENS, text)
+
+
+def _headers(text: str) -> Iterator[Secret]:
+    return find_secrets((*HEADERS, *COMMANDS), text)
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:
@@ -108,7 +121,11 @@ def _replaced(text: str, secrets: Iterable[Secret]) -> str:
 
 
 def _is_secret_variable(name: str, value: str) -> bool:
-    if not _SECRET_NAME.search(name) or _HARMLESS_NAME.search(name) or len(value) < MIN_VALUE_CHARS:
+    if (
+        not (_SECRET_NAME.search(name) or kind_of_name(name))
+        or _HARMLESS_NAME.search(name)
+        or len(value) < MIN_VALUE_CHARS
+    ):
         return False
     return not (_HARMLESS_VALUE.fullmatch(value) or is_placeholder(value) or is_address(value))
 

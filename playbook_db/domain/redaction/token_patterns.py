@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_secret
-
-Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
+from playbook_db.domain.redaction.entropy import is_placeholder, is_random
+from playbook_db.domain.redaction.escapes import Secret
 
 MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")
 
@@ -86,12 +85,16 @@ def _is_basic(value: str) -> bool:
     return b":" in plain and not is_placeholder(plain.decode("utf-8", "replace"))
 
 
+def _is_mnemonic(value: str) -> bool:
+    words = value.replace(",", " ").split()
+    return len(words) % 3 == 0 and len(set(words)) > 9 and _GRAMMAR.isdisjoint(words)
+
+
+_GRAMMAR = {"the", "and", "for", "with", "that", "this", "not", "are", "was", "you", "from", "should", "must", "into"}
+
+
 def _is_cookie(value: str) -> bool:
     return "[masked: " in value or any(is_random(part.partition("=")[2].strip()) for part in value.split(";"))
-
-
-def _is_password(value: str) -> bool:
-    return is_secret(value, password=True, literal=True)
 
 
 def _is_url_password(value: str) -> bool:
@@ -99,6 +102,8 @@ def _is_url_password(value: str) -> bool:
 
 
 _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 # Kind, prefixes, what follows a prefix, and a check; a short prefix alone doesn't prove a token.
 _PREFIXED = [
@@ -147,6 +152,60 @@ _PREFIXED = [
     ("Square token", "sq0csp- sq0atp-", r"[A-Za-z0-9_-]{22,}", _real),
     ("RubyGems key", "rubygems_", r"[a-f0-9]{48}", _real),
     ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}", _real),
+    ("Render key", "rnd_", r"[A-Za-z0-9]{24,}", _real),
+    ("Pulumi token", "pul-", r"[a-f0-9]{40}", _real),
+    ("LaunchDarkly key", "sdk- api-", _UUID, _real),
+    ("Mollie key", "live_ test_", r"[A-Za-z0-9]{30,}", is_random),
+    ("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{54,}", _real),
+    ("ElevenLabs key", "sk_", r"[a-f0-9]{48}", _real),
+    ("NVIDIA key", "nvapi-", r"[A-Za-z0-9_-]{40,}", _real),
+    ("crates token", "cio", r"[A-Za-z0-9]{32}" + _RIGHT, is_random),
+    ("NuGet key", "oy2", r"[a-z0-9]{43}" + _RIGHT, _real),
+    ("JFrog key", "AKCp", r"[A-Za-z0-9]{50,}", _real),
+    ("Dropbox token", "sl. sl.u.", r"[A-Za-z0-9_-]{60,}", _real),
+    ("Typeform token", "tfp_", r"[A-Za-z0-9_.-]{40,}", _real),
+    ("Prefect key", "pnu_ pnb_", r"[A-Za-z0-9]{30,}", _real),
+    ("Airtable token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{60,}", _real),
+    ("HubSpot token", "pat-na1- pat-eu1- pat-na2-", _UUID, _real),
+    ("Pinecone key", "pcsk_", r"[A-Za-z0-9_]{40,}", _real),
+    ("LangSmith key", "lsv2_pt_ lsv2_sk_ ls__", r"[A-Za-z0-9_]{32,}", _real),
+    ("search key", "tvly- fc- jina_ csk- tgp_v1_ fw_", r"[A-Za-z0-9_-]{24,}", is_random),
+    ("Brevo key", "xkeysib- xsmtpsib-", r"[a-f0-9]{40,}", _real),
+    ("Resend key", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{20,}", is_random),
+    ("MailerSend token", "mlsn.", r"[A-Za-z0-9]{40,}", _real),
+    ("PostHog key", "phx_", r"[A-Za-z0-9]{30,}", _real),
+    ("Dynatrace token", "dt0c01. dt0s01.", r"[A-Z0-9]{24}\.[A-Z0-9]{50,}", _real),
+    ("Contentful token", "CFPAT-", r"[A-Za-z0-9_-]{40,}", _real),
+    ("Heroku key", "HRKU-", r"[A-Za-z0-9_-]{30,}", _real),
+    ("Fly token", "fm1r_ fm2_ fo1_", r"[A-Za-z0-9+/=_-]{40,}", _real),
+    ("Netlify token", "nfp_ nfc_", r"[A-Za-z0-9]{30,}", _real),
+    ("Neon key", "napi_", r"[A-Za-z0-9]{40,}", _real),
+    ("Bitbucket password", "ATBB BBDC-", r"[A-Za-z0-9]{28,}", is_random),
+    ("CircleCI token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9_]{30,}", _real),
+    ("Buildkite token", "bkua_ bkct_", r"[a-f0-9]{40}", _real),
+    ("GitLab token", "glft- glimt- glffct- GR1348941", r"[A-Za-z0-9_.-]{18,}", _real),
+    ("Sonar token", "sqp_ squ_ sqa_", r"[a-f0-9]{40}", _real),
+    ("Sourcegraph token", "sgp_", r"[a-f0-9_]{40,}", _real),
+    ("Clojars token", "CLOJARS_", r"[a-z0-9]{60}", _real),
+    ("1Password token", "ops_eyJ", r"[A-Za-z0-9_=-]{100,}", _real),
+    ("1Password key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}", _real),
+    ("Kaggle token", "KGAT_", r"[A-Za-z0-9]{30,}", _real),
+    ("Weights and Biases key", "wandb_v1_", r"[A-Za-z0-9_]{40,}", _real),
+    ("ClickUp token", "pk_", r"[0-9]{5,10}_[A-Z0-9]{32}", _real),
+    ("Mercado Pago token", "APP_USR-", r"[0-9]{10,}-[0-9]{6}-[a-f0-9]{32}-[0-9]{5,}", _real),
+    ("Facebook token", "EAA", r"[A-Za-z0-9]{80,}", is_random),
+    ("Plaid token", "access-production- access-sandbox- access-development-", _UUID, _real),
+    ("Duffel token", "duffel_live_ duffel_test_", r"[A-Za-z0-9_=-]{40,}", _real),
+    ("Shippo token", "shippo_live_ shippo_test_", r"[a-f0-9]{40}", _real),
+    ("Flutterwave key", "FLWSECK-FLWSECK_TEST- FLWSECK- FLWSECK_TEST-", r"[A-Za-z0-9-]{20,}", _real),
+    ("Notion token", "secret_", r"[A-Za-z0-9]{43}" + _RIGHT, is_random),
+    ("Fastly or Snyk token", "snyk_uat. snyk_sat.", r"[A-Za-z0-9_.-]{20,}", _real),
+    ("Readme key", "rdme_", r"[a-z0-9]{60,}", _real),
+    ("Linear key", "lin_oauth_", r"[a-f0-9]{60,}", _real),
+    ("PlanetScale token", "pscale_oauth_", r"[A-Za-z0-9_.-]{30,}", _real),
+    ("OpenAI key", "sess-", r"[A-Za-z0-9]{40}", _real),
+    ("Zuplo or Cloudflare key", "zpka_ v1.0-", r"[a-f0-9-]{40,}", _real),
+    ("Alibaba key", "LTAI", r"[A-Za-z0-9]{16,24}" + _RIGHT, is_random),
 ]  # fmt: skip
 
 
@@ -156,7 +215,8 @@ def _prefixed() -> Iterator[Pattern]:
             yield Pattern(kind, prefix, re.compile(f"{_LEFT}({re.escape(prefix)}{tail})"), accepts)
 
 
-def _patterns(kind: str, anchors: str, regex: str, accepts: Callable[[str], bool]) -> list[Pattern]:
+def patterns(kind: str, anchors: str, regex: str, accepts: Callable[[str], bool]) -> list[Pattern]:
+    """One pattern for each of *anchors*, which `|` separates."""
     return [Pattern(kind, anchor, re.compile(regex), accepts) for anchor in anchors.split("|")]
 
 
@@ -164,25 +224,25 @@ _AWS_ID = r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"
 _URL_SAFE = "[A-Za-z0-9_-]"
 
 TOKENS: tuple[Pattern, ...] = (
-    *_patterns(
+    *patterns(
         "AWS key",
         "AKIA|ASIA|ABIA|ACCA",
         rf"{_LEFT}({_AWS_ID}(?:[\s:,;|/\"']{{1,5}}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))?){_RIGHT}",
         lambda value: not value[:20].endswith("EXAMPLE"),
     ),
-    *_patterns(
+    *patterns(
         "JWT", "eyJ", rf"{_RUN_LEFT}(eyJ{_URL_SAFE}{{8,}}\.(?:eyJ)?{_URL_SAFE}*(?:\.{_URL_SAFE}+){{1,3}})", _real
     ),
     *_prefixed(),
-    *_patterns("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
-    *_patterns("Discord webhook", "/api/webhooks/", rf"/api/webhooks/([0-9]{{10,25}}/{_URL_SAFE}{{40,}})", _real),
-    *_patterns("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", is_random),
-    *_patterns("Azure key", "AccountKey=|SharedAccessKey=", r"[A-Za-z]+=([A-Za-z0-9+/]{40,}={0,2})", _real),
-    *_patterns("Azure signature", "&sig=|?sig=", r".sig=([A-Za-z0-9%+/=_-]{30,})", _real),
-    *_patterns(
-        "Azure secret", "Q~", r"(?<=[A-Za-z0-9_~.]{3}[0-9])(Q~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])", _real
-    ),
-    *_patterns(
+    *patterns("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
+    *patterns("Teams webhook", "/IncomingWebhook/", r"/IncomingWebhook/([0-9a-f]{20,40}/[\w/-]{20,80})", _real),
+    *patterns("Terraform token", ".atlasv1.", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.([A-Za-z0-9_=-]{60,})", _real),
+    *patterns("Discord webhook", "/api/webhooks/", rf"/api/webhooks/([0-9]{{10,25}}/{_URL_SAFE}{{40,}})", _real),
+    *patterns("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", is_random),
+    *patterns("Azure key", "AccountKey=|SharedAccessKey=", r"[A-Za-z]+=([A-Za-z0-9+/]{40,}={0,2})", _real),
+    *patterns("Azure signature", "&sig=|?sig=", r".sig=([A-Za-z0-9%+/=_-]{30,})", _real),
+    *patterns("Azure secret", "Q~", r"(?<=[A-Za-z0-9_~.]{3}[0-9])(Q~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])", _real),
+    *patterns(
         "Discord token",
         "",
         rf"([MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}})(?!{_URL_SAFE})",
@@ -194,46 +254,66 @@ _MASKED = r"\[masked:\s[A-Za-z ]{1,30}\]"
 _GAP = r"(?:\s|\\n){1,20}"  # in `.netrc`, which may stand in a JSON string
 
 HEADERS: tuple[Pattern, ...] = (
-    *_patterns(
+    *patterns(
         "password",
         "://",
         r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5},)([^\s/?#\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])",
         _is_url_password,
     ),
-    *_patterns("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", is_random),
-    *_patterns("token", "earer |EARER |earer\\u0020", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
-    *_patterns("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
-    *_patterns(
+    *patterns("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", is_random),
+    *patterns("token", "earer |EARER |earer\\u0020", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
+    *patterns("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
+    *patterns(
+        "token",
+        "uthorization|UTHORIZATION|-key|-Key|-Api|-Token",
+        r"[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?[A-Za-z-]{0,16}[ ]?(?:token=)?"
+        r"([A-Za-z0-9._~+/=-]{20,})",
+        is_random,
+    ),
+    *patterns(
         "cookie",
         "ookie|OOKIE",
         rf"(?i:ookie)(?:\\{{0,8}}[\"'])?\]?\s?[:=]\s?(?:\\{{0,8}}[\"'])?([\w.%$!-]{{1,64}}=(?:{_MASKED}|[^\s;\"'\\]){{1,4096}}"
         rf"(?:;\s?(?:{_MASKED}|[^;\"'\\\n]){{1,4096}}){{0,50}})",
         _is_cookie,
     ),
-    *_patterns(
+    *patterns(
         "password",
         "login ",
         rf"login[ \t]+[\w@.+-]{{1,200}}{_GAP}(?:account\s+\S{{1,200}}{_GAP})?password[ \t]+([^\s\"'\\]{{4,200}})",
         _real_word,
     ),
-    *_patterns(
+    *patterns(
+        "wallet",
+        "nemonic|NEMONIC|hrase|HRASE|words",
+        r"[A-Za-z]{5,7}[\"']?(?:\\{1,4}n|[\s:=\"'\\]){1,10}"
+        r"([a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![ ,]{0,2}[a-z])",
+        _is_mnemonic,
+    ),
+    *patterns(
+        "private key",
+        "Private-Lines: ",
+        r"Private-Lines: [0-9]+((?:(?:\s|\\r|\\n){1,4}[A-Za-z0-9+/=]{4,64}(?![\w-])){1,200})",
+        _real,
+    ),
+    *patterns(
+        "password",
+        "assword",
+        r"assword:?[ ]?\\{0,8}[\"']?\)?;?(?:\s|\\n){1,10}[\w.]{0,20}(?:send|sendline|write|send_line|sendall)[ (]"
+        r"(?:-- )?b?\\{0,8}[\"']([^\"'\\\s]{4,200})",
+        _real_word,
+    ),
+    *patterns("password", "WIFI:|wifi:", r"(?i:wifi):[^\s\"']{0,80}?P:([^;\s\"']{4,80});", _real_word),
+    *patterns("password", "iFi.begin(|ifi.begin(", r"i[Ff]i\.begin\([^,\n]{1,60},\s?\"([^\"\s]{4,80})\"", _real_word),
+    *patterns("password", "jdbc:oracle", r"jdbc:oracle:[a-z0-9]{1,8}:[\w.]{1,60}/([^@\s\"']{4,200})@", _real_word),
+    *patterns(
         "password", "machine ", rf"machine[ \t]+[\w.-]{{1,200}}{_GAP}password[ \t]+([^\s\"'\\]{{4,200}})", _real_word
     ),
-    *_patterns(
-        "password", "-u |--user |--user=", r"--?u(?:ser)?[ =][\"']?[\w.@+-]{1,64}:([^\s\"'\\$<]{4,200})", _is_password
-    ),
-    *_patterns("password", "sshpass -p", r"sshpass -p\s?[\"']?([^\s\"'\\$<]{4,200})", _real_word),
-    *_patterns(
-        "password",
-        "mysql|mariadb",
-        r"(?:mysql|mariadb)[a-z]{0,10}\s(?:[^\n\"'|;]{0,80}?\s)?-p([^\s\"'\\$<]{6,200})",
-        _is_password,
-    ),
-    *_patterns(
+    *patterns(
         "password",
         "",
         r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])",
-        _is_password,
+        _real_word,
     ),
 )
 

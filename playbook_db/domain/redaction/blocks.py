@@ -1,0 +1,115 @@
+"""Secrets known by what heads them: the columns of a table, lists under a name, and manifests of `kind: Secret`."""
+
+import re
+from collections.abc import Iterator
+
+from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_secret
+from playbook_db.domain.redaction.escapes import Secret
+from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name, stems
+
+_CELLS = re.compile(r"[^|,;\t]+")
+_SPACED = re.compile(r"\S+(?: \S+)*")
+_NAME = re.compile(r"[\s\"'`*#\\]*[\w .-]*[\s\"'`*\\]*")
+_CELL = re.compile(r"[ \t\"'`\\]*([^\s\"'`\\](?:.*[^\s\"'`\\])?)[ \t\"'`\\]*$", re.DOTALL)
+_RULE = re.compile(r"[-+|:=\s]*")
+_LONGEST_HEAD = 400  # characters
+_HEAD = re.compile(r"(?:[\w \t|,;\"'`*().:#-]|\\{1,4}[\"t])+(?=\r?\n|(?:\\{1,4}r)?\\{1,4}n)")
+_LINE = re.compile(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn])){0,2000}(?=[\n\\]|$))")
+
+_LAST_WORD = re.compile(r"[`\"']?([^\s\"'`()]{8,128})[`\"']?\Z")
+_HAS_DIGIT = re.compile("[0-9]")
+_KIND_SECRET = re.compile(r"kind\\{0,4}[\"']?:[ ]?\\{0,4}[\"']?Secret(?![A-Za-z])")
+_DATA = re.compile(r"(?:string)?[dD]ata\\{0,4}[\"']?:(?:[ ]?\{|[ ]*(?=\r?\n|\\{1,4}n))")
+_ENTRY = re.compile(
+    r"(?:\r?\n|\\{1,4}n|[,{]|(?<=\{))\s*\\{0,4}[\"']?[\w.-]{1,80}\\{0,4}[\"']?[ ]?:[ ]?"
+    r"(?:[|>][-+]?(?:\r?\n|\\{1,4}n)\s*)?\\{0,4}[\"']?(?P<value>[^\s\"'\\,{}|>]{4,4096})?\\{0,4}[\"']?"
+)
+_LIST = re.compile(
+    r"(keys|Keys|KEYS|tokens|Tokens|TOKENS|secrets|Secrets|SECRETS|passwords|Passwords|PASSWORDS)"
+    r"\\{0,8}[\"']?[ ]?[:=][ ]?(?:[\[({]\s{0,20}|(?=\r?\n[ ]{0,20}- |\\{1,4}n[ ]{0,20}- ))"
+)
+_ITEM = re.compile(
+    r"(?:\s|\\{1,4}n|,|- ){0,40}(?:\\{0,8}[\"'])?(?P<value>[^\s\"'\\,\])}]{1,400})"
+    r"(?:\\{0,8}[\"'])?(?=[\s\\,\])}]|$)"
+)
+_BEFORE = re.compile(
+    r"[ ](?:as|is)[ ](?:the|my|our|your|its|a)[ ](?:[\w/-]{1,20}[ ]){0,2}?"
+    r"(?i:password|passphrase|key|token|secret|pwd)\b"
+)
+_LONGEST_MANIFEST = 20_000  # characters
+
+
+def blocks(text: str) -> Iterator[Secret]:
+    """The secrets in *text* that stand under a head."""
+    yield from _columns(text)
+    yield from _manifests(text)
+    yield from _lists(text)
+    for name in _BEFORE.finditer(text):
+        word = _LAST_WORD.search(text, max(name.start() - 200, 0), name.start())
+        if word and _HAS_DIGIT.search(word[1]) and is_random(word[1]):
+            yield word.start(1), word.end(1), "secret"
+
+
+def _lists(text: str) -> Iterator[Secret]:
+    done = 0
+    for name in _LIST.finditer(text):
+        before = text[max(name.start() - 40, 0) : name.start()]
+        kind = kind_of_name(before[len(before.rstrip(NAME_SIGNS)) :] + name[1])
+        if kind is None or name.start() < done:
+            continue
+        done = name.end()
+        while done < name.end() + _LONGEST_MANIFEST and (item := _ITEM.match(text, done)):
+            if _HAS_DIGIT.search(item["value"]) and is_random(item["value"]):
+                yield item.start("value"), item.end("value"), kind
+            done = item.end()
+
+
+def _manifests(text: str) -> Iterator[Secret]:
+    done = 0
+    for found in _KIND_SECRET.finditer(text):
+        if found.start() < done:
+            continue
+        begin = max(text.rfind("---", done, found.start()), found.start() - _LONGEST_MANIFEST, done)
+        end = text.find("\n---", found.end(), found.end() + _LONGEST_MANIFEST)
+        end = end if end >= 0 else min(found.end() + _LONGEST_MANIFEST, len(text))
+        for data in _DATA.finditer(text, begin, end):
+            at = data.end()
+            while entry := _ENTRY.match(text, at, end):
+                if entry["value"] is None or entry.end() == at:
+                    break
+                if not is_placeholder(entry["value"]):
+                    yield entry.start("value"), entry.end("value"), "secret"
+                at = entry.end()
+        done = end
+
+
+def _columns(text: str) -> Iterator[Secret]:
+    done = 0
+    for stem in stems(text):
+        if stem.start() < done:
+            continue
+        begin = max(text.rfind("\n", done, stem.start()) + 1, text.rfind("\\n", done, stem.start()) + 2, done)
+        head = _HEAD.match(text, begin, begin + _LONGEST_HEAD)
+        if head is None:
+            done = max(done, stem.end())
+            continue
+        done = head.end()
+        cells = _SPACED if _CELLS.fullmatch(head[0]) else _CELLS
+        names = list(cells.finditer(head[0]))
+        columns = [(place, cell, kind_of_name(cell[0].strip(" \t\"'`*\\"))) for place, cell in enumerate(names)]
+        secret = [(place, cell, kind) for place, cell, kind in columns if kind]
+        if len(names) < 2 or not secret or not all(_NAME.fullmatch(cell[0]) for cell in names):
+            continue
+        while (line := _LINE.match(text, done)) and line[2].strip():
+            done = line.end()
+            row = [] if _RULE.fullmatch(line[2]) else list(cells.finditer(line[2]))
+            for place, name, kind in secret if len(row) == len(names) else ():
+                value = _CELL.match(row[place][0])
+                beside = cells is _SPACED and (row[place].end() <= name.start() or row[place].start() >= name.end())
+                if value and not beside and _is_secret(value[1], kind):
+                    at = line.start(2) + row[place].start()
+                    yield at + value.start(1), at + value.end(1), kind
+
+
+def _is_secret(value: str, kind: str) -> bool:
+    return is_random(value) or is_secret(value, password=kind == "password", literal=True)

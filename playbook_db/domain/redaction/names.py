@@ -1,0 +1,110 @@
+"""Which names mean a secret: of settings, variables, options, fields and columns; one list for every rule."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+# Password in other languages, as it is written in lower case.
+_FOREIGN_NAMES = (
+    "passwort|kennwort|wachtwoord|passord|l\u00f6senord|losenord|adgangskode|salasana|contrase\u00f1a|contrasena|"
+    "contrasenya|mot de passe|mot_de_passe|motdepasse|mdp|senha|palavra-passe|palavra passe|"
+    "clave|parola|parol\u0103|has\u0142o|haslo|heslo|"
+    "jelsz\u00f3|jelszo|lozinka|geslo|slapta\u017eodis|parool|\u015fifre|lykilor\u00f0|m\u1eadt kh\u1ea9u|kata sandi|"
+    "\u043f\u0430\u0440\u043e\u043b\u044c|\u043f\u0430\u0440\u043e\u043b\u0430|"
+    "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2|\u5bc6\u7801|\u5bc6\u78bc|\u53e3\u4ee4|"
+    "\u30d1\u30b9\u30ef\u30fc\u30c9|\u6697\u8a3c\u756a\u53f7|\ube44\ubc00\ubc88\ud638|\u05e1\u05d9\u05e1\u05de\u05d4|"
+    "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631|\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19"
+)
+NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+_OWN = "pass|pwd|secret|token|key|credential|auth|psk|salt|pw|jwt|cookie|_pat|-pat"
+_STEM = re.compile(rf"\[masked: [a-z ]{{1,30}}\]|{_OWN}")
+_ANY_STEM = re.compile(rf"{_STEM.pattern}|{_FOREIGN_NAMES}")
+
+_FOREIGN_WORDS = _FOREIGN_NAMES.split("|")
+_FOREIGN = re.compile(rf"(?<![^\W\d_])(?:{_FOREIGN_NAMES})(?![^\W\d_])|passwort|kennwort|wachtwoord|l\u00f6senord")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# A name with one of these words at its end is about a secret: `token_count`.
+_ABOUT = _words(
+    "count type url uri name names ref refs path file field fields id ids length len limit hash expiry expires "
+    "expire expired ttl var class provider service store policy arn regex pattern label placeholder input prompt "
+    "column header headers hint error errors reset manager generator validator handler helper factory callback "
+    "algorithm alg method mode endpoint required enabled disabled idx index size format usage budget "
+    "form view screen page button text title message msg rules rule strength min max at by from with node kind "
+    "version stream ring word board press chain frame map set list func function fn dir folder host server user "
+    "username email status state level scope scopes audience issuer source backend model schema table query param "
+    "params parameter arg args attr option options config settings bits checksum digest fingerprint sha md5 public "
+    "pub less izer ize"
+)
+_AFTERTHOUGHTS = _words(
+    "prod production dev test testing staging live local default old new current plain plaintext value string base "
+    "b encoded ident main primary secondary backup v raw db github gitlab aws"
+)
+_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "passwrd", "pwd", "passwords", "pw")
+_KEYED = _words(
+    "api access private secret encryption encrypt signing sign account master auth shared client ssh hmac jwt "
+    "session storage admin service deploy license app application security webhook aes rsa gpg stripe sendgrid "
+    "twilio mailgun openai anthropic azure aws google gcp maps cohere groq mistral deepseek datadog algolia cipher "
+    "crypto decryption subscription functions routing integration preshared pre write read ingest cookie field wallet "
+    "signer merchant in nonce hub connection sas wireguard wg network psk"
+)
+_PUBLIC_KEYS = _words("public cache primary foreign partition sort object publishable idempotency row index")
+_GLUED_KEYS = (
+    *("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey", "masterkey", "signingkey"),
+    *("presharedkey", "encryptionkey", "sharedkey", "sessionkey", "routingkey", "licensekey"),
+)
+_PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
+
+
+def stems(text: str) -> Iterator[re.Match[str]]:
+    """Where names that mean a secret may be in *text*, by what all such names have in them; and markers."""
+    folded = text.replace("\u0130", "i").lower()  # the one character that grows when it is lowered
+    return (_ANY_STEM if any(word in folded for word in _FOREIGN_WORDS) else _STEM).finditer(folded)
+
+
+def may_name_a_key(word: str) -> bool:
+    """Whether *word* before a bare `key` makes it a secret: `API key`."""
+    return word.lower() in _KEYED
+
+
+@lru_cache(maxsize=1024)
+def kind_of_name(whole: str) -> str | None:
+    """The kind of secret that the name *whole* means; None for none."""
+    if _FOREIGN.search(whole.lower()):
+        return "password"
+    kind = _kind_of([word.lower() for word in _WORD.findall(whole)])
+    if kind is None and whole.isupper() and whole.rstrip("0123456789").endswith("_KEY"):
+        kind = None if _PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
+    return "AWS key" if kind in ("secret", "token", "key") and "aws" in whole.lower() else kind
+
+
+def _kind_of(words: list[str]) -> str | None:
+    """The same for the words of the name."""
+    while len(words) > 1 and words[-1] in _AFTERTHOUGHTS:
+        words = words[:-1]
+    if not words or words[-1] in _ABOUT or words[0] == "public":
+        return None
+    words[-1] = _PLURALS.get(words[-1], words[-1])
+    for place, word in enumerate(words):
+        if word.endswith(_PASSWORDS) or word == "pw":
+            return "password"
+        if word.endswith("pass") and word not in ("bypass", "compass", "overpass"):
+            return "password"
+        if word.endswith("secret") or word.startswith("secretkey"):
+            return "secret"
+        if word.endswith("token"):
+            return "token"
+        if word.endswith(_GLUED_KEYS) or (word in ("key", "salt") and place and words[place - 1] in _KEYED):
+            return "key"
+        if word in ("credential", "credentials"):
+            return "credential"
+    if words[-1] in ("auth", "authorization"):
+        return "credential"
+    if words[-1] == "psk":
+        return "password"
+    return "token" if words[-1] in ("pat", "jwt", "cookie") and len(words) > 1 else None
