@@ -20,13 +20,14 @@ from playbook_db.cli.context import (
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable
-from playbook_db.errors import JobError, SettingError
+from playbook_db.errors import JobError, Remedy, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.services.projects import Project
 
 _TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
+_SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
@@ -210,7 +211,7 @@ def retry(number: int) -> None:
 
     with opened(sync=False) as project:
         if not queue.retry(project.store, project.key, number):
-            raise JobError(f"There is no job {number} here that failed or waits. See them with: playbook jobs")
+            raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
     click.echo(f"job {number} is queued; do it now with: playbook work")
 
 
@@ -222,5 +223,5 @@ def drop(number: int) -> None:
 
     with opened(sync=False) as project:
         if not queue.drop(project.store, project.key, number):
-            raise JobError(f"There is no job {number} here that could be removed. See them with: playbook jobs")
+            raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
     click.echo(f"job {number} is removed")
