@@ -5,11 +5,11 @@ secret, does the value look like one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from playbook_db.domain.redaction.entropy import is_code, is_random, is_secret
 from playbook_db.domain.redaction.escapes import Secret
-from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name, may_name_a_key, stems
+from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name, may_name_a_key
 
 _TAIL = re.compile(r"[A-Za-z0-9_-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)(?![A-Za-z0-9_]))?")
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
@@ -57,13 +57,11 @@ _IN_PARAMETERS = re.compile(r"\w=[^\s=]{1,80}[ ;&]$")
 _SETS = re.compile(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET)[ ]$")
 
 
-def assignments(text: str) -> Iterator[Secret]:
-    """The values in *text* that have the name of a secret and look like one."""
+def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+    """The values in *text* that have the name of a secret, with a stem at *stems*, and look like one."""
     done = 0
-    for stem in stems(text):
-        if stem.start() < done or stem[0][0] == "[":
-            continue
-        found = _value(text, stem.start(), stem.end())
+    for begin, stem_end in stems:
+        found = _value(text, begin, stem_end) if begin >= done else None
         if found is None:
             continue
         start, end, kind = found

@@ -1,11 +1,11 @@
 """Secrets known by what heads them: the columns of a table, lists under a name, and manifests of `kind: Secret`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_secret
 from playbook_db.domain.redaction.escapes import Secret
-from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name, stems
+from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 
 _CELLS = re.compile(r"[^|,;\t]+")
 _SPACED = re.compile(r"\S+(?: \S+)*")
@@ -13,7 +13,9 @@ _NAME = re.compile(r"[\s\"'`*#\\]*[\w .-]*[\s\"'`*\\]*")
 _CELL = re.compile(r"[ \t\"'`\\]*([^\s\"'`\\](?:.*[^\s\"'`\\])?)[ \t\"'`\\]*$", re.DOTALL)
 _RULE = re.compile(r"[-+|:=\s]*")
 _LONGEST_HEAD = 400  # characters
-_HEAD = re.compile(r"(?:[\w \t|,;\"'`*().:#-]|\\{1,4}[\"t])+(?=\r?\n|(?:\\{1,4}r)?\\{1,4}n)")
+_HEAD = re.compile(r"[\w \t|,;\"'`*().:#-]*+(?:\\{1,4}[\"t][\w \t|,;\"'`*().:#-]*+)*+")
+_CELL_END = re.compile(r"[\w-]{0,40}(?: [\w-]{1,20})?[\s\"'`*]*(?:(?<=\s\s|.\n)|[|,;\t]|\\{1,4}[\"rnt])", re.DOTALL)
+_BREAK = re.compile(r"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
 _LINE = re.compile(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn])){0,2000}(?=[\n\\]|$))")
 
 _LAST_WORD = re.compile(r"[`\"']?([^\s\"'`()]{8,128})[`\"']?\Z")
@@ -25,8 +27,7 @@ _ENTRY = re.compile(
     r"(?:[|>][-+]?(?:\r?\n|\\{1,4}n)\s*)?\\{0,4}[\"']?(?P<value>[^\s\"'\\,{}|>]{4,4096})?\\{0,4}[\"']?"
 )
 _LIST = re.compile(
-    r"(keys|Keys|KEYS|tokens|Tokens|TOKENS|secrets|Secrets|SECRETS|passwords|Passwords|PASSWORDS)"
-    r"\\{0,8}[\"']?[ ]?[:=][ ]?(?:[\[({]\s{0,20}|(?=\r?\n[ ]{0,20}- |\\{1,4}n[ ]{0,20}- ))"
+    r"((?i:words|s))\\{0,8}[\"']?[ ]?[:=][ ]?(?:[\[({]\s{0,20}|(?=\r?\n[ ]{0,20}- |\\{1,4}n[ ]{0,20}- ))"
 )
 _ITEM = re.compile(
     r"(?:\s|\\{1,4}n|,|- ){0,40}(?:\\{0,8}[\"'])?(?P<value>[^\s\"'\\,\])}]{1,400})"
@@ -39,23 +40,26 @@ _BEFORE = re.compile(
 _LONGEST_MANIFEST = 20_000  # characters
 
 
-def blocks(text: str) -> Iterator[Secret]:
-    """The secrets in *text* that stand under a head."""
-    yield from _columns(text)
+def blocks(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+    """The secrets in *text* that stand under a head; names of secrets are at *stems*."""
+    yield from _columns(text, stems)
     yield from _manifests(text)
-    yield from _lists(text)
+    yield from _lists(text, stems)
     for name in _BEFORE.finditer(text):
         word = _LAST_WORD.search(text, max(name.start() - 200, 0), name.start())
         if word and _HAS_DIGIT.search(word[1]) and is_random(word[1]):
             yield word.start(1), word.end(1), "secret"
 
 
-def _lists(text: str) -> Iterator[Secret]:
+def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     done = 0
-    for name in _LIST.finditer(text):
-        before = text[max(name.start() - 40, 0) : name.start()]
+    for start, end in stems:
+        name = _LIST.match(text, end) if start >= done else None
+        if name is None:
+            continue
+        before = text[max(start - 40, 0) : end]
         kind = kind_of_name(before[len(before.rstrip(NAME_SIGNS)) :] + name[1])
-        if kind is None or name.start() < done:
+        if kind is None:
             continue
         done = name.end()
         while done < name.end() + _LONGEST_MANIFEST and (item := _ITEM.match(text, done)):
@@ -83,17 +87,16 @@ def _manifests(text: str) -> Iterator[Secret]:
         done = end
 
 
-def _columns(text: str) -> Iterator[Secret]:
+def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     done = 0
-    for stem in stems(text):
-        if stem.start() < done:
+    for start, end in stems:
+        if start < done or not _CELL_END.match(text, end):
             continue
-        begin = max(text.rfind("\n", done, stem.start()) + 1, text.rfind("\\n", done, stem.start()) + 2, done)
+        begin = max(text.rfind("\n", done, start) + 1, text.rfind("\\n", done, start) + 2, done)
         head = _HEAD.match(text, begin, begin + _LONGEST_HEAD)
-        if head is None:
-            done = max(done, stem.end())
+        done = max(head.end() if head else begin, end)
+        if head is None or not _BREAK.match(text, head.end()):
             continue
-        done = head.end()
         cells = _SPACED if _CELLS.fullmatch(head[0]) else _CELLS
         names = list(cells.finditer(head[0]))
         columns = [(place, cell, kind_of_name(cell[0].strip(" \t\"'`*\\"))) for place, cell in enumerate(names)]

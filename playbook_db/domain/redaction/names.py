@@ -1,8 +1,9 @@
 """Which names mean a secret: of settings, variables, options, fields and columns; one list for every rule."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
+
+from playbook_db.domain.redaction.escapes import Reading, word_of
 
 # Password in other languages, as it is written in lower case.
 _FOREIGN_NAMES = (
@@ -16,11 +17,9 @@ _FOREIGN_NAMES = (
     "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631|\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19"
 )
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-_OWN = "pass|pwd|secret|token|key|credential|auth|psk|salt|pw|jwt|cookie|_pat|-pat"
-_STEM = re.compile(rf"\[masked: [a-z ]{{1,30}}\]|{_OWN}")
-_ANY_STEM = re.compile(rf"{_STEM.pattern}|{_FOREIGN_NAMES}")
+_STEM = r"\[masked: [a-z ]{1,30}\]|p(?:ass|w|sk)|s(?:ecret|alt)|token|key|c(?:redential|ookie)|auth|jwt|[_-]pat"
 
-_FOREIGN_WORDS = _FOREIGN_NAMES.split("|")
+_FOREIGN_WORDS = {name: word_of(name) for name in _FOREIGN_NAMES.split("|")}
 _FOREIGN = re.compile(rf"(?<![^\W\d_])(?:{_FOREIGN_NAMES})(?![^\W\d_])|passwort|kennwort|wachtwoord|l\u00f6senord")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -61,10 +60,11 @@ _GLUED_KEYS = (
 _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
 
 
-def stems(text: str) -> Iterator[re.Match[str]]:
-    """Where names that mean a secret may be in *text*, by what all such names have in them; and markers."""
-    folded = text.replace("\u0130", "i").lower()  # the one character that grows when it is lowered
-    return (_ANY_STEM if any(word in folded for word in _FOREIGN_WORDS) else _STEM).finditer(folded)
+def stems(reading: Reading) -> list[tuple[int, int]]:
+    """Where names that mean a secret may be in the text of *reading*, by what all such names have in them."""
+    folded, words = (text.replace("\u0130", "i").lower() for text in (reading.text, reading.words))  # \u0130 would grow
+    foreign = (name for name, word in _FOREIGN_WORDS.items() if word in words)
+    return [stem.span() for stem in re.finditer("|".join([_STEM, *foreign]), folded) if stem[0][0] != "["]
 
 
 def may_name_a_key(word: str) -> bool:

@@ -6,17 +6,19 @@ Which values of the environment are secret is decided here; the caller reads the
 import base64
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from urllib.parse import quote, quote_plus, unquote
 
 from playbook_db.domain.redaction.assignments import assignments
 from playbook_db.domain.redaction.blocks import blocks
 from playbook_db.domain.redaction.commands import COMMANDS
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
-from playbook_db.domain.redaction.escapes import Secret, as_read
-from playbook_db.domain.redaction.names import kind_of_name
+from playbook_db.domain.redaction.escapes import Reading, Secret
+from playbook_db.domain.redaction.names import kind_of_name, stems
 from playbook_db.domain.redaction.token_patterns import HEADERS, MARKER, TOKENS, find_secrets, key_blocks
 
+_BESIDE = (*HEADERS, *COMMANDS)
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
 MAX_MESSAGE_CHARS = 2000
 
@@ -42,22 +44,37 @@ def redact(text: str, values: Collection[str] = ()) -> str:
     MIN_VALUE_CHARS characters or more; it is found plain, escaped for JSON or for a URL, and in base64. A text that
     is redacted already stays as it is.
     """
-    for rule in key_blocks, _tokens:
-        text = _replaced(text, as_read(rule, text))
-    without = _without_values(text, values)
-    if without != text:  # a token that touched a value can be seen now
-        text = _replaced(without, as_read(_tokens, without))
-    for rule in _headers, blocks, assignments:
-        text = _replaced(text, as_read(rule, text))
-    return text
+    reading = Reading(text)
+    for rule in _keys, _tokens:
+        reading = _applied(rule, reading)
+    without = _without_values(reading.raw, values)
+    if without != reading.raw:  # a token that touched a value can be seen now
+        reading = _applied(_tokens, Reading(without))
+    for rule in _headers, _named:
+        reading = _applied(rule, reading)
+    return reading.raw
 
 
-def _tokens(text: str) -> Iterator[Secret]:
-    return find_secrets(TOKENS, text)
+def _applied(rule: Callable[[Reading], Iterable[Secret]], reading: Reading) -> Reading:
+    redacted = _replaced(reading.raw, reading.in_raw(rule(reading)))
+    return reading if redacted is reading.raw else Reading(redacted)
 
 
-def _headers(text: str) -> Iterator[Secret]:
-    return find_secrets((*HEADERS, *COMMANDS), text)
+def _keys(reading: Reading) -> Iterator[Secret]:
+    return key_blocks(reading.text)
+
+
+def _tokens(reading: Reading) -> Iterator[Secret]:
+    return find_secrets(TOKENS, reading)
+
+
+def _headers(reading: Reading) -> Iterator[Secret]:
+    return find_secrets(_BESIDE, reading)
+
+
+def _named(reading: Reading) -> Iterator[Secret]:
+    names = stems(reading)
+    return chain(blocks(reading.text, names), assignments(reading.text, names))
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:

@@ -7,10 +7,10 @@ pattern has a bound, or begins where a run of its characters begins, so that no 
 import base64
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from playbook_db.domain.redaction.entropy import is_placeholder, is_random
-from playbook_db.domain.redaction.escapes import Secret
+from playbook_db.domain.redaction.escapes import Reading, Secret, word_of
 
 MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")
 
@@ -33,6 +33,10 @@ class Pattern:
     anchor: str
     regex: re.Pattern[str]
     accepts: Callable[[str], bool]
+    word: str = field(init=False)  # must be in `Reading.words`
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", word_of(self.anchor))
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
         """Where the pattern matches *text*."""
@@ -47,10 +51,10 @@ class Pattern:
             at = text.find(self.anchor, max(match.end(), at + 1) if match else at + 1)
 
 
-def find_secrets(patterns: Iterable[Pattern], text: str) -> Iterator[Secret]:
-    """What *patterns* find in *text*."""
+def find_secrets(patterns: Iterable[Pattern], reading: Reading) -> Iterator[Secret]:
+    """What *patterns* find in the text of *reading*."""
     for pattern in patterns:
-        for match in pattern.matches(text):
+        for match in pattern.matches(reading.text) if pattern.word in reading.words else ():
             if pattern.accepts(match[1]):
                 yield match.start(1), match.end(1), pattern.kind
 
@@ -261,7 +265,7 @@ HEADERS: tuple[Pattern, ...] = (
         _is_url_password,
     ),
     *patterns("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", is_random),
-    *patterns("token", "earer |EARER |earer\\u0020", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
+    *patterns("token", "earer |EARER ", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
     *patterns("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
     *patterns(
         "token",
