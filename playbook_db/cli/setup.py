@@ -198,7 +198,7 @@ def trust(off: bool, yes: bool) -> None:
     """Use the address, the programs and the database that this project's settings bring in their `env`.
 
     Without that, nothing is learned from this project where it brings an address, but no key of its own. A value that
-    changes is asked about again.
+    changes is asked about again. Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services import queue
@@ -210,8 +210,11 @@ def trust(off: bool, yes: bool) -> None:
             click.echo(f"{folder}: its settings bring nothing that needs your consent")
             return
         notify(f"{name}={one_line(redact_message(value))}" for name, value in values.items())
-        if not off and not yes and is_interactive() and not click.confirm("Use that for this project?", err=True):
-            return
+        if not off and not yes:
+            if not is_interactive():
+                raise click.UsageError("Nobody is there to be asked; say --yes to use that. Nothing was changed.")
+            if not click.confirm("Use that for this project?", err=True):
+                return
         project_env.keep(folder, agreed=not off)
         for job in queue.list_jobs(here.store, here.key):
             if job.not_before is not None:

@@ -162,7 +162,7 @@ def test_a_project_s_address_gets_the_user_s_key_only_with_consent(
     assert gateway.messages() == users.messages() == []
     assert "playbook project trust" in _jobs(client)["another"][1]
 
-    assert main(["--project", str(another), "project", *answer.split()]) == 0
+    assert main(["--project", str(another), "project", *answer.split(), "--yes"]) == 0
     _end_session(client, mine)
 
     chosen, other = (gateway, users) if answer == "trust" else (users, gateway)
@@ -192,6 +192,22 @@ def test_a_session_of_its_own_needs_the_consent_too(client: Client, gateway: Mes
     assert main(["project", "trust", "--yes"]) == 0
     _end_session(client, session)
     assert _keys(gateway) == {USERS_KEY}
+
+
+def test_without_a_terminal_nothing_is_agreed_to_unasked(
+    client: Client, gateway: MessagesApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a script, or a session's own tool, runs agrees with --yes only; to say no needs nobody to be asked."""
+    _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)
+
+    assert main(["project", "trust"]) == 2
+
+    told = capsys.readouterr()
+    assert f"ANTHROPIC_BASE_URL={gateway.url}" in told.err
+    assert "--yes" in told.err
+    assert told.out == ""
+    assert not (client.data / "consents").exists()
+    assert main(["project", "trust", "--off"]) == 0
 
 
 def test_a_command_in_a_session_needs_the_consent_too(
