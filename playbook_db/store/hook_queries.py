@@ -218,27 +218,31 @@ def loss_of(path: str) -> str:
     `""`: it is there, or yet to be made."""
     if os.path.exists(path) and (os.path.getsize(path) or not os.path.isfile(path)):
         return ""
-    from playbook_db import errors  # late: hardly ever needed
-
     path = os.path.realpath(path) if os.path.islink(path) else path  # SQLite and we keep all beside the real file
-    try:
-        if os.path.getsize(f"{path}-wal"):
-            return str(errors.DamagedError(path, "it is missing or empty, and its log is not"))
-    except OSError:
-        pass
-    backup = newest_backup(path)
-    return str(errors.DatabaseLostError(path, backup)) if backup else ""
+    log = f"{path}-wal"
+    has_log = os.path.exists(log) and os.path.getsize(log) > 0
+    backup = None if has_log else newest_backup(path)
+    if not has_log and not backup:
+        return ""
+    from playbook_db import errors  # late: a first session's start doesn't come here
+
+    if backup:
+        return str(errors.DatabaseLostError(path, backup))
+    return str(errors.DamagedError(path, "it is missing or empty, and its log is not"))
 
 
 def newest_backup(path: str) -> "str | None":
     """The newest backup of the database file *path*, by the time in its name; None where there is none."""
-    import re  # late, as above
-
     folder, stem = backups_of(path)
     try:
-        found = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in os.listdir(folder)]
+        names = [name for name in os.listdir(folder) if name.startswith(f"{stem}-")]
     except OSError:
         return None
+    if not names:
+        return None
+    import re  # late, as above
+
+    found = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
     newest = max(((m["time"], int(m["number"] or 1), m.string) for m in found if m), default=None)
     return os.path.join(folder, newest[2]) if newest else None
 
