@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from shlex import quote
 
-from playbook_db import settings
+from playbook_db import projects, settings
 from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
 from playbook_db.errors import ConsentError, DatabaseError, NoModelError, PlaybookError
@@ -249,11 +249,10 @@ def _diagnostics(url: str, folder: str) -> Iterator[Finding]:
 def _logs(url: str, folder: str) -> Iterator[Finding]:
     for name in ("hooks.log", "worker.log", "setup.log"):
         try:
-            with open(os.path.join(settings.logs_dir(), name), encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
+            content = projects.read_plain(os.path.join(settings.logs_dir(), name), settings.MAX_FILE_BYTES)
         except OSError:
             continue
-        for line in lines[-_LOG_LINES:]:
+        for line in content.decode("utf-8", "replace").splitlines()[-_LOG_LINES:]:
             yield Finding(name, NOTE, line)
 
 

@@ -118,6 +118,26 @@ print(json.dumps(ended))
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("state", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)], ids=["pipe", "endless"])
+def test_a_template_that_never_ends_is_told(
+    playbook: Playbook, folder: Path, home: Path, state: Callable[[Path], None]
+) -> None:
+    """In no time, and without filling the memory."""
+    playbook("add", "a point")
+    own = home / ".claude" / "prompts" / "playbook.txt"
+    own.parent.mkdir()
+    state(own)
+
+    told = subprocess.run(
+        ["/bin/sh", "-c", 'ulimit -v 2000000; exec "$0" -m playbook_db render', sys.executable],
+        cwd=folder, capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+
+    assert told.returncode == EXIT_KNOWN_ERROR
+    assert f"{own} can't be read" in told.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("has_log", [False, True])
 @pytest.mark.parametrize(("state", "why"), [("read-only", "file system is read-only"), ("full", "disk is full")])
 def test_on_a_disk_that_takes_nothing_what_is_there_is_read(

@@ -1,6 +1,7 @@
 """`playbook doctor`: everything is tried for real, and each thing that is broken is told with its remedy."""
 
 import fcntl
+import os
 import shlex
 import sqlite3
 import subprocess
@@ -39,6 +40,17 @@ def findings(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Findings:
         return found
 
     return examine
+
+
+def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> None:
+    """Nobody writes to it, and nobody waits for it."""
+    data = home / ".claude" / "playbook"
+    (data / "logs").mkdir(parents=True)
+    os.mkfifo(data / "logs" / "hooks.log")
+
+    done = subprocess.run([sys.executable, "-m", "playbook_db", "doctor"], capture_output=True, timeout=60)
+
+    assert b"database" in done.stdout
 
 
 @pytest.fixture
