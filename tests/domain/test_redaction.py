@@ -58,11 +58,30 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
         ("password: |\n  Xk29fj3kQw\nuser: a", "password: |\n  [masked: password]\nuser: a"),
         ("Kennwort: Xk29fj3kQw", "Kennwort: [masked: password]"),
         ("DB_PASSWORD=sunshine", "DB_PASSWORD=[masked: password]"),
+        ("see qvx_live_Xk29fj3kQwPz81mNaB4tYr6LdE0h", "see [masked: token]"),
     ],
 )
 def test_only_the_secret_itself_is_replaced(text: str, redacted: str) -> None:
     """One way of standing in a text each: escaped, coloured, in a column, a manifest, a list, a command, below."""
     assert redact(text) == redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "chatcmpl-Xk29fj3kQwPz81mNaB4tYr6LdE0h",
+        "toolu_01Xk29fj3kQwPz81mNaB4tYr",
+        "HeaderOfVersion2_TestThatTheParserKeepsItsPlace",
+        "'cw_light', 'cw_password',\n'cw_palette', 'nbreg_lf12x',\n",
+        "color, token,\n'a', '#f8f8f2'\n",
+        "name, token\nx, self._lib.EVP_PKEY_free)\n",
+        "    passwd: HTTPPasswordMgr",
+        "Pass `slack_channel_id` as well",
+    ],
+)
+def test_ids_and_code_are_no_secrets(text: str) -> None:
+    """Ids with a prefix as tokens have, names in lists of code, types, colours: found in the sources of packages."""
+    assert redact(text) == text
 
 
 def test_the_set_is_a_wide_one() -> None:

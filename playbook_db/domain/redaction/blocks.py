@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_secret
+from playbook_db.domain.redaction.entropy import is_address, is_code, is_placeholder, is_random, is_secret
 from playbook_db.domain.redaction.escapes import Secret
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 
@@ -20,6 +20,7 @@ _LINE = re.compile(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn]))
 
 _LAST_WORD = re.compile(r"[`\"']?([^\s\"'`()]{8,128})[`\"']?\Z")
 _HAS_DIGIT = re.compile("[0-9]")
+_NO_NAME = re.compile(r"(?=[A-Za-z_.,-]*[^A-Za-z_.,-])\S+")
 _KIND_SECRET = re.compile(r"kind\\{0,4}[\"']?:[ ]?\\{0,4}[\"']?Secret(?![A-Za-z])")
 _DATA = re.compile(r"(?:string)?[dD]ata\\{0,4}[\"']?:(?:[ ]?\{|[ ]*(?=\r?\n|\\{1,4}n))")
 _ENTRY = re.compile(
@@ -95,8 +96,8 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
         begin = max(text.rfind("\n", done, start) + 1, text.rfind("\\n", done, start) + 2, done)
         head = _HEAD.match(text, begin, begin + _LONGEST_HEAD)
         done = max(head.end() if head else begin, end)
-        if head is None or not _BREAK.match(text, head.end()):
-            continue
+        if head is None or not _BREAK.match(text, head.end()) or head[0].rstrip()[-1:] in ",;":
+            continue  # code goes on after a comma
         cells = _SPACED if _CELLS.fullmatch(head[0]) else _CELLS
         names = list(cells.finditer(head[0]))
         columns = [(place, cell, kind_of_name(cell[0].strip(" \t\"'`*\\"))) for place, cell in enumerate(names)]
@@ -115,4 +116,6 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 
 
 def _is_secret(value: str, kind: str) -> bool:
+    if is_code(value.rstrip(")];")) or is_address(value) or not _NO_NAME.fullmatch(value):
+        return False
     return is_random(value) or is_secret(value, password=kind == "password", literal=True)

@@ -14,6 +14,7 @@ _PLACEHOLDER = re.compile(
     | ^[xX*•.]{3,}|[xX]{4,}|\*{3,}|•{3,}|\.\.\.|…
     | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{ | \}\} | ^\{ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$
     | <[A-Za-z_][\w .:-]{0,60}>
+    | ^\#[0-9a-f]{3,8}$                          # a colour
     | ^your | example$ | ^replace_?me | ^(?:sk-|ghp_)?1234567890?$ | ^abcdef
     | 0123456789 | abcdefghij
     """,
@@ -120,6 +121,8 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
         return False
     if value.isdigit():
         return password
+    if not literal and value.isalpha() and _NAMES_A_SECRET.search(value):
+        return False
     if not reads_like_words(value):
         return len(value) >= _SHORTEST or not value.isalpha()
     return password and _may_be_invented(value, literal=literal)
@@ -141,5 +144,5 @@ def _may_be_invented(value: str, *, literal: bool) -> bool:
         no_name = _NO_NAME.search(value) or value[0].isdigit() or 4 * len(_CHUNK.findall(value)) > len(value) + 3
         return bool(no_name or _WORD_AND_NUMBER.fullmatch(value))
     if _SLUG.fullmatch(value):
-        return len(value) >= 2 * _SHORTEST and _NAMES_A_SECRET.search(value) is None
+        return "_" not in value and len(value) >= 2 * _SHORTEST and _NAMES_A_SECRET.search(value) is None
     return any(sign.isdigit() or sign in "!@#$%^&*+=?~" for sign in value)

@@ -38,7 +38,7 @@ _ABOUT = _words(
     "version stream ring word board press chain frame map set list func function fn dir folder host server user "
     "username email status state level scope scopes audience issuer source backend model schema table query param "
     "params parameter arg args attr option options config settings bits checksum digest fingerprint sha md5 public "
-    "pub less izer ize"
+    "pub less izer ize mgr ptr cb"
 )
 _AFTERTHOUGHTS = _words(
     "prod production dev test testing staging live local default old new current plain plaintext value string base "

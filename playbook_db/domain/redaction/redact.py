@@ -16,7 +16,14 @@ from playbook_db.domain.redaction.commands import COMMANDS
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
 from playbook_db.domain.redaction.escapes import Reading, Secret
 from playbook_db.domain.redaction.names import kind_of_name, stems
-from playbook_db.domain.redaction.token_patterns import HEADERS, MARKER, TOKENS, find_secrets, key_blocks
+from playbook_db.domain.redaction.token_patterns import (
+    HEADERS,
+    MARKER,
+    TOKENS,
+    find_secrets,
+    key_blocks,
+    unknown_tokens,
+)
 
 _BESIDE = (*HEADERS, *COMMANDS)
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
@@ -65,7 +72,7 @@ def _keys(reading: Reading) -> Iterator[Secret]:
 
 
 def _tokens(reading: Reading) -> Iterator[Secret]:
-    return find_secrets(TOKENS, reading)
+    return chain(find_secrets(TOKENS, reading), unknown_tokens(reading))
 
 
 def _headers(reading: Reading) -> Iterator[Secret]:

@@ -59,6 +59,15 @@ def find_secrets(patterns: Iterable[Pattern], reading: Reading) -> Iterator[Secr
                 yield match.start(1), match.end(1), pattern.kind
 
 
+def unknown_tokens(reading: Reading) -> Iterator[Secret]:
+    """Words of more random characters than an id has, behind a prefix as providers of keys give them."""
+    if not any(map(_is_unknown, _UNKNOWN.finditer(reading.words))):
+        return
+    for token in _UNKNOWN.finditer(reading.text):
+        if _is_unknown(token):
+            yield *token.span(), "token"
+
+
 def key_blocks(text: str) -> Iterator[Secret]:
     """The private keys in *text*, each from BEGIN to END, or to the end of its characters where END is missing."""
     at = 0
@@ -109,108 +118,51 @@ _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
+_UNKNOWN = re.compile(
+    r"(?<![A-Za-z0-9_-])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
+    r"(?P<body>[A-Za-z0-9]{28,100})(?![A-Za-z0-9_/+=-])"
+)
+_IDS = "sha1 sha256 sha384 sha512 md5 chatcmpl resp msg cs pi seti rs file run req toolu call".split()  # noqa: SIM905
+
+
+def _is_unknown(token: re.Match[str]) -> bool:
+    cases = [len(re.findall(signs, token["body"])) for signs in ("[A-Z]", "[a-z]", "[0-9]")]
+    return min(cases) > 2 and token["prefix"].lower() not in _IDS and is_random(token["body"])
+
+
+_LONG = r"[A-Za-z0-9_-]{20,}(?:[.+/=][A-Za-z0-9_-]+)*={0,2}"
 # Kind, prefixes, what follows a prefix, and a check; a short prefix alone doesn't prove a token.
-_PREFIXED = [
+_PREFIXED = (
     ("Anthropic key", "sk-ant-", r"[A-Za-z0-9_-]{20,}", _real),
     ("OpenAI key", "sk-proj- sk-svcacct- sk-admin-", r"[A-Za-z0-9_-]{20,}", _real),
     ("API key", "sk-", r"(?:[a-z0-9]{2,10}-){0,2}[A-Za-z0-9_-]{20,}", is_random),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{30,}", _real),
     ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}", _real),
-    ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glsoat- gloas- glagent-",
+    ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glsoat- gloas- glagent- glft- glimt- glffct- GR1348941",
      r"[A-Za-z0-9_.-]{18,}", _real),
-    ("Slack token", "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxe. xoxc- xoxd- xoxo-", r"[A-Za-z0-9.%-]{10,}", _real),
-    ("Slack token", "xapp-", r"[0-9A-Za-z-]{20,}", _real),
+    ("Slack token", "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxe. xoxc- xoxd- xoxo- xapp-", r"[A-Za-z0-9.%-]{10,}", _real),
     ("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_", r"[A-Za-z0-9]{10,}", _real),
     ("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{20,}", _real),
     ("Google key", "AIza", r"[A-Za-z0-9_-]{35}(?![A-Za-z0-9_+/-])", _real),
-    ("Google secret", "GOCSPX-", r"[A-Za-z0-9_-]{20,}", _real),
-    ("Google token", "ya29.", r"[A-Za-z0-9_-]{20,}", _real),
-    ("Google token", "1//0", r"[A-Za-z0-9_-]{30,}", is_random),
-    ("npm token", "npm_", r"[A-Za-z0-9]{36}" + _RIGHT, _real),
-    ("PyPI token", "pypi-", r"[A-Za-z0-9_-]{50,}", is_random),
-    ("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}", is_random),
-    ("Twilio key", "SK", r"[0-9a-f]{32}" + _RIGHT, _real),
+    ("Google token", "GOCSPX- ya29. 1//0", r"[A-Za-z0-9_-]{20,}", is_random),
     ("SendGrid key", "SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", _real),
-    ("Mailgun key", "key-", r"[0-9a-zA-Z]{32}" + _RIGHT, is_random),
-    ("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{40,}", _real),
-    ("Databricks token", "dapi", r"[a-f0-9]{32}(?:-[0-9])?" + _RIGHT, _real),
-    ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[a-fA-F0-9]{32}", _real),
-    ("Docker token", "dckr_pat_ dckr_oat_", r"[A-Za-z0-9_-]{20,}", _real),
-    ("Groq key", "gsk_", r"[A-Za-z0-9]{40,}", _real),
-    ("xAI key", "xai-", r"[A-Za-z0-9_-]{40,}", is_random),
-    ("Replicate token", "r8_", r"[A-Za-z0-9]{30,}", is_random),
-    ("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}", _real),
-    ("Vault token", "hvs. hvb. hvr.", r"[A-Za-z0-9_-]{24,}", is_random),
-    ("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{40,}", _real),
-    ("Grafana token", "glsa_ glc_", r"[A-Za-z0-9_+/=]{30,}", is_random),
-    ("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9_+/=]{30,}", _real),
-    ("New Relic key", "NRAK-", r"[A-Z0-9]{20,}", _real),
-    ("Postman key", "PMAK-", r"[a-f0-9-]{50,}", _real),
-    ("Linear key", "lin_api_", r"[A-Za-z0-9]{30,}", _real),
-    ("Notion token", "ntn_", r"[A-Za-z0-9]{40,}", _real),
-    ("Figma token", "figd_", r"[A-Za-z0-9_-]{30,}", _real),
-    ("PlanetScale token", "pscale_tkn_ pscale_pw_", r"[A-Za-z0-9_.-]{30,}", _real),
-    ("Supabase token", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{20,}", is_random),
-    ("Doppler token", "dp.pt. dp.st. dp.sa. dp.ct.", r"[A-Za-z0-9_.-]{40,}", _real),
-    ("Tailscale key", "tskey-", r"[A-Za-z0-9-]{20,}", is_random),
-    ("Square token", "sq0csp- sq0atp-", r"[A-Za-z0-9_-]{22,}", _real),
-    ("RubyGems key", "rubygems_", r"[a-f0-9]{48}", _real),
-    ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}", _real),
-    ("Render key", "rnd_", r"[A-Za-z0-9]{24,}", _real),
-    ("Pulumi token", "pul-", r"[a-f0-9]{40}", _real),
-    ("LaunchDarkly key", "sdk- api-", _UUID, _real),
-    ("Mollie key", "live_ test_", r"[A-Za-z0-9]{30,}", is_random),
-    ("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{54,}", _real),
-    ("ElevenLabs key", "sk_", r"[a-f0-9]{48}", _real),
-    ("NVIDIA key", "nvapi-", r"[A-Za-z0-9_-]{40,}", _real),
-    ("crates token", "cio", r"[A-Za-z0-9]{32}" + _RIGHT, is_random),
-    ("NuGet key", "oy2", r"[a-z0-9]{43}" + _RIGHT, _real),
-    ("JFrog key", "AKCp", r"[A-Za-z0-9]{50,}", _real),
-    ("Dropbox token", "sl. sl.u.", r"[A-Za-z0-9_-]{60,}", _real),
-    ("Typeform token", "tfp_", r"[A-Za-z0-9_.-]{40,}", _real),
-    ("Prefect key", "pnu_ pnb_", r"[A-Za-z0-9]{30,}", _real),
-    ("Airtable token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{60,}", _real),
-    ("HubSpot token", "pat-na1- pat-eu1- pat-na2-", _UUID, _real),
-    ("Pinecone key", "pcsk_", r"[A-Za-z0-9_]{40,}", _real),
-    ("LangSmith key", "lsv2_pt_ lsv2_sk_ ls__", r"[A-Za-z0-9_]{32,}", _real),
-    ("search key", "tvly- fc- jina_ csk- tgp_v1_ fw_", r"[A-Za-z0-9_-]{24,}", is_random),
-    ("Brevo key", "xkeysib- xsmtpsib-", r"[a-f0-9]{40,}", _real),
-    ("Resend key", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{20,}", is_random),
-    ("MailerSend token", "mlsn.", r"[A-Za-z0-9]{40,}", _real),
-    ("PostHog key", "phx_", r"[A-Za-z0-9]{30,}", _real),
-    ("Dynatrace token", "dt0c01. dt0s01.", r"[A-Z0-9]{24}\.[A-Z0-9]{50,}", _real),
-    ("Contentful token", "CFPAT-", r"[A-Za-z0-9_-]{40,}", _real),
-    ("Heroku key", "HRKU-", r"[A-Za-z0-9_-]{30,}", _real),
-    ("Fly token", "fm1r_ fm2_ fo1_", r"[A-Za-z0-9+/=_-]{40,}", _real),
-    ("Netlify token", "nfp_ nfc_", r"[A-Za-z0-9]{30,}", _real),
-    ("Neon key", "napi_", r"[A-Za-z0-9]{40,}", _real),
-    ("Bitbucket password", "ATBB BBDC-", r"[A-Za-z0-9]{28,}", is_random),
-    ("CircleCI token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9_]{30,}", _real),
-    ("Buildkite token", "bkua_ bkct_", r"[a-f0-9]{40}", _real),
-    ("GitLab token", "glft- glimt- glffct- GR1348941", r"[A-Za-z0-9_.-]{18,}", _real),
-    ("Sonar token", "sqp_ squ_ sqa_", r"[a-f0-9]{40}", _real),
-    ("Sourcegraph token", "sgp_", r"[a-f0-9_]{40,}", _real),
-    ("Clojars token", "CLOJARS_", r"[a-z0-9]{60}", _real),
-    ("1Password token", "ops_eyJ", r"[A-Za-z0-9_=-]{100,}", _real),
-    ("1Password key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}", _real),
-    ("Kaggle token", "KGAT_", r"[A-Za-z0-9]{30,}", _real),
-    ("Weights and Biases key", "wandb_v1_", r"[A-Za-z0-9_]{40,}", _real),
-    ("ClickUp token", "pk_", r"[0-9]{5,10}_[A-Z0-9]{32}", _real),
-    ("Mercado Pago token", "APP_USR-", r"[0-9]{10,}-[0-9]{6}-[a-f0-9]{32}-[0-9]{5,}", _real),
-    ("Facebook token", "EAA", r"[A-Za-z0-9]{80,}", is_random),
-    ("Plaid token", "access-production- access-sandbox- access-development-", _UUID, _real),
-    ("Duffel token", "duffel_live_ duffel_test_", r"[A-Za-z0-9_=-]{40,}", _real),
-    ("Shippo token", "shippo_live_ shippo_test_", r"[a-f0-9]{40}", _real),
-    ("Flutterwave key", "FLWSECK-FLWSECK_TEST- FLWSECK- FLWSECK_TEST-", r"[A-Za-z0-9-]{20,}", _real),
-    ("Notion token", "secret_", r"[A-Za-z0-9]{43}" + _RIGHT, is_random),
-    ("Fastly or Snyk token", "snyk_uat. snyk_sat.", r"[A-Za-z0-9_.-]{20,}", _real),
-    ("Readme key", "rdme_", r"[a-z0-9]{60,}", _real),
-    ("Linear key", "lin_oauth_", r"[a-f0-9]{60,}", _real),
-    ("PlanetScale token", "pscale_oauth_", r"[A-Za-z0-9_.-]{30,}", _real),
-    ("OpenAI key", "sess-", r"[A-Za-z0-9]{40}", _real),
-    ("Zuplo or Cloudflare key", "zpka_ v1.0-", r"[a-f0-9-]{40,}", _real),
+    ("Twilio key", "SK", r"[0-9a-f]{32}" + _RIGHT, _real),
+    ("token",
+     "npm_ pypi- hf_ api_org_ dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ dckr_pat_ dckr_oat_ gsk_ xai- r8_ "
+     "pplx- hvs. hvb. hvr. ATATT3 ATCTT3 glsa_ glc_ sntrys_ sntryu_ NRAK- PMAK- lin_api_ lin_oauth_ ntn_ figd_ "
+     "pscale_tkn_ pscale_pw_ pscale_oauth_ sbp_ sb_secret_ dp.pt. dp.st. dp.sa. dp.ct. tskey- sq0csp- sq0atp- "
+     "rubygems_ AGE-SECRET-KEY-1 rnd_ pul- nvapi- tfp_ pnu_ pnb_ pcsk_ lsv2_pt_ lsv2_sk_ ls__ tvly- jina_ tgp_v1_ "
+     "fw_ xkeysib- xsmtpsib- re_ mlsn. phx_ dt0c01. dt0s01. CFPAT- HRKU- fm1r_ fm2_ fo1_ nfp_ nfc_ napi_ ATBB BBDC- "
+     "CCIPAT_ CCIPRJ_ bkua_ bkct_ sqp_ squ_ sqa_ CLOJARS_ ops_eyJ A3- KGAT_ wandb_v1_ pk_ APP_USR- duffel_live_ "
+     "duffel_test_ shippo_live_ shippo_test_ FLWSECK- FLWSECK_TEST- snyk_uat. snyk_sat. rdme_ zpka_",
+     _LONG, is_random),
+    ("token", "live_ test_ EZAK EZTK AKCp EAA fc- csk- sl. sgp_ sess- secret_", r"[A-Za-z0-9]{30,}", is_random),
+    ("token", "dapi key- cio oy2 sk_ v1.0-", r"[A-Za-z0-9]{32,}(?:-[0-9])?" + _RIGHT, is_random),
+    ("token", "sdk- api- pat-na1- pat-eu1- pat-na2- access-production- access-sandbox- access-development-",
+     _UUID, _real),
+    ("token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{60,}", _real),
     ("Alibaba key", "LTAI", r"[A-Za-z0-9]{16,24}" + _RIGHT, is_random),
-]  # fmt: skip
+)  # fmt: skip
 
 
 def _prefixed() -> Iterator[Pattern]:
