@@ -162,11 +162,19 @@ class ModelError(PlaybookError):
     """A model was asked and gave no usable answer.
 
     `is_lasting` says that asking again won't help until something is changed (a wrong key, an unknown model);
-    `retry_after_s` is how long the server asked to wait, None where it didn't say.
+    `retry_after_s` is how long the server asked to wait, None where it didn't say; `used` are the tokens, sent and
+    received, about, that replies took which were not of use.
     """
 
-    def __init__(self, text: str, *, is_lasting: bool = False, retry_after_s: "float | None" = None) -> None:
-        self.is_lasting, self.retry_after_s = is_lasting, retry_after_s
+    def __init__(
+        self,
+        text: str,
+        *,
+        is_lasting: bool = False,
+        retry_after_s: "float | None" = None,
+        used: "tuple[int, int]" = (0, 0),
+    ) -> None:
+        self.is_lasting, self.retry_after_s, self.used = is_lasting, retry_after_s, used
         super().__init__(text)
 
 

@@ -136,7 +136,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     from playbook_db.domain.prompt_text import render_points
     from playbook_db.llm import prices
     from playbook_db.llm.anthropic_api import model_name
-    from playbook_db.services.learn import CHARACTERS_A_TOKEN
+    from playbook_db.llm.model import CHARACTERS_A_TOKEN
     from playbook_db.services.projects import read_playbook
 
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)

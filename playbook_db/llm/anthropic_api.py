@@ -28,6 +28,7 @@ from playbook_db.llm.model import (
     Reply,
     Usage,
     count_of,
+    estimated,
     first_set,
     is_lasting,
     shortened,
@@ -106,25 +107,35 @@ class AnthropicModel:
         begun = time.monotonic()
         timeout = timeout_s()
         with _client() as client:
-            message = self._ask(client, prompt, timeout, deadline)
-        return _reply(message, round((time.monotonic() - begun) * 1000))
+            message, lost = self._ask(client, prompt, timeout, deadline)
+        return _reply(message, lost, round((time.monotonic() - begun) * 1000))
 
-    def _ask(self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float) -> "_Message":
-        attempt = 0
+    def _ask(
+        self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float
+    ) -> "tuple[_Message, tuple[int, int]]":
+        """The answer, and the tokens that attempts took which broke off, as far as can be told."""
+        attempt, lost = 0, (0, 0)
         while True:
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0:
-                raise ModelError(f"The time for asking {model_name()} was over before it answered. Try again later.")
+                text = f"The time for asking {model_name()} was over before it answered. Try again later."
+                raise ModelError(text, used=lost)
             body = _body(prompt, model_name(), with_schema=self._takes_schema)
+            message = _Message()
             try:
-                return _send(client, body, timeout=min(timeout, remaining_s), deadline=deadline)
+                _send(client, body, message, timeout=min(timeout, remaining_s), deadline=deadline)
+                return message, lost
             except _RequestError as error:
+                is_too_long = isinstance(error, _TooLongError)
+                if is_too_long or message.length or message.usage:  # somebody has paid for it
+                    sent, received = estimated(prompt, MAX_REPLY_CHARS if is_too_long else message.length)
+                    lost = lost[0] + sent, lost[1] + received
                 if error.status == 400 and "output_config" in body and _ABOUT_FORMAT.search(error.text):
                     self._takes_schema = False
                     continue
                 wait_s = self._wait_s(attempt, error)
                 if wait_s is None or time.monotonic() + wait_s >= deadline:
-                    raise _model_error(error, attempt + 1) from error
+                    raise _model_error(error, attempt + 1, lost) from error
             self.sleep(wait_s)
             attempt += 1
 
@@ -150,6 +161,13 @@ class _RequestError(Exception):
         super().__init__(self.text)
 
 
+class _TooLongError(_RequestError):
+    """An answer that was ended since it was too long."""
+
+    def __init__(self) -> None:
+        super().__init__(TOO_LONG, is_readable=False)
+
+
 @dataclass(slots=True)
 class _Message:
     """A message of the API, as far as it was received."""
@@ -161,11 +179,11 @@ class _Message:
     length: int = 0
 
     def add_text(self, text: object) -> None:
-        """Add a piece of the text. Raises _RequestError where it gets too long."""
+        """Add a piece of the text. Raises _TooLongError where it gets too long."""
         self.pieces.append(str(text or ""))
         self.length += len(self.pieces[-1])
         if self.length > MAX_REPLY_CHARS:
-            raise _RequestError(TOO_LONG, is_readable=False)
+            raise _TooLongError
 
     def add_usage(self, usage: object) -> None:
         """Keep the counters of *usage*; later ones replace earlier ones."""
@@ -188,7 +206,8 @@ def _client() -> "anthropic.Anthropic":
             base_url=base_url(),
             max_retries=0,
             default_headers={"accept-encoding": "identity"},
-            http_client=anthropic.DefaultHttpxClient(event_hooks={"response": [_limit]}),
+            # To follow where an address points to would send the transcript there.
+            http_client=anthropic.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [_limit]}),
         )
     except httpx2.InvalidURL:  # its words hold what it took for a port
         names = " or ".join(_URLS)
@@ -214,8 +233,10 @@ def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
     return body
 
 
-def _send(client: "anthropic.Anthropic", body: Mapping[str, Any], *, timeout: float, deadline: float) -> _Message:
-    """The answer to *body*, by *deadline* at the latest; without a sign of life for *timeout* seconds it fails.
+def _send(
+    client: "anthropic.Anthropic", body: Mapping[str, Any], message: _Message, *, timeout: float, deadline: float
+) -> None:
+    """Fill *message* with the answer to *body*, by *deadline*; without a sign of life for *timeout* seconds it fails.
 
     Raises _RequestError. A thread reads, since neither the lookup of a name nor a trickle of bytes ends at a deadline.
     """
@@ -230,7 +251,7 @@ def _send(client: "anthropic.Anthropic", body: Mapping[str, Any], *, timeout: fl
             events.put(error)
 
     threading.Thread(target=read, name="playbook-model", daemon=True).start()
-    message, is_complete = _Message(), False
+    is_complete = False
     while True:
         try:
             event = events.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -243,11 +264,10 @@ def _send(client: "anthropic.Anthropic", body: Mapping[str, Any], *, timeout: fl
         is_complete = _add_event(message, event) or is_complete
     if not is_complete:
         raise _RequestError("the connection broke before the reply was complete")
-    return message
 
 
 def _limit(response: "httpx2.Response") -> None:
-    """Let the body of *response*, an error's too, raise _RequestError where it gets too long; it may not be packed."""
+    """Let the body of *response*, an error's too, raise _TooLongError where it gets too long; it may not be packed."""
     import httpx2
 
     given = response.stream
@@ -262,7 +282,7 @@ def _limit(response: "httpx2.Response") -> None:
             for chunk in body:
                 length += len(chunk)
                 if length > MAX_REPLY_BYTES:
-                    raise _RequestError(TOO_LONG, is_readable=False)
+                    raise _TooLongError
                 yield chunk
 
         def close(self) -> None:
@@ -379,12 +399,12 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def _reply(message: _Message, duration_ms: int) -> Reply:
+def _reply(message: _Message, lost: tuple[int, int], duration_ms: int) -> Reply:
     model = message.model or model_name()
-    fresh = message.usage.get("input_tokens", 0)  # neither read from the cache nor written to it
+    fresh = message.usage.get("input_tokens", 0) + lost[0]  # neither read from the cache nor written to it
     cached = message.usage.get("cache_read_input_tokens", 0)
     written = message.usage.get("cache_creation_input_tokens", 0)
-    output = message.usage.get("output_tokens", 0)  # thinking included
+    output = message.usage.get("output_tokens", 0) + lost[1]  # thinking included
     cost = prices.cost_usd(
         model, input_tokens=fresh, output_tokens=output, cached_tokens=cached, written_tokens=written
     )
@@ -392,9 +412,11 @@ def _reply(message: _Message, duration_ms: int) -> Reply:
     return Reply("".join(message.pieces), None, message.stop_reason in CUT_REASONS, usage, model, duration_ms)
 
 
-def _model_error(error: _RequestError, attempts: int) -> ModelError:
+def _model_error(error: _RequestError, attempts: int, used: tuple[int, int]) -> ModelError:
     tried = f" after {attempts} attempts" if attempts > 1 else ""
+    moved = f" It names another address, to which nothing is sent. Correct {' or '.join(_URLS)}."
     hint = {
+        **dict.fromkeys((301, 302, 303, 307, 308), moved),
         401: f" Check {key_name()}.",
         403: f" Check what the key in {key_name()} may do.",
         404: f" Check the model's name ({model_name()}) and the address.",
@@ -403,4 +425,5 @@ def _model_error(error: _RequestError, attempts: int) -> ModelError:
         f"{model_name()} at {shown_address()} gave no answer{tried}: {error.text}.{hint}",
         is_lasting=is_lasting(error.status),
         retry_after_s=error.retry_after_s,
+        used=used,
     )

@@ -27,6 +27,7 @@ from playbook_db.llm.model import (
     Reply,
     Usage,
     count_of,
+    estimated,
     first_set,
     is_lasting,
     shortened,
@@ -77,7 +78,7 @@ class ClaudeCli:
             raise _error(code, result, out, err)
         reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
         if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
-            raise _too_long()
+            raise _too_long(prompt)
         return reply
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
@@ -108,7 +109,8 @@ class ClaudeCli:
                     f"Claude Code can't be started ({error}). Set PLAYBOOK_CLAUDE to its path, or give a key."
                 ) from error
             try:
-                _wait(process, text.encode("utf-8", "replace"), timeout_s, (out, err))
+                if not _wait(process, text.encode("utf-8", "replace"), timeout_s, (out, err)):
+                    raise _too_long(prompt)
             finally:
                 _end(process)
             return process.returncode, _read(out), _read(err)
@@ -130,9 +132,11 @@ class ClaudeCli:
         return command
 
 
-def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, printed: Iterable[Any]) -> None:
-    """Give the client the *text* and wait until it has ended. Raises ModelError where that takes too long, or where
-    too much is *printed* into the files."""
+def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, printed: Iterable[Any]) -> bool:
+    """Give the client the *text* and wait until it has ended; False where too much is *printed* into the files.
+
+    Raises ModelError where that takes too long.
+    """
 
     def give() -> None:
         with suppress(OSError), process.stdin or nullcontext() as pipe:
@@ -147,13 +151,15 @@ def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, pri
             process.wait(timeout=max(0.0, min(_LOOK_S, ends_at - time.monotonic())))
             has_ended = True
         if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):
-            raise _too_long()
+            return False
         if not has_ended and time.monotonic() >= ends_at:
             raise ModelError(f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later.")
+    return True
 
 
-def _too_long() -> ModelError:
-    return ModelError(f"Claude Code gave no answer: {TOO_LONG}. Try again later.")
+def _too_long(prompt: Prompt) -> ModelError:
+    text = f"Claude Code gave no answer: {TOO_LONG}. Try again later."
+    return ModelError(text, used=estimated(prompt, MAX_REPLY_CHARS))
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -13,6 +13,7 @@ from playbook_db.errors import TemplateError
 MAX_REPLY_CHARS = 1_000_000  # of what a model says; some 60,000 are usual at most
 MAX_REPLY_BYTES = 8_000_000  # of a reply on its way: in small pieces, each in an event of its own
 TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was ended"
+CHARACTERS_A_TOKEN = 4  # about, for an estimate
 CUT_REASONS = ("max_tokens", "model_context_window_exceeded")  # why a reply stops before it is complete
 
 
@@ -161,6 +162,12 @@ def first_set(names: Iterable[str], default: str) -> str:
 def shortened(text: str) -> str:
     """The text of an error from outside, without secrets, on one line and without its full stop, for a sentence."""
     return " ".join(redact_message(text, os.environ).split())[:300].rstrip(".")
+
+
+def estimated(prompt: Prompt, received_chars: int) -> tuple[int, int]:
+    """The tokens, about, of *prompt* and of a reply to it of so many characters, where nobody told them."""
+    sent = len(prompt.system) + len(prompt.stable) + len(prompt.changing)
+    return sent // CHARACTERS_A_TOKEN, received_chars // CHARACTERS_A_TOKEN
 
 
 def count_of(counts: Mapping[str, Any], key: str) -> int:

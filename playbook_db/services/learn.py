@@ -18,7 +18,7 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import timestamp
-from playbook_db.errors import BudgetError, Remedy
+from playbook_db.errors import BudgetError, ModelError, Remedy
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.projects import Project, Store
 from playbook_db.store import jobs, learning
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from playbook_db.llm.model import Model, Prompt, Reply
 
 
-CHARACTERS_A_TOKEN = 4  # about, for an estimate
 _MAX_ITEMS = 2000  # of a list in a model's answer
 _MAX_SAID_CHARS = 20_000  # of what a model says about a session
 _MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
@@ -126,17 +125,26 @@ class _Lesson:
     def ask(self, prompt: "Prompt", *, deadline: float) -> "Reply":
         """Ask the model. Raises BudgetError where the budget is spent, else what the model raises."""
         _check_budget(self.project, self.budget)
-        reply = self.model.ask(prompt, deadline=deadline)
+        from playbook_db.llm.model import estimated
+
+        try:
+            reply = self.model.ask(prompt, deadline=deadline)
+        except ModelError as error:
+            if any(error.used):
+                sent, received = error.used
+                self._keep(Call(self.kind, None, sent, received, cached_tokens=0, cost_usd=None, duration_ms=0))
+            raise
         usage = reply.usage
         if not (usage.input_tokens or usage.cached_tokens or usage.output_tokens):  # no budget would ever be spent
-            sent = len(prompt.system) + len(prompt.stable) + len(prompt.changing)
-            estimate = sent // CHARACTERS_A_TOKEN, len(reply.text) // CHARACTERS_A_TOKEN
-            usage = replace(usage, input_tokens=estimate[0], output_tokens=estimate[1])
-        call = Call(self.kind, reply.model, **asdict(usage), duration_ms=reply.duration_ms)
+            sent, received = estimated(prompt, len(reply.text))
+            usage = replace(usage, input_tokens=sent, output_tokens=received)
+        self._keep(Call(self.kind, reply.model, **asdict(usage), duration_ms=reply.duration_ms))
+        return reply
+
+    def _keep(self, call: Call) -> None:
         self.calls.append(call)
         with self.project.store.write(self.project.key) as book:
             book.add_call(call, session_id=self.chunk.session_id)
-        return reply
 
     def reflect(self, playbook: Playbook) -> StoredReflection:
         """Ask the reflector, and keep what it says before anything else happens."""

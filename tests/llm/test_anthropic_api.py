@@ -289,7 +289,8 @@ _WHOLE = json.dumps({"content": [{"type": "text", "text": "x" * 1_000_001}], "us
 def test_a_reply_ends_where_it_is_too_long(
     model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch, api: type[BaseHTTPRequestHandler]
 ) -> None:
-    """At 1 MB of text, or 8 MB on the way, whatever it is made of; it isn't asked for again at once."""
+    """At 1 MB of text, or 8 MB on the way, whatever it is made of; it isn't asked for again at once. Its tokens are
+    told, about: somebody has paid for it."""
     import anthropic  # noqa: F401 - its import isn't what is measured
 
     began = time.process_time()
@@ -297,7 +298,38 @@ def test_a_reply_ends_where_it_is_too_long(
         model.ask(a_prompt(), deadline=soon(20))
 
     assert (waits, raised.value.is_lasting) == ([], False)
+    assert raised.value.used == ((0, 0) if "compressed" in str(raised.value) else (30 // 4, 1_000_000 // 4))
     assert time.process_time() - began < 10
+
+
+def test_what_broke_off_was_paid_for_too(scripted: Start, model: AnthropicModel) -> None:
+    """It counts with the answer that came at last, or with the error."""
+    broken = Answer("x" * 4000, cut_after=6)
+    scripted(broken, Answer("yes", usage=Usage(10, 20)))
+
+    usage = model.ask(a_prompt(), deadline=soon()).usage
+
+    assert usage.input_tokens == 10 + 30 // 4
+    assert 20 < usage.output_tokens <= 20 + 4000 // 4
+    scripted(broken)
+    with pytest.raises(ModelError, match="after 3 attempts") as raised:
+        model.ask(a_prompt(), deadline=soon())
+    assert raised.value.used == (3 * (30 // 4), 3 * (usage.output_tokens - 20))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_another_address_that_an_answer_names_is_sent_nothing(
+    scripted: Start, model: AnthropicModel, status: int
+) -> None:
+    """A transcript goes where the user said, and the error says what to do."""
+    elsewhere = scripted("yes")
+    api = scripted(Answer(status=status, headers={"location": f"{elsewhere.url}/v1/messages"}))
+
+    with pytest.raises(ModelError, match=r"names another address.* Correct .*ANTHROPIC_BASE_URL"):
+        model.ask(a_prompt(), deadline=soon())
+
+    assert len(api.messages()) == 1
+    assert elsewhere.requests == []
 
 
 def test_a_long_reply_in_small_pieces_costs_what_it_is_long(

@@ -249,10 +249,11 @@ def test_a_client_that_prints_too_much_is_stopped(fake: Fake, printed: str) -> N
     """It gets no further than the pause between two looks lets it."""
     began = time.monotonic()
 
-    with pytest.raises(ModelError, match="longer than 1 MB and was ended"):
+    with pytest.raises(ModelError, match="longer than 1 MB and was ended") as raised:
         fake(printed).ask(a_prompt(), deadline=soon(60))
 
     assert time.monotonic() - began < 30
+    assert raised.value.used[1] == 1_000_000 // 4
 
 
 def test_a_client_that_is_slow_to_read_gets_the_whole_question(fake: Fake) -> None:
