@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from playbook_db.domain.redaction.entropy import is_random, is_secret
-from playbook_db.domain.redaction.token_patterns import Pattern, patterns
+from playbook_db.domain.redaction.token_patterns import Pattern
 
 _ANY = r"\s(?:[^\n|;]{0,160}?\s)?"  # what may stand between a command and an option
 _IS = r"(?:[ \t]{1,3}|=)"
@@ -103,7 +103,7 @@ def _commands() -> Iterator[Pattern]:
             )
             for anchor in anchors.split("|"):
                 for regex in before:
-                    yield from patterns(kind, anchor, re.escape(anchor) + regex, accepts)
+                    yield Pattern(kind, anchor, re.compile(re.escape(anchor) + regex), accepts)
 
 
 COMMANDS = tuple(_commands())

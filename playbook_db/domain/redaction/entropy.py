@@ -50,20 +50,18 @@ _COMMON_PAIRS = (
 )
 _PAIRS = frozenset(_COMMON_PAIRS.split())
 
-# Words that are passwords in every list of the most used ones, and mean little else beside a name for one.
+# Words without digits that are in every list of the most used passwords, and mean little else beside a name for one.
 _COMMON_WORDS = (
-    "qwerty qwertz azerty qwertyuiop asdfgh asdfghjkl zxcvbn zxcvbnm letmein welcome monkey dragon football "
-    "baseball basketball sunshine princess iloveyou trustno superman batman starwars shadow master michael jordan "
-    "jennifer hunter ranger buster soccer hockey killer george andrew charlie thomas robert daniel jessica ashley "
-    "michelle matthew pepper ginger summer winter spring autumn cheese computer internet whatever freedom maggie "
-    "cookie chocolate butterfly flower tigger chelsea arsenal liverpool barcelona mustang corvette ferrari mercedes "
-    "harley yamaha matrix silver golden diamond phoenix merlin bailey yankees lakers dallas cowboys samantha amanda "
-    "joshua nicole patrick donald purple orange banana snoopy lovely babygirl hannah justin taylor naruto pokemon "
-    "minecraft swordfish passw0rd p@ssw0rd p@ssword admin123 opensesame abracadabra access14 hello123 dolphin "
-    "eagles tigers secret123 blink182 startrek scooby jasmine nirvana metallica slipknot victoria anthony william "
-    "richard maverick thunder cowboy rainbow peanut sparky hottie loveme fuckyou fuckme asshole biteme kitten puppy "
-    "samsung google zaq12wsx 1q2w3e4r 1qaz2wsx q1w2e3r4 changeme1 administrator rootroot toor football1 baseball1 "
-    "solo "
+    "qwerty qwertz azerty qwertyuiop asdfgh asdfghjkl zxcvbn zxcvbnm letmein welcome monkey dragon football baseball "
+    "basketball sunshine princess iloveyou trustno superman batman starwars shadow master michael jordan jennifer "
+    "hunter ranger buster soccer hockey killer george andrew charlie thomas robert daniel jessica ashley michelle "
+    "matthew pepper ginger summer winter spring autumn cheese computer internet whatever freedom maggie cookie "
+    "chocolate butterfly flower tigger chelsea arsenal liverpool barcelona mustang corvette ferrari mercedes harley "
+    "yamaha matrix silver golden diamond phoenix merlin bailey yankees lakers dallas cowboys samantha amanda joshua "
+    "nicole patrick donald purple orange banana snoopy lovely babygirl hannah justin taylor naruto pokemon minecraft "
+    "swordfish opensesame abracadabra dolphin eagles tigers startrek scooby jasmine nirvana metallica slipknot "
+    "victoria anthony william richard maverick thunder cowboy rainbow peanut sparky hottie loveme fuckyou fuckme "
+    "asshole biteme kitten puppy samsung google administrator rootroot toor solo"
 )
 _COMMON = frozenset(_COMMON_WORDS.split())
 

@@ -1,7 +1,7 @@
 """Secrets known by their look: tokens with a prefix, headers, passwords in URLs and files, private keys.
 
-A pattern is tried only where its anchor, a literal, is in the text: to find a literal costs next to nothing. Each
-pattern has a bound, or begins where a run of its characters begins, so that no text takes more than linear time.
+A pattern is tried only at its anchor, a literal, and in a text that has a word of it (`Reading.words`). Each pattern
+has a bound, or begins where a run of its characters begins, so that no text takes more than linear time.
 """
 
 import base64
@@ -171,107 +171,70 @@ def _prefixed() -> Iterator[Pattern]:
             yield Pattern(kind, prefix, re.compile(f"{_LEFT}({re.escape(prefix)}{tail})"), accepts)
 
 
-def patterns(kind: str, anchors: str, regex: str, accepts: Callable[[str], bool]) -> list[Pattern]:
-    """One pattern for each of *anchors*, which `|` separates."""
-    return [Pattern(kind, anchor, re.compile(regex), accepts) for anchor in anchors.split("|")]
+def _compiled(rows: Iterable[tuple[str, str, str, Callable[[str], bool]]]) -> Iterator[Pattern]:
+    """One pattern for each of a row's anchors, which `|` separates."""
+    for kind, anchors, regex, accepts in rows:
+        for anchor in anchors.split("|"):
+            yield Pattern(kind, anchor, re.compile(regex), accepts)
 
 
 _AWS_ID = r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"
 _URL_SAFE = "[A-Za-z0-9_-]"
 
-TOKENS: tuple[Pattern, ...] = (
-    *patterns(
-        "AWS key",
-        "AKIA|ASIA|ABIA|ACCA",
-        rf"{_LEFT}({_AWS_ID}(?:[\s:,;|/\"']{{1,5}}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))?){_RIGHT}",
-        lambda value: not value[:20].endswith("EXAMPLE"),
-    ),
-    *patterns(
-        "JWT", "eyJ", rf"{_RUN_LEFT}(eyJ{_URL_SAFE}{{8,}}\.(?:eyJ)?{_URL_SAFE}*(?:\.{_URL_SAFE}+){{1,3}})", _real
-    ),
-    *_prefixed(),
-    *patterns("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
-    *patterns("Teams webhook", "/IncomingWebhook/", r"/IncomingWebhook/([0-9a-f]{20,40}/[\w/-]{20,80})", _real),
-    *patterns("Terraform token", ".atlasv1.", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.([A-Za-z0-9_=-]{60,})", _real),
-    *patterns("Discord webhook", "/api/webhooks/", rf"/api/webhooks/([0-9]{{10,25}}/{_URL_SAFE}{{40,}})", _real),
-    *patterns("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", is_random),
-    *patterns("Azure key", "AccountKey=|SharedAccessKey=", r"[A-Za-z]+=([A-Za-z0-9+/]{40,}={0,2})", _real),
-    *patterns("Azure signature", "&sig=|?sig=", r".sig=([A-Za-z0-9%+/=_-]{30,})", _real),
-    *patterns("Azure secret", "Q~", r"(?<=[A-Za-z0-9_~.]{3}[0-9])(Q~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])", _real),
-    *patterns(
-        "Discord token",
-        "",
-        rf"([MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}})(?!{_URL_SAFE})",
-        _real,
-    ),
-)
+_LOOKS = (
+    ("AWS key", "AKIA|ASIA|ABIA|ACCA",
+     rf"{_LEFT}({_AWS_ID}(?:[\s:,;|/\"']{{1,5}}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))?){_RIGHT}",
+     lambda value: not value[:20].endswith("EXAMPLE")),
+    ("JWT", "eyJ", rf"{_RUN_LEFT}(eyJ{_URL_SAFE}{{8,}}\.(?:eyJ)?{_URL_SAFE}*(?:\.{_URL_SAFE}+){{1,3}})", _real),
+    ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
+    ("Teams webhook", "/IncomingWebhook/", r"/IncomingWebhook/([0-9a-f]{20,40}/[\w/-]{20,80})", _real),
+    ("Terraform token", ".atlasv1.", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.([A-Za-z0-9_=-]{60,})", _real),
+    ("Discord webhook", "/api/webhooks/", rf"/api/webhooks/([0-9]{{10,25}}/{_URL_SAFE}{{40,}})", _real),
+    ("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", is_random),
+    ("Azure key", "AccountKey=|SharedAccessKey=", r"[A-Za-z]+=([A-Za-z0-9+/]{40,}={0,2})", _real),
+    ("Azure signature", "&sig=|?sig=", r".sig=([A-Za-z0-9%+/=_-]{30,})", _real),
+    ("Azure secret", "Q~", r"(?<=[A-Za-z0-9_~.]{3}[0-9])(Q~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])", _real),
+    ("Discord token", "",
+     rf"([MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}})(?!{_URL_SAFE})",
+     _real),
+)  # fmt: skip
+TOKENS = (*_compiled(_LOOKS), *_prefixed())
 
 _MASKED = r"\[masked:\s[A-Za-z ]{1,30}\]"
 _GAP = r"(?:\s|\\n){1,20}"  # in `.netrc`, which may stand in a JSON string
 
-HEADERS: tuple[Pattern, ...] = (
-    *patterns(
-        "password",
-        "://",
-        r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5},)([^\s/?#\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])",
-        _is_url_password,
-    ),
-    *patterns("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", is_random),
-    *patterns("token", "earer |EARER ", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
-    *patterns("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
-    *patterns(
-        "token",
-        "uthorization|UTHORIZATION|-key|-Key|-Api|-Token",
-        r"[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?[A-Za-z-]{0,16}[ ]?(?:token=)?"
-        r"([A-Za-z0-9._~+/=-]{20,})",
-        is_random,
-    ),
-    *patterns(
-        "cookie",
-        "ookie|OOKIE",
-        rf"(?i:ookie)(?:\\{{0,8}}[\"'])?\]?\s?[:=]\s?(?:\\{{0,8}}[\"'])?([\w.%$!-]{{1,64}}=(?:{_MASKED}|[^\s;\"'\\]){{1,4096}}"
-        rf"(?:;\s?(?:{_MASKED}|[^;\"'\\\n]){{1,4096}}){{0,50}})",
-        _is_cookie,
-    ),
-    *patterns(
-        "password",
-        "login ",
-        rf"login[ \t]+[\w@.+-]{{1,200}}{_GAP}(?:account\s+\S{{1,200}}{_GAP})?password[ \t]+([^\s\"'\\]{{4,200}})",
-        _real_word,
-    ),
-    *patterns(
-        "wallet",
-        "nemonic|NEMONIC|hrase|HRASE|words",
-        r"[A-Za-z]{5,7}[\"']?(?:\\{1,4}n|[\s:=\"'\\]){1,10}"
-        r"([a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![ ,]{0,2}[a-z])",
-        _is_mnemonic,
-    ),
-    *patterns(
-        "private key",
-        "Private-Lines: ",
-        r"Private-Lines: [0-9]+((?:(?:\s|\\r|\\n){1,4}[A-Za-z0-9+/=]{4,64}(?![\w-])){1,200})",
-        _real,
-    ),
-    *patterns(
-        "password",
-        "assword",
-        r"assword:?[ ]?\\{0,8}[\"']?\)?;?(?:\s|\\n){1,10}[\w.]{0,20}(?:send|sendline|write|send_line|sendall)[ (]"
-        r"(?:-- )?b?\\{0,8}[\"']([^\"'\\\s]{4,200})",
-        _real_word,
-    ),
-    *patterns("password", "WIFI:|wifi:", r"(?i:wifi):[^\s\"']{0,80}?P:([^;\s\"']{4,80});", _real_word),
-    *patterns("password", "iFi.begin(|ifi.begin(", r"i[Ff]i\.begin\([^,\n]{1,60},\s?\"([^\"\s]{4,80})\"", _real_word),
-    *patterns("password", "jdbc:oracle", r"jdbc:oracle:[a-z0-9]{1,8}:[\w.]{1,60}/([^@\s\"']{4,200})@", _real_word),
-    *patterns(
-        "password", "machine ", rf"machine[ \t]+[\w.-]{{1,200}}{_GAP}password[ \t]+([^\s\"'\\]{{4,200}})", _real_word
-    ),
-    *patterns(
-        "password",
-        "",
-        r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])",
-        _real_word,
-    ),
-)
+_HEADED = (
+    ("password", "://",
+     r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5},)([^\s/?#\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])", _is_url_password),
+    ("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", is_random),
+    ("token", "earer |EARER ", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
+    ("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
+    ("token", "uthorization|UTHORIZATION|-key|-Key|-Api|-Token",
+     r"[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?[A-Za-z-]{0,16}[ ]?(?:token=)?"
+     r"([A-Za-z0-9._~+/=-]{20,})", is_random),
+    ("cookie", "ookie|OOKIE",
+     rf"(?i:ookie)(?:\\{{0,8}}[\"'])?\]?\s?[:=]\s?(?:\\{{0,8}}[\"'])?([\w.%$!-]{{1,64}}=(?:{_MASKED}|[^\s;\"'\\]){{1,4096}}"
+     rf"(?:;\s?(?:{_MASKED}|[^;\"'\\\n]){{1,4096}}){{0,50}})",
+     _is_cookie),
+    ("password", "login |machine ",
+     rf"(?:login|machine)[ \t]+[\w@.+-]{{1,200}}{_GAP}(?:account\s+\S{{1,200}}{_GAP})?"
+     r"password[ \t]+([^\s\"'\\]{4,200})", _real_word),
+    ("wallet", "nemonic|NEMONIC|hrase|HRASE|words",
+     r"[A-Za-z]{5,7}[\"']?(?:\\{1,4}n|[\s:=\"'\\]){1,10}"
+     r"([a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![ ,]{0,2}[a-z])", _is_mnemonic),
+    ("private key", "Private-Lines: ",
+     r"Private-Lines: [0-9]+((?:(?:\s|\\r|\\n){1,4}[A-Za-z0-9+/=]{4,64}(?![\w-])){1,200})", _real),
+    ("password", "assword",
+     r"assword:?[ ]?\\{0,8}[\"']?\)?;?(?:\s|\\n){1,10}[\w.]{0,20}(?:send|sendline|write|send_line|sendall)[ (]"
+     r"(?:-- )?b?\\{0,8}[\"']([^\"'\\\s]{4,200})", _real_word),
+    ("password", "WIFI:|wifi:", r"(?i:wifi):[^\s\"']{0,80}?P:([^;\s\"']{4,80});", _real_word),
+    ("password", "iFi.begin(|ifi.begin(", r"i[Ff]i\.begin\([^,\n]{1,60},\s?\"([^\"\s]{4,80})\"", _real_word),
+    ("password", "jdbc:oracle", r"jdbc:oracle:[a-z0-9]{1,8}:[\w.]{1,60}/([^@\s\"']{4,200})@", _real_word),
+    ("password", "",
+     r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])",
+     _real_word),
+)  # fmt: skip
+HEADERS = tuple(_compiled(_HEADED))
 
 
 # Private keys: PEM, OpenSSH and PGP, indented, escaped, or cut off.
