@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db import project_env
+from playbook_db import project_env, settings
 from playbook_db.cli.context import (
     PROJECT_OPTIONS,
     as_json,
@@ -57,13 +57,14 @@ def learn(transcript: str) -> None:
 def bootstrap(yes: bool) -> None:
     """Learn from all transcripts that Claude Code kept of this project's sessions, the oldest first.
 
-    It shows an estimate and asks; what you agree to, there or by --yes, is its budget, whatever today's is. Without a
-    terminal and --yes, today's budget holds. It can be interrupted and called again: nothing is learned from twice.
+    It shows an estimate and asks; what you agree to, there or by --yes, is its budget, whatever today's is; it counts
+    as used today, so the worker may wait until tomorrow. Without a terminal and --yes, today's budget holds. It can be
+    interrupted and called again: nothing is learned from twice.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
+    from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
-    from playbook_db.services.learn import Budget
 
     with opened() as project:
         paths = worker.list_transcripts(project.key)
@@ -77,9 +78,13 @@ def bootstrap(yes: bool) -> None:
         notify([told])
         budget = None
         if yes or is_interactive():
+            allowed = settings.daily_tokens()
+            if 0 < allowed <= learn_service.tokens_today(project.store) + estimate:
+                today = f"PLAYBOOK_DAILY_TOKENS allows {allowed:,}"
+                notify([f"it counts as used today, where {today}: what other sessions teach may wait until tomorrow"])
             if not yes and not click.confirm("Begin?", err=True):
                 return
-            budget = Budget(estimate, since=queue.later(0))
+            budget = learn_service.Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
         tokens = chunks = done = 0
         with _progress("transcripts", sum(unread.values())) as progress:

@@ -30,7 +30,7 @@ _MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes 
     type=click.FloatRange(0, min_open=True),
     default=settings.QUERY_TIMEOUT_S,
     show_default=True,
-    help="End a question on which SQLite works longer.",
+    help="End a question on which SQLite works longer; one call, as of instr() on two huge texts, is not cut short.",
 )
 @as_json
 def sql(query: str | None, as_csv: bool, timeout_s: float, as_json: bool) -> None:

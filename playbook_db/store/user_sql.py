@@ -26,7 +26,9 @@ _OF_THE_FILE = {
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
 _CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite's whole work; no question takes the machine
-_STEPS_PER_CHECK = 20_000  # of SQLite's machine between two looks at Ctrl-C and the clock; some milliseconds
+# Of SQLite's machine between two looks at Ctrl-C and the clock; some milliseconds, but where one step is a call of a
+# function on huge texts: that sees no interrupt() of another thread either.
+_STEPS_PER_CHECK = 20_000
 
 
 @dataclass(frozen=True, slots=True)

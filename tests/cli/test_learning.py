@@ -158,6 +158,35 @@ def test_bootstrap_has_the_budget_that_was_agreed_to(
     assert second.out == "learned from 1 chunk of 1 transcript, 120 tokens\n"
 
 
+@pytest.mark.parametrize(("allowed", "is_told"), [("12000", True), ("", False), ("0", False)])
+def test_bootstrap_says_where_the_worker_will_wait_for_it(
+    playbook: Playbook,
+    sessions_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    allowed: str,
+    is_told: bool,
+) -> None:
+    """Its own budget counts as used today: before that is agreed to, what today allows is told, if that's less."""
+    _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", allowed)
+    monkeypatch.setattr("playbook_db.cli.learn.is_interactive", lambda: True)
+    asked_after = list[str]()
+
+    def refuse(*_: object, **__: object) -> bool:
+        asked_after.append(capsys.readouterr().err)
+        return False
+
+    monkeypatch.setattr("click.confirm", refuse)
+    with MessagesApi(*HELPFUL) as api:
+        model_at(api, monkeypatch)
+        done = playbook("bootstrap")
+
+    assert (done.code, api.messages()) == (0, [])
+    told = "it counts as used today, where PLAYBOOK_DAILY_TOKENS allows 12,000"
+    assert (told in asked_after[0]) == is_told
+
+
 def test_bootstrap_that_nobody_agreed_to_has_today_s_budget(
     playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
