@@ -29,7 +29,7 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
 from playbook_db.llm.model import Model, RecordingModel, render_messages
-from playbook_db.services import diagnostics, dict_api, similarity, templates
+from playbook_db.services import diagnostics, dict_api, templates
 from playbook_db.services.projects import Project, open_store
 
 __all__ = [
@@ -188,12 +188,12 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
     Without an embedder (`PLAYBOOK_EMBEDDER`) nothing changes, which is reported.
     """
     try:
-        embedder = similarity.load_embedder()
+        embedder = dict_api.load_embedder()
         if embedder is None:
             _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not looked for"])
             return playbook
-        bound = similarity.threshold(threshold)
-        likeness = similarity.cosine(dict_api.from_plain(playbook).playbook.points, embedder)
+        bound = dict_api.similarity_threshold(threshold)
+        likeness = dict_api.cosine(dict_api.from_plain(playbook).playbook.points, embedder)
     except SettingError as error:
         _report([str(error)])
         return playbook

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playbook_db.claude_code import registration
 from playbook_db.llm import anthropic_api, claude_cli
-from playbook_db.services import similarity
+from playbook_db.services import dict_api
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_settings_and_defaults_are_those_of_the_code() -> None:
     """The switches in Claude Code's settings, and the defaults that are constants."""
     defaults = (
         *(anthropic_api.DEFAULT_MODEL, anthropic_api.DEFAULT_URL, f"{anthropic_api.TIMEOUT_S:g}"),
-        *(claude_cli.DEFAULT_MODEL, str(similarity.DEFAULT_THRESHOLD)),
+        *(claude_cli.DEFAULT_MODEL, str(dict_api.DEFAULT_THRESHOLD)),
     )
 
     assert set(registration.SWITCHES) <= NAMED
