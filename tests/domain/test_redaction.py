@@ -58,6 +58,7 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
         ("password: |\n  Xk29fj3kQw\nuser: a", "password: |\n  [masked: password]\nuser: a"),
         ("Kennwort: Xk29fj3kQw", "Kennwort: [masked: password]"),
         ("DB_PASSWORD=sunshine", "DB_PASSWORD=[masked: password]"),
+        ('TOKEN_FOR_CI_USER = "Xk29fj3kQwPz81mNaB4tYr6LdE0h"', 'TOKEN_FOR_CI_USER = "[masked: secret]"'),
         ("see qvx_live_Xk29fj3kQwPz81mNaB4tYr6LdE0h", "see [masked: token]"),
     ],
 )
@@ -76,6 +77,7 @@ def test_only_the_secret_itself_is_replaced(text: str, redacted: str) -> None:
         "color, token,\n'a', '#f8f8f2'\n",
         "name, token\nx, self._lib.EVP_PKEY_free)\n",
         "    passwd: HTTPPasswordMgr",
+        'key_id = "Xk29fj3kQwPz81mNaB4tYr6LdE0h"',
         "Pass `slack_channel_id` as well",
     ],
 )

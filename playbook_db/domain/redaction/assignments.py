@@ -7,9 +7,9 @@ secret, does the value look like one.
 import re
 from collections.abc import Iterable, Iterator
 
-from playbook_db.domain.redaction.entropy import is_code, is_random, is_secret
+from playbook_db.domain.redaction.entropy import is_code, is_random, is_secret, is_strong
 from playbook_db.domain.redaction.escapes import Secret
-from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name, may_name_a_key
+from playbook_db.domain.redaction.names import NAME_SIGNS, has_word_of_secrets, kind_of_name, may_name_a_key
 
 _TAIL = re.compile(r"[A-Za-z0-9_-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)(?![A-Za-z0-9_]))?")
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
@@ -47,6 +47,7 @@ _TO_VALUE = re.compile(
 _BARE = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}|])+""")
 _BARE_LITERAL = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
 _MAX_SEARCHED = 128  # characters; a longer value that is no secret is not searched for names
+_LONG_WORD = re.compile(r"[A-Za-z0-9_-]{24,200}")
 _HAS_DIGIT = re.compile("[0-9]")
 _BEGINS_LINE = re.compile(r"(?:^|\n|\\n)[ \t]*(?:- )?[\"'*#-]{0,3}[ ]?$")
 _IS_NAME = re.compile(r"\\{0,8}[\"'][ ]?:")  # what follows the name of the next value
@@ -87,6 +88,8 @@ def _value(text: str, start: int, end: int) -> Secret | None:
     name = text[begin:name_end]
     before = text[max(begin - 100, 0) : begin]
     kind = kind_of_name(name)
+    is_weak = kind is None and has_word_of_secrets(name)
+    kind = "secret" if is_weak else kind
     if kind is None or _PUBLIC.search(before):
         return None
     quoted = to_value["open"] is not None or to_value["xml"] is not None
@@ -107,6 +110,9 @@ def _value(text: str, start: int, end: int) -> Secret | None:
     if in_prose and not quoted:
         value = value.rstrip(".:!?")
     end = at + len(value)
+    if is_weak:
+        is_word = to_value["assign"] is not None and _LONG_WORD.fullmatch(value) is not None
+        return at, end, kind if is_word and is_strong(value) else ""
     value = value.rstrip(";,")  # redacted with the value, as it may be its end; but no part of a path
     is_sure = to_value["assign"] is not None or to_value["xml"] is not None or (to_value["space"] and quoted)
     is_clear = (is_sure or _HAS_DIGIT.search(value)) and (kind != "key" or is_random(value))
@@ -139,6 +145,8 @@ def _may_follow(text: str, begin: int, to_value: re.Match[str]) -> bool:
         if text.startswith("-", begin) or _SETS.search(before) or "authorization" in before.lower():
             return True
         name = text[begin : to_value.start()].lower()
+        if name == "pass" and to_value["open"] == "`":
+            return False  # the verb
         if _BEGINS_LINE.search(before):
             return name.endswith(("pass", "password", "passwd", "passphrase", "pw"))
         return name in ("pass", "password", "passwd", "passphrase", "pw") and not before.endswith(("{", "$", ".", "/"))

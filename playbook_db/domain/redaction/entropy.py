@@ -100,6 +100,11 @@ def is_random(value: str) -> bool:
     return _SHORTEST <= len(value) <= _LONGEST and not is_placeholder(value) and not reads_like_words(value)
 
 
+def is_strong(value: str) -> bool:
+    """Whether *value* is random beyond doubt: small and capital letters and digits, three of each or more."""
+    return is_random(value) and all(len(re.findall(signs, value)) > 2 for signs in ("[A-Z]", "[a-z]", "[0-9]"))
+
+
 def is_secret(value: str, *, password: bool, literal: bool) -> bool:
     """Whether *value*, with a name that means a secret, is that secret.
 

@@ -57,6 +57,10 @@ _GLUED_KEYS = (
     *("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey", "masterkey", "signingkey"),
     *("presharedkey", "encryptionkey", "sharedkey", "sessionkey", "routingkey", "licensekey"),
 )
+_SECRET_WORDS = _words("password passwd secret secrets token tokens key keys credential credentials auth authorization")
+_NO_SECRETS = _PUBLIC_KEYS | _words(
+    "pub hash digest checksum fingerprint sha etag id ids uuid version url uri path file"
+)
 _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
 
 
@@ -70,6 +74,13 @@ def stems(reading: Reading) -> list[tuple[int, int]]:
 def may_name_a_key(word: str) -> bool:
     """Whether *word* before a bare `key` makes it a secret: `API key`."""
     return word.lower() in _KEYED
+
+
+@lru_cache(maxsize=1024)
+def has_word_of_secrets(whole: str) -> bool:
+    """Whether the name *whole* has such a word in it and none of what is no secret: `TOKEN_FOR_CI`."""
+    words = {word.lower() for word in _WORD.findall(whole)}
+    return not _SECRET_WORDS.isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from playbook_db.domain.redaction.entropy import is_placeholder, is_random
+from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_strong
 from playbook_db.domain.redaction.escapes import Reading, Secret, word_of
 
 MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")
@@ -126,8 +126,7 @@ _IDS = "sha1 sha256 sha384 sha512 md5 chatcmpl resp msg cs pi seti rs file run r
 
 
 def _is_unknown(token: re.Match[str]) -> bool:
-    cases = [len(re.findall(signs, token["body"])) for signs in ("[A-Z]", "[a-z]", "[0-9]")]
-    return min(cases) > 2 and token["prefix"].lower() not in _IDS and is_random(token["body"])
+    return token["prefix"].lower() not in _IDS and is_strong(token["body"])
 
 
 _LONG = r"[A-Za-z0-9_-]{20,}(?:[.+/=][A-Za-z0-9_-]+)*={0,2}"
