@@ -59,6 +59,8 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
         ("Kennwort: Xk29fj3kQw", "Kennwort: [masked: password]"),
         ("DB_PASSWORD=sunshine", "DB_PASSWORD=[masked: password]"),
         ('TOKEN_FOR_CI_USER = "Xk29fj3kQwPz81mNaB4tYr6LdE0h"', 'TOKEN_FOR_CI_USER = "[masked: secret]"'),
+        ("X-Api-Key: jmXngYAHmUxBfBc8zXeFSnCSNyphF56bN9yottslz", "X-Api-Key: [masked: token]"),
+        ("user,password\nann,sunshine\n", "user,password\nann,[masked: password]\n"),
         ("see qvx_live_Xk29fj3kQwPz81mNaB4tYr6LdE0h", "see [masked: token]"),
     ],
 )

@@ -3,7 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from playbook_db.domain.redaction.entropy import is_address, is_code, is_placeholder, is_random, is_secret
+from playbook_db.domain.redaction.entropy import (
+    COMMON_PASSWORDS,
+    is_address,
+    is_code,
+    is_placeholder,
+    is_random,
+    is_secret,
+)
 from playbook_db.domain.redaction.escapes import Secret
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 
@@ -117,5 +124,5 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 
 def _is_secret(value: str, kind: str) -> bool:
     if is_code(value.rstrip(")];")) or is_address(value) or not _NO_NAME.fullmatch(value):
-        return False
+        return kind == "password" and value.lower() in COMMON_PASSWORDS
     return is_random(value) or is_secret(value, password=kind == "password", literal=True)

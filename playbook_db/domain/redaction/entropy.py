@@ -50,7 +50,7 @@ _COMMON_PAIRS = (
 )
 _PAIRS = frozenset(_COMMON_PAIRS.split())
 
-# Words without digits that are in every list of the most used passwords, and mean little else beside a name for one.
+# Words in every list of the most used passwords that mean little else; most of those with digits need no list.
 _COMMON_WORDS = (
     "qwerty qwertz azerty qwertyuiop asdfgh asdfghjkl zxcvbn zxcvbnm letmein welcome monkey dragon football baseball "
     "basketball sunshine princess iloveyou trustno superman batman starwars shadow master michael jordan jennifer "
@@ -61,9 +61,10 @@ _COMMON_WORDS = (
     "nicole patrick donald purple orange banana snoopy lovely babygirl hannah justin taylor naruto pokemon minecraft "
     "swordfish opensesame abracadabra dolphin eagles tigers startrek scooby jasmine nirvana metallica slipknot "
     "victoria anthony william richard maverick thunder cowboy rainbow peanut sparky hottie loveme fuckyou fuckme "
-    "asshole biteme kitten puppy samsung google administrator rootroot toor solo"
+    "asshole biteme kitten puppy samsung google administrator rootroot toor solo "
+    "passw0rd p@ssw0rd p@ssword secret123"
 )
-_COMMON = frozenset(_COMMON_WORDS.split())
+COMMON_PASSWORDS = frozenset(_COMMON_WORDS.split())
 
 
 def is_placeholder(value: str) -> bool:
@@ -111,7 +112,7 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
     *password*: people invent passwords, so words with a digit or a sign are enough. *literal*: the value was quoted,
     or is where no code can be; else it may be an expression of a program.
     """
-    if password and value.lower() in _COMMON:
+    if password and value.lower() in COMMON_PASSWORDS:
         return True
     shortest = _SHORTEST_PASSWORD if password else _SHORTEST
     if not shortest <= len(value) <= _LONGEST or any(sign.isspace() for sign in value):

@@ -153,10 +153,11 @@ _PREFIXED = (
      "rubygems_ AGE-SECRET-KEY-1 rnd_ pul- nvapi- tfp_ pnu_ pnb_ pcsk_ lsv2_pt_ lsv2_sk_ ls__ tvly- jina_ tgp_v1_ "
      "fw_ xkeysib- xsmtpsib- re_ mlsn. phx_ dt0c01. dt0s01. CFPAT- HRKU- fm1r_ fm2_ fo1_ nfp_ nfc_ napi_ ATBB BBDC- "
      "CCIPAT_ CCIPRJ_ bkua_ bkct_ sqp_ squ_ sqa_ CLOJARS_ ops_eyJ A3- KGAT_ wandb_v1_ pk_ APP_USR- duffel_live_ "
-     "duffel_test_ shippo_live_ shippo_test_ FLWSECK- FLWSECK_TEST- snyk_uat. snyk_sat. rdme_ zpka_",
+     "duffel_test_ shippo_live_ shippo_test_ FLWSECK- FLWSECK_TEST- snyk_uat. snyk_sat. rdme_ zpka_ "
+     "fc- csk- sl. sl.u. sgp_ v1.0-",
      _LONG, is_random),
-    ("token", "live_ test_ EZAK EZTK AKCp EAA fc- csk- sl. sgp_ sess- secret_", r"[A-Za-z0-9]{30,}", is_random),
-    ("token", "dapi key- cio oy2 sk_ v1.0-", r"[A-Za-z0-9]{32,}(?:-[0-9])?" + _RIGHT, is_random),
+    ("token", "live_ test_ EZAK EZTK AKCp EAA sess- secret_", r"[A-Za-z0-9]{30,}", is_random),
+    ("token", "dapi key- cio oy2 sk_", r"[A-Za-z0-9]{32,}(?:-[0-9])?" + _RIGHT, is_random),
     ("token", "sdk- api- pat-na1- pat-eu1- pat-na2- access-production- access-sandbox- access-development-",
      _UUID, _real),
     ("token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{60,}", _real),
@@ -209,7 +210,7 @@ _HEADED = (
     ("token", "earer |EARER ", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
     ("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
     ("token", "uthorization|UTHORIZATION|-key|-Key|-Api|-Token",
-     r"[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?[A-Za-z-]{0,16}[ ]?(?:token=)?"
+     r"[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?(?:[A-Za-z-]{1,16}[ ])?(?:token=)?"
      r"([A-Za-z0-9._~+/=-]{20,})", is_random),
     ("cookie", "ookie|OOKIE",
      rf"(?i:ookie)(?:\\{{0,8}}[\"'])?\]?\s?[:=]\s?(?:\\{{0,8}}[\"'])?([\w.%$!-]{{1,64}}=(?:{_MASKED}|[^\s;\"'\\]){{1,4096}}"
