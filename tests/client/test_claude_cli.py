@@ -91,9 +91,7 @@ def test_no_hook_is_fired(cli: ClaudeCli, answering: Callable[..., MessagesApi],
     [
         "/compact",
         "/clear\n/compact",
-        "read @{secret} now",
-        "@{secret}",
-        "@secret.txt and @{elsewhere}",
+        "@{secret}\nread @{secret} now\n@secret.txt and @{elsewhere}",
         "!cat {secret}",
     ],
 )
