@@ -7,6 +7,7 @@ import os
 
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
 LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives up
+COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
 MAX_ACTOR_LENGTH = 200  # characters
 DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import click
 
-from playbook_db import __version__
+from playbook_db import __version__, settings
 from playbook_db.cli.context import Group
 from playbook_db.errors import PlaybookError
 
@@ -36,7 +36,6 @@ _GROUPS = {
     "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},
     "Look after the database": {"backup": "database", "restore-backup": "database", "db": "database"},
 }  # fmt: skip
-_COLLECT_AFTER = 100_000  # new objects
 _MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
 
 
@@ -91,7 +90,7 @@ def run() -> None:
     What SQLAlchemy's import makes stays to the end: to look for garbage in it meanwhile, and to take it down piece by
     piece before the process ends, would be an eighth of most commands' time.
     """
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(settings.COLLECT_AFTER)
     code = main(sys.argv[1:])
     if threading.active_count() > 1:
         sys.exit(code)

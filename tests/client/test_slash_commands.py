@@ -45,7 +45,6 @@ def test_each_slash_command_calls_a_command_that_there_is() -> None:
     ("typed", "told"),
     [
         ("/playbook:list", f"oth-001\\t0\\t0\\tOTHERS\\t{POINT}"),
-        ("/playbook:log", "revision 1 "),
         ("/playbook:log --session nobody", "No revision came from a session"),
         ("/playbook:undo", "took back revision 1 "),
         ("/playbook:undo 7", "There is no revision 7"),
