@@ -13,6 +13,8 @@ from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
 GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
 
