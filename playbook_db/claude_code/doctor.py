@@ -19,6 +19,7 @@ from shlex import quote
 from playbook_db import projects, settings
 from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
+from playbook_db.domain.times import local
 from playbook_db.errors import ConsentError, DatabaseError, NoModelError, PlaybookError
 from playbook_db.llm import choose
 from playbook_db.services import diagnostics, learn, maintenance, queue
@@ -135,7 +136,7 @@ def _backups(url: str, folder: str) -> Iterator[Finding]:
     if last is None:
         yield Finding("backups", NOTE, "there is none yet; the worker takes one a day", "playbook backup")
         return
-    message = f"the last of {last.time:%Y-%m-%d %H:%M} UTC: {last.path}"
+    message = f"the last of {local(last.time.isoformat())}: {last.path}"
     if unsaved > _LONG_WITHOUT_BACKUP:
         yield Finding("backups", NOTE, f"{message}; what changed since is in none", "playbook backup")
     else:

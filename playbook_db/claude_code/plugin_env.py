@@ -85,7 +85,7 @@ def describe() -> str:
     state = known.get("state")
     if is_ready():
         return f"playbook's environment is ready: {settings.runtime_dir()}"
-    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(_time_of(known)))
+    since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":
         return f"playbook's environment is being set up since {since}: {known.get('step')}"
     if state == "failed":

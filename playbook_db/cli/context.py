@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -19,22 +20,32 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 
 
+def in_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Read and show all times of this process in UTC where the option `--utc` is given."""
+    if value:
+        os.environ["TZ"] = "UTC0"
+        time.tzset()
+
+
 def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None:
         ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
 
 PROJECT_OPTIONS: list[click.Parameter] = [
-    click.Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_keep)
-    for name, metavar, text in (
-        ("project", "DIR", "The project's folder."),
-        ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
-    )
+    *(
+        click.Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_keep)
+        for name, metavar, text in (
+            ("project", "DIR", "The project's folder."),
+            ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
+        )
+    ),
+    click.Option(["--utc"], is_flag=True, help="Read and show times in UTC.", expose_value=False, callback=in_utc),
 ]
 
 
 class Command(click.Command):
-    """A command with the options `--project` and `--db`, behind its name as well as before it."""
+    """A command with the options `--project`, `--db` and `--utc`, behind its name as well as before it."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)

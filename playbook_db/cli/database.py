@@ -8,6 +8,7 @@ import click
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
+from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
 
@@ -127,10 +128,9 @@ def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
         return
     for each in listed:
         kept = each.backup
-        time = kept.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         kind = _KINDS.get(kept.kind) or f"before leaving {kept.kind.replace('-', ' ')}"
         schema = "can't be read" if each.schema is None else f"schema {each.schema:04d}"
-        click.echo(f"{time}\t{kind}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
+        click.echo(f"{local(kept.time.isoformat())}\t{kind}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
     if not listed:
         notify(["there is no backup yet; take one with: playbook backup"])
 

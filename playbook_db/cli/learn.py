@@ -20,6 +20,7 @@ from playbook_db.cli.context import (
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, readable
+from playbook_db.domain.times import local
 from playbook_db.errors import JobError, Remedy, SettingError
 from playbook_db.services import records
 
@@ -58,8 +59,8 @@ def bootstrap(yes: bool) -> None:
     """Learn from all transcripts that Claude Code kept of this project's sessions, the oldest first.
 
     It shows an estimate and asks; what you agree to, there or by --yes, is its budget, whatever today's is; it counts
-    as used today, so the worker may wait until tomorrow. Without a terminal and --yes, today's budget holds. It can be
-    interrupted and called again: nothing is learned from twice.
+    as used today (UTC), so the worker may wait until tomorrow. Without a terminal and --yes, today's budget holds. It
+    can be interrupted and called again: nothing is learned from twice.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -80,8 +81,8 @@ def bootstrap(yes: bool) -> None:
         if yes or is_interactive():
             allowed = settings.daily_tokens()
             if 0 < allowed <= learn_service.tokens_today(project.store) + estimate:
-                today = f"PLAYBOOK_DAILY_TOKENS allows {allowed:,}"
-                notify([f"it counts as used today, where {today}: what other sessions teach may wait until tomorrow"])
+                today = f"today (UTC), where PLAYBOOK_DAILY_TOKENS allows {allowed:,}"
+                notify([f"it counts as used {today}: what other sessions teach may wait until tomorrow"])
             if not yes and not click.confirm("Begin?", err=True):
                 return
             budget = learn_service.Budget(estimate, since=queue.later(0))
@@ -112,7 +113,7 @@ def sessions(as_json: bool) -> None:
     for session in listed:
         cost = "-" if session.cost_usd is None else f"${session.cost_usd:.4f}"
         counts = f"{session.revisions} revisions\t{session.calls} calls\t{session.tokens:,} tokens"
-        click.echo(f"{one_line(session.session_id)}\t{session.first_at[:16]}\t{counts}\t{cost}")
+        click.echo(f"{one_line(session.session_id)}\t{local(session.first_at)}\t{counts}\t{cost}")
 
 
 @cli.command()
@@ -132,7 +133,7 @@ def why(name: str, as_json: bool) -> None:
     for event in life.events:
         by = f" (session {one_line(event.session_id)})" if event.session_id else f" (by {one_line(event.actor)})"
         into = f" into {event.successor}" if event.successor else ""
-        click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.text or '')}{by}")
+        click.echo(f"r{event.revision}\t{local(event.time)}\t{event.kind}{into}\t{one_line(event.text or '')}{by}")
 
 
 def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:

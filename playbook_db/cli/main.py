@@ -13,7 +13,7 @@ from contextlib import suppress
 import click
 
 from playbook_db import __version__
-from playbook_db.cli.context import Group
+from playbook_db.cli.context import Group, in_utc
 from playbook_db.cli.output import readable
 from playbook_db.errors import PlaybookError
 
@@ -83,6 +83,7 @@ class _Commands(Group):
 @click.version_option(__version__, prog_name="playbook")
 @click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else around here).")
 @click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else Claude Code's folder).")
+@click.option("--utc", is_flag=True, help="Times in UTC (default: as here).", expose_value=False, callback=in_utc)
 @click.pass_context
 def cli(ctx: click.Context, project: str | None, db: str | None) -> None:
     """Look at, correct and share what Claude Code learned in a project.

@@ -10,6 +10,7 @@ from playbook_db.claude_code import registration
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json
+from playbook_db.domain.times import local
 from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
 
@@ -176,7 +177,8 @@ def project_list(as_json: bool) -> None:
             *(["ignored"] if each.is_ignored else []),
             *([] if projects.has_folder(each.key) else ["no such folder; if it moved: playbook project move OLD NEW"]),
         ]
-        counts = [f"{each.live_points} points", f"{each.revisions} revisions", each.last_revision_at or "-"]
+        last_at = local(each.last_revision_at) if each.last_revision_at else "-"
+        counts = [f"{each.live_points} points", f"{each.revisions} revisions", last_at]
         click.echo("\t".join([one_line(each.key), *counts, *marks]))
 
 

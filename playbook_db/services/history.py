@@ -30,7 +30,7 @@ from playbook_db.store.repository import PlaybookRepository
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
 _NO_HISTORY = "this playbook has no history yet"
-_NUMBER = re.compile(r"r?(\d{1,100})", re.ASCII)
+_NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
-from playbook_db.domain.times import timestamp
+from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import BudgetError, ModelError, Remedy
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.projects import Project, Store
@@ -268,8 +268,8 @@ def _check_budget(project: Project, agreed: Budget | None) -> None:
         if 0 < budget <= spent:
             until = timestamp(_midnight() + timedelta(days=1))
             raise BudgetError(
-                f"{spent:,} tokens were used today{whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} (0: no limit). "
-                f"The work waits until {until}.",
+                f"{spent:,} tokens were used today (UTC){whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} "
+                f"(0: no limit). The work waits until {local(until)}.",
                 until=until,
             )
 

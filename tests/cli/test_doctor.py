@@ -15,6 +15,7 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code import doctor, worker_start
+from playbook_db.domain.times import local
 from tests.cli.conftest import Playbook
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -262,5 +263,5 @@ def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, play
 
     assert (none["state"], none["remedy"]) == ("note", "playbook backup")
     assert (old["state"], old["remedy"]) == ("note", "playbook backup")
-    assert f"the last of 2026-03-01 08:09 UTC: {folder}" in old["told"]
+    assert f"the last of {local('2026-03-01T08:09:00+00:00')}: {folder}" in old["told"]
     assert "what changed since is in none" in old["told"]

@@ -39,7 +39,9 @@ def lived(playbook: Playbook) -> Playbook:
 
 def parts(log: str) -> list[str]:
     """The revisions of a log, without times."""
-    return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", part) for part in log.strip("\n").split("\n\n")]
+    return [
+        re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", "TIME", part) for part in log.strip("\n").split("\n\n")
+    ]
 
 
 def on_a_terminal(*arguments: str, stdin: bytes = b"") -> str:
