@@ -82,9 +82,15 @@ def runtime_python() -> str:
 
 
 def actor() -> str:
-    """Who makes a revision: `PLAYBOOK_ACTOR`, else the user's name and this machine's, as in `ann@laptop`. One line."""
-    given = _one_line(os.environ.get("PLAYBOOK_ACTOR", ""))
+    """Who makes a revision: `PLAYBOOK_ACTOR`, else the session in which we run, else the user's name and the machine's,
+    as in `ann@laptop`. One line."""
+    given = _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(session())
     return given or _one_line(f"{_user_name()}@{os.uname().nodename}")
+
+
+def session() -> str:
+    """The id of the session of Claude Code in which this process runs, `""` in a terminal of the user's own."""
+    return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
 def is_disabled() -> bool:

@@ -32,11 +32,13 @@ def test_playbook_actor_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.actor() == "the nightly build"
 
 
-def test_a_session_of_claude_code_is_no_actor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a session teaches has the session's id in a column of its own; the actor is still the user."""
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f0c2d1e")
+def test_what_runs_in_a_session_writes_in_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude's shell and `!playbook`: the history tells them from the user's own terminal. PLAYBOOK_ACTOR wins."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f1c2e1a")
+    assert settings.actor() == "5f1c2e1a"
 
-    assert settings.actor().startswith("ann@")
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben")
+    assert settings.actor() == "ben"
 
 
 @pytest.mark.parametrize("given", ["a\nb", "a\x1b[31mb", "a\udcffb", "a\u202eb", "b" * 10_000])

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from playbook_db import settings
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json
+from playbook_db.errors import SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -54,13 +56,19 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
 
     What will go is shown first, and asked about on a terminal. A point keeps its name and its votes, and nothing else.
     With --match a point whose present text matches goes whole; elsewhere only the words that match go. To keep the
-    advice, reword it first: playbook edit NAME --text TEXT. One new backup replaces those that hold the text.
+    advice, reword it first: playbook edit NAME --text TEXT. One new backup replaces those that hold the text. Within a
+    session of Claude Code only --dry-run is done.
     """
     from playbook_db.domain.erasure import read_pattern
     from playbook_db.services import forget as forget_service
 
     if (name is None) == (pattern is None) or (all_projects and pattern is None):
         raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")
+    if settings.session() and not dry_run:
+        raise SettingError(
+            "This can't be taken back, so it isn't done within a session of Claude Code. Nothing was done; run it in a "
+            "terminal of your own."
+        )
     if not (yes or dry_run or is_interactive()):
         raise click.UsageError(
             "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."

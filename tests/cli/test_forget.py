@@ -41,6 +41,19 @@ def test_without_a_terminal_it_wants_a_yes(playbook: Playbook) -> None:
     assert playbook("show", "oth-001", "--json").json["text"] == _TEXT
 
 
+def test_within_a_session_nothing_is_forgotten(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude may run the command there, and this one can't be undone: a dry run is all it gets."""
+    playbook("add", "use ruff")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f1c2e1a")
+
+    refused = playbook("forget", "oth-001", "--yes")
+
+    assert (refused.code, refused.out) == (1, "")
+    assert "run it in a terminal of your own" in refused.err
+    assert playbook("forget", "oth-001", "--dry-run").code == 0
+    assert "use ruff" in playbook("list").out
+
+
 @pytest.mark.parametrize(("answer", "is_gone"), [("y\n", True), ("n\n", False), ("\n", False)])
 def test_on_a_terminal_it_shows_what_goes_and_asks(
     playbook: Playbook, monkeypatch: pytest.MonkeyPatch, answer: str, is_gone: bool

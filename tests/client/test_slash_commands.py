@@ -5,16 +5,20 @@ import re
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click import Context
 
 from playbook_db.cli.main import cli
-from tests.client.harness import World, run_print
+from tests.client.harness import World, run_print, wait_until
 from tests.client.ours import REPOSITORY, data_folder, fill
+from tests.client.terminal import interactive
+from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
 
 POINT = "say why before how"
+PROGRAM = REPOSITORY / "bin" / "playbook"
 COMMANDS = sorted(file.stem for file in (REPOSITORY / "commands").glob("*.md"))
 
 
@@ -32,13 +36,32 @@ def ready(world: World) -> World:
 def test_each_slash_command_calls_a_command_that_there_is() -> None:
     """And the README names them all."""
     called = {
-        name: re.findall(r'hooks/playbook" (\w+)', (REPOSITORY / "commands" / f"{name}.md").read_text())
+        name: {*re.findall(r'bin/playbook" (\w+)', (REPOSITORY / "commands" / f"{name}.md").read_text())}
         for name in COMMANDS
     }
 
-    assert {name: {*words} for name, words in called.items()} == {name: {name} for name in COMMANDS}
+    assert {name: words - {"list"} or words for name, words in called.items()} == {name: {name} for name in COMMANDS}
     assert {*COMMANDS} <= {*cli.list_commands(Context(cli))}
     assert all(f"`{name}`" in (REPOSITORY / "README.md").read_text() for name in COMMANDS if name != "list")
+
+
+def test_those_that_change_something_are_not_for_the_model_to_call() -> None:
+    """It may look by itself; a change is asked for by the user."""
+    kept = {name for name in COMMANDS if "\ndisable-model-invocation: true\n" in _text_of(name)}
+
+    assert kept == {"add", "retire", "undo", "vote"}
+
+
+def test_what_the_user_types_reaches_no_shell() -> None:
+    """A quote in it would break the command, and the client shows the failure raw; the model quotes it."""
+    for name in COMMANDS:
+        for line in re.findall(r"^!`(.*)`$", _text_of(name), re.MULTILINE):
+            assert "$" not in line.replace("${CLAUDE_PLUGIN_ROOT}", "")
+            assert line.endswith(" || true")
+
+
+def _text_of(name: str) -> str:
+    return (REPOSITORY / "commands" / f"{name}.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -46,13 +69,15 @@ def test_each_slash_command_calls_a_command_that_there_is() -> None:
     [
         ("/playbook:list", f"oth-001\\t0\\t0\\tOTHERS\\t{POINT}"),
         ("/playbook:log", "revision 1 "),
-        ("/playbook:log --session nobody", "No revision came from a session"),
+        ("/playbook:list what we don't say", f"oth-001\\t0\\t0\\tOTHERS\\t{POINT}"),
+        ('/playbook:log --since "2 days', "revision 1 "),
         ("/playbook:undo", "took back revision 1 "),
-        ("/playbook:undo 7", "There is no revision 7"),
+        ("/playbook:why don't", "The user wants to know where"),
+        ("/playbook:doctor", "database: "),
     ],
 )
 def test_slash_command_puts_its_answer_before_the_model(ready: World, typed: str, told: str) -> None:
-    """What the command prints stands in the prompt, an error too; looking at an undo undoes nothing."""
+    """What the command prints stands in the prompt, whatever the user types; looking at an undo undoes nothing."""
     run = run_print(ready, "--plugin-dir", str(REPOSITORY), typed)
 
     asked = json.dumps([request.body for request in ready.api.messages()])
@@ -60,3 +85,73 @@ def test_slash_command_puts_its_answer_before_the_model(ready: World, typed: str
     assert told in asked
     with closing(sqlite3.connect(data_folder(ready) / "playbook.db")) as connection:
         assert connection.execute("SELECT count(*) FROM revisions").fetchall() == [(1,)]
+
+
+def test_while_its_environment_is_set_up_a_slash_command_says_so(world: World) -> None:
+    """The command isn't there yet; before, the client showed a raw failure."""
+    run = run_print(world, "--plugin-dir", str(REPOSITORY), "/playbook:list")
+
+    asked = json.dumps([request.body for request in world.api.messages()])
+    assert (run.code, run.out.strip(), run.err) == (0, "Done.", "")
+    assert "playbook's environment isn't set up yet; that begins with the next session" in asked
+
+
+@pytest.mark.parametrize(
+    ("typed", "command", "answer"),
+    [
+        ("/playbook:vote oth-001 helpful", f'"{PROGRAM}" vote oth-001 helpful', "1 helpful, 0 harmful"),
+        ("/playbook:retire oth-001", f"\"{PROGRAM}\" retire oth-001 --reason 'it doesn'\\''t hold'", "it doesn't hold"),
+        ("/playbook:why oth-001", f'"{PROGRAM}" why oth-001', POINT),
+        ("/playbook:add x", f"\"{PROGRAM}\" add 'say \"what\", don'\\''t shout' --section others", "don't shout"),
+        ("/playbook:log oth-001", f'"{PROGRAM}" log -n 10 oth-001', "revision 1 "),
+        ("/playbook:vote oth-001 helpful", f'"{PROGRAM}" forget oth-001 --yes', "requires approval"),
+        ("hello", "playbook list", "requires approval"),
+    ],
+)
+def test_a_slash_command_lets_the_model_run_its_command_unasked(
+    ready: World, typed: str, command: str, answer: str
+) -> None:
+    """That one command with any arguments, and no other; without a slash command the client asks as ever."""
+    chosen = json.loads(ready.settings_file.read_text())
+    ready.settings_file.write_text(json.dumps({**chosen, "permissions": {"defaultMode": "default"}}))
+    call = Answer(tools=(ToolCall("Bash", {"command": command, "description": "playbook"}),))
+    with MessagesApi(Rule(call, times=1)) as api:
+        run = run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), typed)
+
+    assert (run.code, run.err) == (0, "")
+    assert answer in _last_result(api.messages()[-1])
+
+
+def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(ready: World) -> None:
+    """From the plugin's `bin/`: the actor is the session; nothing is forgotten there."""
+    typed = "playbook list; playbook vote oth-001 helpful; playbook forget oth-001 --yes"
+    call = Answer(tools=(ToolCall("Bash", {"command": typed, "description": "playbook"}),))
+    with MessagesApi(Rule(call, times=1)) as api:
+        run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
+
+    said = _last_result(api.messages()[-1])
+    assert POINT in said
+    assert "run it in a terminal of your own" in said
+    with closing(sqlite3.connect(data_folder(ready) / "playbook.db")) as connection:
+        made = connection.execute("SELECT actor, session_id FROM revisions ORDER BY number DESC").fetchone()
+    assert made == (ready.transcripts()[0].stem, None)
+
+
+@pytest.mark.usefixtures("tmux")
+def test_the_user_s_own_command_in_a_session_is_there_too(ready: World) -> None:
+    """`!playbook list`."""
+    with interactive(ready, "--plugin-dir", str(REPOSITORY)) as session:
+        session.type("!")
+        session.send("playbook list")
+        wait_until(lambda: POINT in session.screen, "the playbook on the screen")
+
+
+def _last_result(request: Request) -> str:
+    """What the last tool call of a conversation gave."""
+    results = [
+        block["content"]
+        for message in request.body["messages"]
+        for block in (message["content"] if isinstance(message["content"], list) else ())
+        if block["type"] == "tool_result"
+    ]
+    return str(results[-1])

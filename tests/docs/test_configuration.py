@@ -49,7 +49,7 @@ def _variables_in_python() -> Iterator[str]:
 
 
 def _variables_in_hooks() -> Iterator[str]:
-    for path in sorted((ROOT / "hooks").iterdir()):
+    for path in sorted([*(ROOT / "hooks").iterdir(), *(ROOT / "bin").iterdir()]):
         if path.is_file():
             yield from re.findall(rf"\$\{{?({VARIABLE})", path.read_text(encoding="utf-8"))
             yield from re.findall(rf"^\s*({VARIABLE})=", path.read_text(encoding="utf-8"), re.MULTILINE)
