@@ -4,7 +4,7 @@
 as one revision; nothing else writes the history.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -69,6 +69,16 @@ ON CONFLICT (playbook_id, path) DO UPDATE SET revision = excluded.revision, sha2
     size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns
 """)
 _DROP_MIRROR = sql("DELETE FROM mirrors WHERE playbook_id = :playbook_id AND path = :new_path")
+_EXTRAS = sql("""
+SELECT k.name, e.fields FROM extra_fields AS e
+JOIN key_points AS k ON k.playbook_id = e.playbook_id AND k.id = e.point_id
+WHERE e.playbook_id = :playbook_id
+""")
+_KEEP_EXTRA = sql("""
+INSERT INTO extra_fields (playbook_id, point_id, fields)
+SELECT playbook_id, id, :fields FROM key_points WHERE playbook_id = :playbook_id AND name = :name
+ON CONFLICT (playbook_id, point_id) DO UPDATE SET fields = excluded.fields
+""")
 _MOVE_MIRROR = sql("UPDATE mirrors SET path = :new_path WHERE playbook_id = :playbook_id AND path = :path")
 _MIRROR_PATHS = sql("SELECT path FROM mirrors WHERE playbook_id = :playbook_id ORDER BY path")
 
@@ -87,7 +97,7 @@ class Mirror:
 @dataclass(frozen=True, slots=True)
 class RevisionResult:
     """What a commit did: the revision's number (None where nothing changed, or in a dry run), the header afterwards,
-    the changes and votes, what was skipped, and notes for the user."""
+    the changes and votes, what was skipped, notes for the user, and what entries of a file said beside (`extras`)."""
 
     revision: int | None
     header: Header
@@ -95,6 +105,7 @@ class RevisionResult:
     votes: Sequence[Vote] = ()
     skipped: Sequence[Skipped] = ()
     notes: Sequence[str] = ()
+    extras: Mapping[str, str] = field(default_factory=dict)
 
 
 class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
@@ -145,18 +156,21 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         session_id: str | None = None,
         actor: str | None = None,
         undone: RevisionRange | None = None,
+        extras: Mapping[str, str] | None = None,
     ) -> RevisionResult:
         """Keep what the draft has become as the next revision, with *source* and *message*.
 
         *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
         time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
-        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`.
+        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`. *extras*
+        are, by name, the fields as JSON that points have from now on beside what a point is.
         """
         changes = self.draft.changes
         changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
-        is_needed = bool(changes or votes or skipped or changed_header or even_if_unchanged)
+        extras = extras or {}
+        is_needed = bool(changes or votes or skipped or changed_header or extras or even_if_unchanged)
         if not self._is_writable or not is_needed:
-            return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes)
+            return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes, extras)
         time = self._next_time()
         after = (changed_header or self.header).stamped(time)
         if header is not None and keeps_last_updated:
@@ -172,7 +186,9 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "took_back_to": undone.last if undone else None,
         }
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
-        return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes)
+        for name, fields in extras.items():
+            self._execute(_KEEP_EXTRA, name=name, fields=fields)
+        return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras)
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
@@ -208,6 +224,10 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     def last_erased_in(self) -> int:
         """The revision of the last erasure, 0 where there was none: copies that come from before may hold more."""
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
+
+    def extras(self) -> dict[str, str]:
+        """What the entries of files said of points, live or retired, beside what a point is: JSON, by name."""
+        return dict(self._execute(_EXTRAS).all())
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""

@@ -195,6 +195,15 @@ index("ix_key_points_live", key_points, "section", "position", where=key_points.
 index("ix_key_points_rank", key_points, key_points.c.rank.desc(), "id", where=key_points.c.retired_in.is_(None))
 index("ix_key_points_position", key_points, "position")  # the last position, at once
 
+# What the entries of playbook files say of points beside what a point is: a JSON object for each that says more.
+extra_fields = table(
+    "extra_fields",
+    *in_playbook("extra_fields", "point_id"),
+    Column("point_id", COUNT, nullable=False),
+    Column("fields", Text, nullable=False),
+    of_point("extra_fields"),
+)
+
 changes = table(
     "changes",
     *in_revision("changes"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.store.hook_queries import SCHEMA
 from tests.cli.conftest import Playbook
 
 
@@ -60,7 +61,7 @@ def test_the_list_shows_when_and_why(playbook: Playbook, data: Path) -> None:
     listed = playbook("backup", "--list", "--json").json
 
     assert [line[1] for line in lines] == ["by hand", "daily", "before leaving schema 0002"]
-    assert [line[3] for line in lines] == ["schema 0001", "can't be read", "schema 0001"]
+    assert [line[3] for line in lines] == [f"schema {SCHEMA:04d}", "can't be read", f"schema {SCHEMA:04d}"]
     assert [line[4] for line in lines] == [each["path"] for each in listed]
     assert [each["kind"] for each in listed] == ["hand", "daily", "schema-0002"]
     assert listed[1] == {
