@@ -45,9 +45,10 @@ def upgrade() -> None:
 @click.option("--quick", is_flag=True, help="Leave out what takes long.")
 @as_json
 def check(quick: bool, as_json: bool) -> None:
-    """Check the file, its references and that every playbook equals what its history says. Exit code 1 if not.
+    """Check that the database is sound. Exit code 1 if not.
 
-    Nothing is changed, whatever is there.
+    That is the file, its references, and that every playbook equals what its history says. Nothing is changed, whatever
+    is there.
     """
     from playbook_db.services import maintenance
 
@@ -74,9 +75,10 @@ _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a resto
 @click.option("--list", "lists", is_flag=True, help="Show which backups there are, newest first.")
 @as_json
 def backup(file: str | None, lists: bool, as_json: bool) -> None:
-    """Copy the database to FILE, or into the folder backups/ beside it, while others may write.
+    """Copy the database while others may write, or list copies.
 
-    The copy is one file that holds one state of the database. Nothing is ever overwritten.
+    The copy goes to FILE, or into the folder backups/ beside the database. It is one file that holds one state of it.
+    Nothing is ever overwritten.
     """
     from playbook_db.services import maintenance
 
@@ -98,10 +100,10 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
 @click.argument("file")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def restore_backup(file: str, yes: bool) -> None:
-    """Put the backup FILE in the place of the database; what is there now is kept as a backup before.
+    """Put the backup FILE in the place of the database.
 
-    FILE is checked first, and what it holds is shown beside what is here. One of an older version is brought to this
-    version's schema.
+    What is there now is kept as a backup before. FILE is checked first, and what it holds is shown beside what is here.
+    One of an older version is brought to this version's schema.
     """
     from playbook_db.services import maintenance
 
@@ -153,10 +155,11 @@ def _told(held: "Held") -> str:
 @click.option("--yes", is_flag=True, help="Don't ask before the new file takes the damaged one's place.")
 @as_json
 def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Repair a damaged database: the newest sound backup, and the points that can still be read.
+    """Repair a damaged database.
 
-    The points come in by one revision for each playbook; the history since the backup is lost, unless the file itself
-    can be written anew. The damaged file is moved aside as it is. One in which nothing is wrong is left alone.
+    It becomes the newest sound backup, and the points that can still be read; these come in by one revision for each
+    playbook; the history since the backup is lost, unless the file itself can be written anew. The damaged file is
+    moved aside as it is. One in which nothing is wrong is left alone.
     """
     from playbook_db.services import repair as repair_service
 
@@ -207,7 +210,9 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
 @database.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 def metadata(output: str | None) -> None:
-    """Print metadata for Datasette: what each view and column means, and the questions of docs/sql.md as queries.
+    """Print metadata for Datasette.
+
+    It says what each view and column means, and has the questions of docs/sql.md as queries.
 
     Then: datasette "$(playbook db path)" -m metadata.json
     """

@@ -52,12 +52,12 @@ _TRACES = (
 @dry_run_option
 @as_json
 def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
-    """Erase a key point's texts for good: from the playbook, its history, our files and our backups.
+    """Erase a key point's texts for good.
 
-    What will go is shown first, and asked about on a terminal. A point keeps its name and its votes, and nothing else.
-    With --match a point whose present text matches goes whole; elsewhere only the words that match go. To keep the
-    advice, reword it first: playbook edit NAME --text TEXT. One new backup replaces those that hold the text. Within a
-    session of Claude Code only --dry-run is done.
+    They go from the playbook, its history, our files and our backups. What will go is shown first, and asked about on a
+    terminal. A point keeps its name and its votes, and nothing else. With --match a point whose present text matches
+    goes whole; elsewhere only the words that match go. To keep the advice, reword it first: playbook edit NAME --text
+    TEXT. One new backup replaces those that hold the text. Within a session of Claude Code only --dry-run is done.
     """
     from playbook_db.domain.erasure import read_pattern
     from playbook_db.services import forget as forget_service

@@ -33,10 +33,11 @@ SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json ha
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
 def log(as_json: bool, **options: Any) -> None:
-    """List what was done to the playbook, the newest first; with NAME, to that key point, live or retired.
+    """List what was done to the playbook, the newest first.
 
-    As text these are the newest 20 revisions, unless -n, --since or --session says otherwise. A TIME is such as
-    2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
+    With NAME it is what was done to that key point, live or retired. As text these are the newest 20 revisions, unless
+    -n, --since or --session says otherwise. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or
+    yesterday.
     """
     from playbook_db.services import history
 
@@ -73,9 +74,10 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
-    """Show the playbook as it was at a revision (0 is the empty one) or a time; a date means its evening.
+    """Show the playbook as it was at a revision or a time.
 
-    A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
+    Revision 0 is the empty playbook; a date means its evening. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h,
+    3d, "2 weeks ago" or yesterday.
     """
     from playbook_db.domain import playbook_file
     from playbook_db.services import history
@@ -101,10 +103,11 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
 @click.argument("after", metavar="[B]", default="now")
 @as_json
 def diff(before: str, after: str, as_json: bool) -> None:
-    """Show what differs between A and B (default: now), each a revision, a time or a playbook file (- for stdin).
+    """Show what differs between two states of the playbook.
 
-    A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday. A file whose name could be
-    taken for one is named with its folder: ./12
+    A and B (default: now) are a revision, a time or a playbook file (- for stdin) each. A TIME is such as 2026-03-01,
+    "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday. A file whose name could be taken for one is named with its
+    folder: ./12
     """
     from playbook_db.cli import history_view
     from playbook_db.services import history
@@ -169,7 +172,7 @@ def _has_pager() -> bool:
 @dry_run_option
 @as_json
 def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
-    """Take back a revision, or all from A to B; without an argument the last one.
+    """Take back the last revision, or those given.
 
     Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
     nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
@@ -191,9 +194,10 @@ def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json
 @click.option("--at", "moment", metavar="REV|TIME", help="As it was then: the point, or without NAME the playbook.")
 @dry_run_option
 def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
-    """Bring a retired key point back, with the text and votes it had; with --at, as it was then.
+    """Bring retired key points back, or all as it was.
 
-    Without NAME the whole playbook becomes what it was then; `playbook undo` takes that back.
+    A point has the text and votes that it had; with --at, those of then. Without NAME the whole playbook becomes what
+    it was then; `playbook undo` takes that back.
     """
     from playbook_db.services import edit
     from playbook_db.services import undo as undo_service

@@ -35,7 +35,10 @@ _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 @cli.command()
 @click.argument("transcript", type=click.Path(dir_okay=False))
 def learn(transcript: str) -> None:
-    """Learn from TRANSCRIPT now: what is new in it, once, whoever else has seen it."""
+    """Learn from TRANSCRIPT now.
+
+    What is new in it counts once, whoever else has seen it.
+    """
     from playbook_db.claude_code import learner
     from playbook_db.llm import choose
 
@@ -56,11 +59,12 @@ def learn(transcript: str) -> None:
 @cli.command()
 @click.option("--yes", is_flag=True, help="Begin without asking.")
 def bootstrap(yes: bool) -> None:
-    """Learn from all transcripts that Claude Code kept of this project's sessions, the oldest first.
+    """Learn from all sessions that this project had.
 
-    It shows an estimate and asks; what you agree to, there or by --yes, is its budget, whatever today's is; it counts
-    as used today (UTC), so the worker may wait until tomorrow. Without a terminal and --yes, today's budget holds. It
-    can be interrupted and called again: nothing is learned from twice.
+    Their transcripts are those that Claude Code kept; the oldest comes first. It shows an estimate and asks; what you
+    agree to, there or by --yes, is its budget, whatever today's is; it counts as used today (UTC), so the worker may
+    wait until tomorrow. Without a terminal and --yes, today's budget holds. It can be interrupted and called again:
+    nothing is learned from twice.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -102,7 +106,7 @@ def bootstrap(yes: bool) -> None:
 @cli.command()
 @as_json
 def sessions(as_json: bool) -> None:
-    """List what each session taught and what learning from it took, the newest first."""
+    """List what each session taught, and what that took."""
     from playbook_db.services import history
 
     with opened(sync=False) as project:
@@ -120,7 +124,10 @@ def sessions(as_json: bool) -> None:
 @click.argument("name")
 @as_json
 def why(name: str, as_json: bool) -> None:
-    """Show where the point NAME came from: its sessions, votes with their reasons, edits and merges."""
+    """Show where the point NAME came from.
+
+    These are its sessions, its votes with their reasons, its edits and merges.
+    """
     from playbook_db.services import history
 
     with opened(sync=False) as project:
@@ -170,7 +177,10 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @cli.command()
 def work() -> None:
-    """Do now what the worker does in the background: take in what waits, learn from it, bring mirrors in step."""
+    """Do now what the worker does in the background.
+
+    It takes in what waits, learns from it, and brings mirrors in step.
+    """
     from playbook_db.claude_code import worker
     from playbook_db.llm import choose
 
@@ -191,7 +201,7 @@ def work() -> None:
 @as_json
 @click.pass_context
 def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
-    """List what there is to learn from, the oldest first: id, state, attempts, session, why it was queued."""
+    """List what there is to learn from, the oldest first."""
     if ctx.invoked_subcommand is not None:
         return
     from playbook_db.services import queue
@@ -212,7 +222,7 @@ jobs.params += PROJECT_OPTIONS  # a group that is a command too
 @jobs.command()
 @click.argument("number", metavar="ID", type=int)
 def retry(number: int) -> None:
-    """Queue the job ID of this project afresh, whether it failed or waits for its next try."""
+    """Queue a failed or waiting job of this project afresh."""
     from playbook_db.services import queue
 
     with opened(sync=False) as project:
@@ -224,7 +234,10 @@ def retry(number: int) -> None:
 @jobs.command()
 @click.argument("number", metavar="ID", type=int)
 def drop(number: int) -> None:
-    """Remove the job ID of this project; its transcript is not learnt from, unless it grows."""
+    """Remove the job ID of this project.
+
+    Its transcript is not learned from, unless it grows.
+    """
     from playbook_db.services import queue
 
     with opened(sync=False) as project:

@@ -61,11 +61,14 @@ class _Commands(Group):
         return list(_MODULES)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = formatter.width - 6 - max(map(len, _MODULES))
+        longest = max(map(len, _MODULES))
+        width = formatter.width - 6 - longest
         for title, group in _GROUPS.items():
             with formatter.section(title):
                 commands = [(name, self.get_command(ctx, name)) for name in group]
-                formatter.write_dl([(name, each.get_short_help_str(width)) for name, each in commands if each])
+                formatter.write_dl(
+                    [(f"{name:<{longest}}", each.get_short_help_str(width)) for name, each in commands if each]
+                )
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -74,8 +77,9 @@ class _Commands(Group):
             raise _ReaderLeftError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _MODULES:
-            importlib.import_module(f"playbook_db.cli.{_MODULES[cmd_name]}")
+        # Of a name that isn't there click says which ones are like it; for that all must be there.
+        for module in [_MODULES[cmd_name]] if cmd_name in _MODULES else {*_MODULES.values()}:
+            importlib.import_module(f"playbook_db.cli.{module}")
         return super().get_command(ctx, cmd_name)
 
 

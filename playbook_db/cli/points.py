@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
 @as_json
 def list_points(section: str | None, retired: bool, as_json: bool) -> None:
-    """List the key points, with how often each was found helpful (+) and harmful (-)."""
+    """List the key points with their votes."""
     from playbook_db.domain.playbook import section_named
 
     only = section_named(section) if section is not None else None
@@ -53,7 +53,10 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
 @click.argument("name", metavar="NAME|REV")
 @as_json
 def show(name: str, as_json: bool) -> None:
-    """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
+    """Show one key point in full, or one revision.
+
+    A point may be live or retired; of a revision (12 or r12) it is all that it did, and why.
+    """
     point = quick_reads.find_point(*database_and_folder(), name)
     if point is not None:
         _show_point(*point, as_json=as_json)
@@ -84,7 +87,7 @@ def add(text: str, section: str | None) -> None:
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="The section it moves to.")
 def edit_point(name: str, text: str | None, section: str | None) -> None:
-    """Reword a key point, or move it to another section; its name and votes stay."""
+    """Reword a key point, or move it to another section."""
     from playbook_db.services import edit
 
     if text is None and section is None:
@@ -97,7 +100,7 @@ def edit_point(name: str, text: str | None, section: str | None) -> None:
 @click.argument("name")
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
 def retire(name: str, reason: str | None) -> None:
-    """Take a key point out of the playbook; `playbook restore` brings it back."""
+    """Take key points out of the playbook."""
     from playbook_db.services import edit
 
     with opened() as project:
@@ -108,7 +111,7 @@ def retire(name: str, reason: str | None) -> None:
 @click.argument("name")
 @click.argument("tag", type=click.Choice(["helpful", "harmful", "neutral"]))
 def vote(name: str, tag: str) -> None:
-    """Vote on a key point; a neutral vote is recorded but counts nowhere."""
+    """Vote on key points; a neutral vote counts nowhere."""
     from playbook_db.services import edit
 
     with opened() as project:
@@ -164,9 +167,10 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
 @dry_run_option
 @as_json
 def apply(file: str, dry_run: bool, as_json: bool) -> None:
-    """Carry out a curator's batch from FILE (or -): all of its valid operations in one revision, or nothing.
+    """Carry out a curator's batch from FILE (or -).
 
-    FILE is a JSON list of operations, or an object with `operations`. What breaks a rule is skipped with a reason.
+    All of its valid operations become one revision, or nothing does. FILE is a JSON list of operations, or an object
+    with `operations`. What breaks a rule is skipped with a reason.
     """
     from playbook_db.services import diagnostics, edit
 
@@ -197,7 +201,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
 @cli.command()
 @click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
 def render(is_whole: bool) -> None:
-    """Print the text that goes into a prompt; nothing for an empty playbook."""
+    """Print the text that goes into a prompt. It is empty for an empty playbook."""
     text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
     if text is None:
         from playbook_db.services import import_export
@@ -236,10 +240,10 @@ def _read_operations(file: str) -> list[Any]:
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
 @click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
 def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
-    """Merge a playbook FILE of any shape in (- for standard input).
+    """Merge a playbook FILE of any shape in.
 
-    A point that is here already keeps the higher of both counters; a name that belongs to another text here is given
-    anew. Nothing is taken in where anything in FILE can't be read.
+    FILE is - for standard input. A point that is here already keeps the higher of both counters; a name that belongs to
+    another text here is given anew. Nothing is taken in where anything in FILE can't be read.
     """
     from playbook_db.domain import playbook_file
     from playbook_db.services import diagnostics, import_export
@@ -263,7 +267,10 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def export(output: str | None, layout: str) -> None:
-    """Print the playbook as a playbook.json; the same playbook always gives the same bytes."""
+    """Print the playbook as a playbook.json.
+
+    The same playbook always gives the same bytes.
+    """
     from playbook_db.services import import_export
 
     with opened() as project:

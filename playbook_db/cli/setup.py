@@ -31,9 +31,10 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
     help="Whose settings: yours for all projects, this project's, or yours for this project.",
 )
 def install_hooks(scope: str) -> None:
-    """Register the hooks in Claude Code's settings, from where it starts them in every session.
+    """Register the hooks in Claude Code's settings.
 
-    Nothing else in the settings file changes, and the file as it was is kept beside it.
+    From there it starts them in every session. Nothing else in the settings file changes, and the file as it was is
+    kept beside it.
     """
     from datetime import UTC, datetime
 
@@ -90,7 +91,7 @@ def uninstall_hooks(scope: str) -> None:
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
 @click.option("--new", is_flag=True, help="Begin anew where the database is gone though there are backups of it.")
 def init(yes: bool, new: bool) -> None:
-    """Make the database where there is none, and take this project in.
+    """Take this project in; make the database where none is.
 
     An existing .claude/playbook.json is shown first, since its text goes into prompts. It is asked about on a terminal;
     without one, and without --yes, it is left alone.
@@ -116,9 +117,10 @@ def init(yes: bool, new: bool) -> None:
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
 def switch_mirror(state: str, yes: bool) -> None:
-    """Keep .claude/playbook.json in step with the database from now on, or leave it alone.
+    """Keep .claude/playbook.json in step, or leave it alone.
 
-    A file that was never taken in is shown first, as by `playbook init`; unless it is taken in, nothing changes.
+    From now on it is what the database holds, and the other way round. A file that was never taken in is shown first,
+    as by `playbook init`; unless it is taken in, nothing changes.
     """
     from playbook_db.services import mirror
 
@@ -158,13 +160,13 @@ def _show_waiting(project: "Project") -> None:
 
 @cli.group("project")
 def project() -> None:
-    """See which projects have a playbook, keep one out, or give a playbook to the folder that has moved."""
+    """List the projects, keep one out, trust or move one."""
 
 
 @project.command("list")
 @as_json
 def project_list(as_json: bool) -> None:
-    """List the projects that have a playbook, a line each; a folder that is gone is marked."""
+    """List the projects that have a playbook."""
     from playbook_db.services.projects import list_projects, open_store
 
     with open_store(database_url()) as store:
@@ -185,7 +187,10 @@ def project_list(as_json: bool) -> None:
 @project.command()
 @click.option("--off", is_flag=True, help="Let the hooks in again.")
 def ignore(off: bool) -> None:
-    """Keep the hooks out of this project: no playbook goes into its sessions, nothing is learnt from them."""
+    """Keep the hooks out of this project.
+
+    No playbook goes into its sessions, and nothing is learned from them.
+    """
     from playbook_db.services import projects as projects_service
 
     with opened(sync=False) as here:
@@ -197,10 +202,11 @@ def ignore(off: bool) -> None:
 @click.option("--off", is_flag=True, help="Leave it out: use your own in its place.")
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 def trust(off: bool, yes: bool) -> None:
-    """Use the address, the programs and the database that this project's settings bring in their `env`.
+    """Use the address and programs that the project brings.
 
-    Without that, nothing is learned from this project where it brings an address, but no key of its own. A value that
-    changes is asked about again. Without a terminal it needs --yes.
+    They stand in the `env` of its settings, and so may a database. Without that, nothing is learned from this project
+    where it brings an address, but no key of its own. A value that changes is asked about again. Without a terminal it
+    needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services import queue
@@ -228,7 +234,10 @@ def trust(off: bool, yes: bool) -> None:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
 def move(old: str, new: str | None) -> None:
-    """Give the playbook of the folder OLD, which has moved, to NEW (default: this project)."""
+    """Give the playbook of the folder OLD to NEW.
+
+    For a folder that has moved. NEW is this project by default.
+    """
     from playbook_db.services import projects as projects_service
 
     with projects_service.open_store(database_url()) as store:
@@ -241,7 +250,10 @@ def move(old: str, new: str | None) -> None:
 @as_json
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Try everything for real: the hooks, the database, the queue, the settings. Exit code 1 if something is broken."""
+    """Try everything for real, and say what is broken.
+
+    That is the hooks, the database, the queue and the settings. Exit code 1 if something is broken.
+    """
     from playbook_db.claude_code import doctor as examining
 
     findings = examining.examine(database_url(), project_folder())

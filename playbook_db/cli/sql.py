@@ -34,11 +34,11 @@ _MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes 
 )
 @as_json
 def sql(query: str | None, as_csv: bool, timeout_s: float, as_json: bool) -> None:
-    """Ask the database in SQL; without QUERY, or with -, the SQL is read from standard input.
+    """Ask the database in SQL, as a table, CSV or JSON.
 
-    One SELECT, over the projects of the whole database; :project in it is the folder of this one, as in
-    SELECT name, balance FROM live_key_points WHERE playbook = :project. It can only read.
-    Rows are printed as they are found; the columns of a table are as wide as its first thousand rows.
+    Without QUERY, or with -, the SQL is read from standard input: one SELECT, over the projects of the whole database;
+    :project in it is the folder of this one, as in SELECT name, balance FROM live_key_points WHERE playbook = :project.
+    It can only read. Rows are printed as they are found; the columns of a table are as wide as its first thousand rows.
     """
     if as_csv and as_json:
         raise click.UsageError("Give --csv or --json, not both.")

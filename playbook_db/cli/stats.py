@@ -33,7 +33,10 @@ _PARTS = {
 @as_json
 @click.option("--svg", metavar="FILE", help="Draw the numbers too, into FILE. Needs the extra `web`.")
 def stats(as_json: bool, svg: str | None) -> None:
-    """Show the playbook in numbers: points, how they are used, votes, what learning cost, how the file grows."""
+    """Show the playbook in numbers.
+
+    Points, how they are used, votes, what learning cost, how the file grows.
+    """
     from playbook_db.services import statistics
 
     with opened(sync=False) as project:

@@ -1,0 +1,49 @@
+"""The help as a person reads it, and what a mistyped name is answered."""
+
+import re
+
+import click
+import pytest
+
+from playbook_db.cli.main import cli
+from tests.cli.conftest import Playbook
+
+
+def _groups(group: click.Group, context: click.Context) -> dict[str, str]:
+    """The help of *group* and of the groups in it, by name."""
+    helps = {str(context.info_name): group.get_help(context)}
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            with click.Context(command, info_name=name, parent=context, terminal_width=80) as inner:
+                helps |= _groups(command, inner)
+    return helps
+
+
+def test_no_sentence_of_a_listing_is_cut_at_80_columns() -> None:
+    """Each command stands in its group's help with a whole sentence."""
+    with click.Context(cli, info_name="playbook", terminal_width=80, **cli.context_settings) as context:
+        helps = _groups(cli, context)
+
+    assert {"playbook", "db", "jobs", "project"} <= helps.keys()
+    for name, text in helps.items():
+        lines = [line for line in text.splitlines() if not line.startswith("Usage:")]
+        assert not [line for line in lines if line.endswith("...") or len(line) > 80], name
+        listed = [line for line in lines if re.match(r"  [a-z][a-z-]+ +[A-Z]", line)]
+        assert listed
+        assert all(line.endswith(".") for line in listed), name
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [(["lst"], "'list'"), (["undoo"], "'undo'"), (["project", "lits"], "'list'"), (["log", "--sinse", "1"], "--since")],
+    ids=" ".join,
+)
+def test_a_mistyped_name_is_answered_with_the_one_that_is_meant(
+    playbook: Playbook, command: list[str], meant: str
+) -> None:
+    """Of a command, a sub-command and an option, though commands are imported when they are called."""
+    result = playbook(*command)
+
+    assert (result.code, result.out) == (2, "")
+    assert meant in result.err.partition("Did you mean")[2]
