@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.redaction import is_done
 from playbook_db.domain.redaction.redact import redact, redact_message, secret_values, without_private
-from tests import blind_secrets
+from tests import blind_secrets, second_blind_set
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import MadeUp, made_up_secrets
 
@@ -42,6 +43,14 @@ def test_of_the_blind_set_as_many_are_redacted_as_ever(cases: list[blind_secrets
 def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
     """As before the rules were widened."""
     assert sum(redact(text) != text for text in blind_secrets.harmless()) <= 1
+
+
+@pytest.mark.parametrize(("name", "share"), [("usual", 0.90), ("hard", 0.60), ("harmless", 0.99)])
+def test_of_the_second_blind_set_as_many_are_redacted_as_ever(name: str, share: float) -> None:
+    """Its author had seen neither the rules nor the first set; docs/benchmarks.md says what those unread come to."""
+    rows = second_blind_set.rows(name)
+
+    assert sum(is_done(text, secrets) for _, text, secrets in rows) >= share * len(rows)
 
 
 @pytest.mark.parametrize(
