@@ -71,7 +71,8 @@ def _work(folder: Path, arguments: Callable[[], list[str]]) -> Callable[[], None
     directory = sandbox.project_folder(folder)
 
     def work() -> None:
-        subprocess.run(arguments(), env=environment, cwd=directory, stdout=subprocess.DEVNULL, check=True)
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(arguments(), env=environment, cwd=directory, check=True, **silent)
 
     return work
 

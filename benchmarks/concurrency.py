@@ -57,7 +57,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
         ("", "playbook-db", "raw sqlite3", "time ratio", "of each round", "CPU ratio", "slowest batch"),
         rows,
         (
-            "a batch: ADD, UPDATE and DELETE in one revision, through services.editing.apply_batch",
+            "a batch: ADD, UPDATE and DELETE in one revision, through services.edit.apply_batch",
             "no update lost, no lock error in any round (checked); "
             f"aim: the time ratio of the crowd at most {AIM:g}x; medians of rounds in turns",
         ),
