@@ -10,8 +10,7 @@ from typing import Any
 
 from benchmarks import raw, samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export
+from playbook_db.services import edit
 from playbook_db.services.projects import Project, read_playbook
 
 _ROUNDS = {100: 41, 1_000: 31, 10_000: 11, 100_000: 5}  # how often a batch is timed, by size of the playbook
@@ -43,9 +42,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
 def measure(folder: Path, points: int, *, rounds: int) -> tuple[list[float], list[float]]:
     """The seconds of a batch and of a bare read in each of *rounds* rounds."""
     with tempfile.TemporaryDirectory(dir=folder) as inner, sandbox.opened(Path(inner)) as (_, project):
-        reading = playbook_file.decode(samples.file_text(points), source="sample")
-        import_export.import_playbook(project, reading, source="sample")
-        del reading
+        sandbox.fill(project, points)
         rng = random.Random(points)
         ours: list[float] = []
         bare: list[float] = []

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import samples, sandbox
+from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.domain import playbook_file
-from playbook_db.services import import_export, mirror
+from playbook_db.services import mirror
 
 POINTS = 60
 _ROUNDS = 21
@@ -30,8 +29,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
     """The commands on a playbook of 60 points whose mirror is kept and in step, in turns with a bare interpreter."""
     python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     with sandbox.opened(folder) as (_, project):
-        reading = playbook_file.decode(samples.file_text(POINTS), source="sample")
-        import_export.import_playbook(project, reading, source="sample")
+        sandbox.fill(project, POINTS)
         mirror.switch(project, on=True)
     rows = []
     for commands, aim in _AIMS:
@@ -71,7 +69,8 @@ def _work(folder: Path, arguments: Callable[[], list[str]]) -> Callable[[], None
     directory = sandbox.project_folder(folder)
 
     def work() -> None:
-        subprocess.run(arguments(), env=environment, cwd=directory, stdout=subprocess.DEVNULL, check=True)
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(arguments(), env=environment, cwd=directory, check=True, **silent)
 
     return work
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from benchmarks import crowd, raw, samples, sandbox
 from benchmarks.figures import Figures, ratio, times
-from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, maintenance
+from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 
@@ -57,7 +56,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
         ("", "playbook-db", "raw sqlite3", "time ratio", "of each round", "CPU ratio", "slowest batch"),
         rows,
         (
-            "a batch: ADD, UPDATE and DELETE in one revision, through services.editing.apply_batch",
+            "a batch: ADD, UPDATE and DELETE in one revision, through services.edit.apply_batch",
             "no update lost, no lock error in any round (checked); "
             f"aim: the time ratio of the crowd at most {AIM:g}x; medians of rounds in turns",
         ),
@@ -69,8 +68,7 @@ def race(folder: Path, kind: str, *, processes: int, batches: int) -> Round:
     with tempfile.TemporaryDirectory(dir=folder) as inner:
         place = Path(inner)
         with sandbox.opened(place) as (_, project):
-            reading = playbook_file.decode(samples.file_text(POINTS), source="sample")
-            import_export.import_playbook(project, reading, source="sample")
+            sandbox.fill(project, POINTS)
         work = _ours if kind == "ours" else _raw
         given = [(work, {"folder": str(place), "number": number, "batches": batches}) for number in range(processes)]
         found = crowd.together(given, sandbox.environment(place))

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks import samples, sandbox
+from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.domain import playbook_file
-from playbook_db.services import import_export
 from playbook_db.store.sqlite import dialect
 
 _SIZES = ((0, 0), (60, 0), (60, 1_000_000), (500, 10_000), (10_000, 100_000), (100_000, 1_000_000))  # points, history
@@ -60,8 +58,7 @@ def measure(folder: Path, python: str, points: int, history: int, *, rounds: int
     with tempfile.TemporaryDirectory(dir=folder) as made:
         home = Path(made)
         with sandbox.opened(home) as (_, project):
-            reading = playbook_file.decode(samples.file_text(points), source="sample")
-            import_export.import_playbook(project, reading, source="sample")
+            sandbox.fill(project, points)
         data = home / "home" / ".claude" / "playbook"
         data.mkdir(parents=True, exist_ok=True)
         (data / "worker.lock").touch()  # a worker has looked, as after each session; inject starts none then

@@ -1,14 +1,13 @@
 """Learning with a model that answers at once: one huge transcript, and thousands of small ones as `bootstrap` does."""
 
 import json
-import resource
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import sandbox
+from benchmarks import isolated, sandbox
 from benchmarks.figures import Figures
 from playbook_db.claude_code import learner
 from playbook_db.llm.model import Prompt, Reply, Usage
@@ -87,7 +86,7 @@ def work(what: str, amount: int, folder: Path) -> dict[str, float]:
         started = time.monotonic()
         chunks = sum(len(learner.learn_transcript(project, path, model).learned) for path in transcripts)
         seconds = time.monotonic() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = isolated.peak_bytes() / 2**20
     return {"seconds": seconds, "chunks": chunks, "calls": model.asked, "peak_mib": peak}
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from benchmarks import raw, samples
-from playbook_db.domain import playbook_file, prompt_text, times
-from playbook_db.services import import_export
+from benchmarks import raw, sandbox
+from playbook_db.domain import prompt_text, times
 from playbook_db.services.projects import Project
 
 POINTS = 500
@@ -42,8 +41,7 @@ class _Tally:
 
 def make(project: Project, path: str) -> None:
     """Import POINTS points into the new database in *path*."""
-    reading = playbook_file.decode(samples.file_text(POINTS), source="sample")
-    import_export.import_playbook(project, reading, source="sample")
+    sandbox.fill(project, POINTS)
     project.store.tidy()
 
 

@@ -9,12 +9,12 @@ import json
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figures
 from playbook_db.domain.redaction.redact import redact
-from tests import blind_secrets
+from tests import blind_secrets, second_blind_set
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import made_up_secrets
 
@@ -53,6 +53,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
             *_blind_rows("usual", blind_secrets.usual()),
             *_blind_rows("hard", blind_secrets.hard()),
             *_blind_harmless_rows(),
+            *(row for name in second_blind_set.NAMES for row in _second_rows(name)),
             *((name, f"{speed:.1f} MB/s") for name, speed in speeds),
         ),
         ("A secret counts as masked when no twelve characters of it in a row are left.",),
@@ -100,6 +101,21 @@ def _blind_harmless_rows() -> Iterator[tuple[str, str]]:
     for half, is_seen in ("looked at", True), ("not looked at", False):
         part = [text for text in texts if (text in seen) == is_seen]
         yield f"blind set, harmless, {half}: {len(part)} texts changed", f"{sum(redact(text) != text for text in part)}"
+
+
+def _second_rows(name: str) -> Iterator[tuple[str, str]]:
+    for half, is_seen in ("looked at", True), ("not looked at", False):
+        part = [row for row in second_blind_set.rows(name) if second_blind_set.is_looked_at(name, row[0]) == is_seen]
+        kinds = len({kind for kind, _, _ in part})
+        done = sum(is_done(text, secrets) for _, text, secrets in part)
+        what = f"second blind set, {name}, {half}: {len(part)} texts of {kinds} kinds"
+        yield what + (" masked" if name != "harmless" else " left alone"), f"{done} ({100 * done / len(part):.1f} %)"
+
+
+def is_done(text: str, secrets: Collection[str]) -> bool:
+    """Whether redacting *text* leaves none of *secrets*, and all of a text without secrets."""
+    redacted = redact(text)
+    return not any(secret in redacted for secret in secrets) and bool(secrets or redacted == text)
 
 
 def _transcript(size: int, *, secrets: bool) -> str:

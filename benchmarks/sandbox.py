@@ -5,6 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks import samples
+from playbook_db.domain import playbook_file
+from playbook_db.services import import_export
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 
@@ -61,3 +64,9 @@ def opened(folder: Path) -> Iterator[tuple[Store, Project]]:
     """The database and the project of *folder*, in its environment; the database is made where there is none."""
     with living_in(environment(folder)), open_store(database_url(folder)) as store:
         yield store, Project.in_folder(store, str(project_folder(folder)))
+
+
+def fill(project: Project, points: int) -> None:
+    """Import the sample file of *points* points into the playbook of *project*."""
+    reading = playbook_file.decode(samples.file_text(points), source="sample")
+    import_export.import_playbook(project, reading, source="sample")

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import samples, sandbox
+from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, times
-from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export
+from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import RevisionResult
 
@@ -26,8 +25,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
         projects = []
         for points in sizes:
             _, project = stack.enter_context(sandbox.opened(folder / str(points)))
-            reading = playbook_file.decode(samples.file_text(points), source="sample")
-            import_export.import_playbook(project, reading, source="sample")
+            sandbox.fill(project, points)
             projects.append(project)
         changes = _changes()
         works = [partial(_changed, change, project) for change in changes.values() for project in projects]

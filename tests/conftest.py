@@ -1,6 +1,7 @@
 """What every test gets: no network, a home and a data folder of its own, no settings of the machine's."""
 
 import functools
+import gc
 import os
 import ssl
 import sys
@@ -31,6 +32,13 @@ settings.load_profile("same" if os.environ.get("CI") else "search")
 _STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
 _started: list[str] = []
 sys.addaudithook(lambda event, _: _started.append(event) if event in _STARTS else None)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Which modules are imported when, where a linter can't see it: each case in a fresh interpreter."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,11 @@ _NEVER = ("alembic", "sqlalchemy.dialects.postgresql", "sqlalchemy.orm", "anthro
 _RUN = """
 import sys
 from playbook_db.cli.main import main
-code = main(sys.argv[1:])
-sys.stdout = sys.__stderr__
-print(code, *sys.modules, file=sys.__stderr__)
+said = sys.stdout
+for command in {commands}:
+    sys.stdout = sys.stderr
+    code = main(command)
+    print(code, *sys.modules, file=said)
 """
 
 
@@ -29,12 +32,15 @@ def _modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def _modules_of(*command: str) -> set[str]:
-    """The modules that are there at the end of `playbook COMMAND`, which succeeds."""
-    done = subprocess.run([sys.executable, "-c", _RUN, *command], capture_output=True, text=True, check=True)
-    code, *modules = done.stderr.splitlines()[-1].split()
-    assert code == "0", done.stderr
-    return set(modules)
+def _loaded_by(packages: tuple[str, ...], *commands: str) -> dict[str, set[str]]:
+    """What of *packages* is there after each of the `playbook` commands, which run one after the other in one process,
+    and succeed; those after which there is nothing are left out."""
+    code = _RUN.format(commands=[shlex.split(command) for command in commands])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[0] for line in lines] == ["0"] * len(commands), done.stderr
+    loaded = {command: _of(packages, set(line[1:])) for command, line in zip(commands, lines, strict=True)}
+    return {command: modules for command, modules in loaded.items() if modules}
 
 
 def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
@@ -77,20 +83,10 @@ def test_a_session_without_a_database_loads_no_errors(tmp_path: Path, beside: tu
 
 def test_help_loads_nothing_heavy() -> None:
     """The help of the whole imports each command's module, and those import what they need when they run."""
-    assert not _of(_HEAVY, _modules_of("--help"))
-    assert not _of(_HEAVY, _modules_of("--version"))
-
-
-def test_the_help_of_a_command_loads_nothing_heavy() -> None:
-    """One process prints the help of every command: what one of them loads is there at the end."""
-    commands = [name.split() for name in _commands(cli)]
-    code = f"from playbook_db.cli.main import main\nfor command in {commands}: main([*command, '--help'])"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
-    )
+    commands = _commands(cli)
 
     assert len(commands) > 30
-    assert not _of(_HEAVY, set(done.stdout.splitlines()[-1].split()))
+    assert not _loaded_by(_HEAVY, "--version", "--help", *(f"{command} --help" for command in commands))
 
 
 def _commands(group: object, before: str = "") -> list[str]:
@@ -116,52 +112,38 @@ def filled(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["list"],
-        ["list", "--json"],
-        ["list", "--retired"],
-        ["show", "oth-001"],
-        ["show", "oth-002", "--json"],
-        ["render"],
-    ],
-    ids=" ".join,
-)
-def test_reading_loads_no_sqlalchemy(filled: Path, command: list[str]) -> None:
+def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
     """What only looks at the points reads them as the hooks do, where nothing stands in the way."""
-    assert not _of(_HEAVY, _modules_of(*command))
+    assert not _loaded_by(
+        _HEAVY, "list", "list --json", "list --retired", "show oth-001", "show oth-002 --json", "render"
+    )
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["add", "write tests"],
-        ["edit", "oth-001", "--text", "use ruff always"],
-        ["vote", "oth-001", "helpful"],
-        ["restore", "oth-002"],
-        ["prune"],
-        ["export"],
-        ["log"],
-        ["log", "oth-001", "--json"],
-        ["show", "1"],
-        ["at", "1"],
-        ["diff", "1"],
-        ["undo"],
-        ["why", "oth-001"],
-        ["sessions"],
-        ["jobs"],
-        ["work"],
-        ["stats"],
-        ["sql", "SELECT 1"],
-        ["backup"],
-        ["db", "path"],
-        ["project", "list"],
-        ["mirror", "on"],
-        ["forget", "oth-001", "--yes"],
-    ],
-    ids=" ".join,
-)
-def test_no_command_loads_what_it_does_not_use(filled: Path, command: list[str]) -> None:
+def test_no_command_loads_what_it_does_not_use(filled: Path) -> None:
     """On a current database: no migrations, no other database's dialect, no model, nothing for a terminal."""
-    assert not _of(_NEVER, _modules_of(*command))
+    assert not _loaded_by(
+        _NEVER,
+        "add 'write tests'",
+        "edit oth-001 --text 'use ruff always'",
+        "vote oth-001 helpful",
+        "restore oth-002",
+        "prune",
+        "export",
+        "log",
+        "log oth-001 --json",
+        "show 1",
+        "at 1",
+        "diff 1",
+        "undo",
+        "why oth-001",
+        "sessions",
+        "jobs",
+        "work",
+        "stats",
+        "sql 'SELECT 1'",
+        "backup",
+        "db path",
+        "project list",
+        "mirror on",
+        "forget oth-001 --yes",
+    )

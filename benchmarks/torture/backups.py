@@ -39,8 +39,7 @@ def run(folder: Path, *, writers: int, rounds: int, seed: int) -> Backups:
     Raises AssertionError where a backup isn't sound, or isn't the playbook as it was at its last revision.
     """
     with sandbox.opened(folder) as (_, project):
-        reading = playbook_file.decode(samples.file_text(BASE_POINTS), source="sample")
-        import_export.import_playbook(project, reading, source="sample")
+        sandbox.fill(project, BASE_POINTS)
     given = {"folder": str(folder), "writers": writers}
     works = [(_write, {**given, "number": number, "rounds": rounds, "seed": seed}) for number in range(writers)]
     found = crowd.together([*works, (_back_up, given), (_back_up, given)], sandbox.environment(folder))

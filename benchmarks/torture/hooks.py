@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import samples, sandbox
+from benchmarks import sandbox
 from benchmarks.torture.damage import HOOK_ENDS
 from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
-from playbook_db.domain import playbook_file
-from playbook_db.services import import_export, maintenance
+from playbook_db.services import maintenance
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 
@@ -81,9 +80,7 @@ def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
     found = Hooks()
     variables = sandbox.environment(folder)
     with sandbox.opened(folder) as (store, project):
-        import_export.import_playbook(
-            project, playbook_file.decode(samples.file_text(12), source="sample"), source="sample"
-        )
+        sandbox.fill(project, 12)
         store.tidy()
     sound = Path(sandbox.database_path(folder)).read_bytes()
     for number in range(payloads):

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import samples, sandbox
+from benchmarks import sandbox
 from benchmarks.torture.mutants import mutant
 from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
@@ -40,9 +40,7 @@ def run(folder: Path, *, count: int, seed: int) -> Mutations:
     found = Mutations()
     file = folder / "mutant.json"
     with sandbox.opened(folder) as (store, project):
-        import_export.import_playbook(
-            project, playbook_file.decode(samples.file_text(12), source="sample"), source="sample"
-        )
+        sandbox.fill(project, 12)
         for number in range(count):
             data = mutant(random.Random(f"{seed}-{number}"))
             file.write_bytes(data)

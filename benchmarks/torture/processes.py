@@ -15,7 +15,6 @@ from typing import Any
 from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db import contract
-from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
@@ -45,8 +44,7 @@ def run(folder: Path, *, processes: int, rounds: int, seed: int) -> Crowd:
     Raises AssertionError where a vote or point is lost or doubled, or the database or mirror isn't right after it.
     """
     with sandbox.opened(folder) as (_, project):
-        reading = playbook_file.decode(samples.file_text(BASE_POINTS), source="sample")
-        import_export.import_playbook(project, reading, source="sample")
+        sandbox.fill(project, BASE_POINTS)
         before = {point.name: point.helpful for point in read_playbook(project).points}
     works = [
         (

@@ -12,13 +12,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from shlex import quote
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
+from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import local
 from playbook_db.errors import ConsentError, DatabaseError, NoModelError, PlaybookError
 from playbook_db.llm import choose
@@ -64,7 +65,7 @@ def examine(url: str, folder: str) -> list[Finding]:
         except Exception as error:  # the outer door: one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
-    return findings
+    return [replace(each, message=redact_message(each.message, os.environ)) for each in findings]
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:

@@ -67,7 +67,8 @@ class Hook:
     def write_notes(self) -> None:
         """Write what was noted into the log, where that can be written."""
         while self._problems:
-            append_line(os.path.join(settings.logs_dir(), "hooks.log"), f"{self.name}: {self._problems.pop(0)}")
+            line = f"{self.name}: {without_secrets(self._problems.pop(0))}"
+            append_line(os.path.join(settings.logs_dir(), "hooks.log"), line)
 
 
 def run(
@@ -118,6 +119,23 @@ def append_line(path: str, text: str) -> None:
             os.close(file)
     except OSError:
         pass  # nowhere left to say it
+
+
+def without_secrets(text: str) -> str:
+    """*text* on one line, without the values of secret variables, and with no user in a URL.
+
+    `redact_message` knows much more; to load it takes longer than a hook may, and a Python of 3.11 or later.
+    """
+    for name, value in os.environ.items():
+        is_secret = any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSW", "AUTH"))
+        if is_secret and len(value) >= 8 and not value.startswith("/"):
+            text = text.replace(value, "[masked: environment value]")
+    return " ".join([_without_user(word) for word in text.split()])
+
+
+def _without_user(word: str) -> str:
+    scheme, separator, rest = word.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def timestamp() -> str:

@@ -17,7 +17,7 @@ import time
 
 from playbook_db import settings
 from playbook_db.claude_code import worker_start
-from playbook_db.claude_code.hook_runner import append_line
+from playbook_db.claude_code.hook_runner import append_line, without_secrets
 from playbook_db.files import replace_file
 
 TYPE_CHECKING = False
@@ -169,6 +169,7 @@ def _made_for() -> str:
 
 def _note(state: str, **more: str) -> None:
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
+    more = {name: without_secrets(text) for name, text in more.items()}  # an installer may say which address it asked
     replace_file(_state_path(), json.dumps(dict(more, state=state, at=time.time())).encode("utf-8"))
     append_line(os.path.join(settings.logs_dir(), "setup.log"), " ".join([state, *more.values()]))
 

@@ -161,8 +161,7 @@ def _has_come_in(url: str) -> bool:
 def _queue_spooled(store: Store, path: str) -> bool:
     """Queue the job in the spool file at *path* and remove the file; one that is no job is moved out of the way."""
     try:
-        with open(path, "rb") as file:
-            job = json.loads(file.read())
+        job = json.loads(projects.read_plain(path))
         if not isinstance(job, dict) or not isinstance(job.get("project"), str):
             raise ValueError("it names no project")
         texts = {name: value for name, value in job.items() if isinstance(value, str)}
@@ -173,7 +172,7 @@ def _queue_spooled(store: Store, path: str) -> bool:
         os.replace(path, path + ".unreadable")
         note(f"{path} holds no job ({error}); it was moved to {path}.unreadable")
         return False
-    except PlaybookError as error:
+    except (PlaybookError, OSError) as error:
         note(f"{path} waits on: {error}")
         return False
     os.unlink(path)
@@ -199,7 +198,7 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
         try:
             if job.agent_id is not None:
                 time.sleep(_LATE_S)
-            if os.path.exists(job.transcript_path or ""):
+            if os.path.isfile(job.transcript_path or ""):
                 if job.key not in models:
                     models[job.key] = choose.find_model(job.key)
                 model = models[job.key]

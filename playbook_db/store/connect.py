@@ -90,4 +90,6 @@ def _understood(url: URL | str) -> URL:
 
 
 def _without_secrets(url: URL | str) -> str:
-    return redact_message(url if isinstance(url, str) else url.render_as_string(), os.environ)
+    scheme, separator, rest = (url if isinstance(url, str) else url.render_as_string()).partition("://")
+    _, _, without_user = rest.rpartition("@")  # a password may hold a blank, which no other text's URL would
+    return redact_message(f"{scheme}{separator}{without_user}", os.environ)

@@ -21,6 +21,10 @@ _SILENCES = {"inject": inject.SILENCE, "enqueue": b""}
 # Both keep a thread from getting on: a disk that is away, whoever opens a file of ours there, and a function in C that
 # lets no other thread run.
 _HUNG_DISK = "was = os.open\nos.open = lambda path, *_: time.sleep(60) if '/playbook/' in path else was(path, *_)\n"
+_FAILURE = """def fail(_):
+    raise OSError('https://ann:hunter2@host/x said: key sk-ant-of-the-user')
+{hook}.events.parse = fail
+"""
 _NO_THREAD = "{hook}.hook_queries.connect = lambda *_, **__: sum(range(10**12))\n"
 
 hooks = pytest.mark.parametrize("hook", ["inject", "enqueue"])
@@ -95,6 +99,21 @@ def test_the_answer_is_out_before_a_log_that_hangs(client: Client, tmp_path: Pat
 
     assert (done.code, done.out) == (0, _SILENCES[hook])
     assert running.is_in_time(done, _LAST_S[hook])
+
+
+@hooks
+def test_no_line_in_the_log_has_a_secret_variable_or_a_url_s_password(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    """Wherever the words of an error come from; what else they say is kept."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-user")
+    made = _hook_with(hook, _FAILURE, tmp_path / "hooks")
+
+    done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
+
+    assert (done.code, done.out) == (0, _SILENCES[hook])
+    (line,) = client.log()
+    assert line.endswith(f"{hook}: OSError: https://host/x said: key [masked: environment value]")
 
 
 @hooks

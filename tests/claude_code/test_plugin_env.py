@@ -121,12 +121,13 @@ def test_an_older_environment_is_replaced_whole(data: Path, calls: Path) -> None
 
 def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls: Path, home: Path) -> None:
     """Nothing half-made is left; an hour later, it is tried again."""
-    _put_uv(home, 'mkdir -p "$target/half"; echo "no route to host" >&2; exit 2')
+    _put_uv(home, 'mkdir -p "$target/half"; echo "no route to https://ann:hunter2@host" >&2; exit 2')
 
     assert _set_up().returncode == 1
 
     assert _state(data) == "failed"
-    assert "no route to host" in _set_up("--status").stdout
+    assert "no route to https://host" in _set_up("--status").stdout
+    assert "hunter2" not in (data / "logs" / "setup.log").read_text()
     assert list(data.glob("runtime-*")) == []
     assert not (data / "runtime").exists()
     _put_uv(home)

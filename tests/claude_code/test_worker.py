@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -146,6 +148,22 @@ def test_another_program_s_database_is_left_alone(client: Client) -> None:
 
     assert client.database.read_bytes() == before
     assert len(spool.waiting()) == 1
+
+
+@pytest.mark.slow
+def test_what_is_no_plain_file_is_not_waited_for(client: Client) -> None:
+    """In the spool, or in a transcript's place: the others have their turn, and the worker comes to its end."""
+    spool.keep(_job(client.folder, str(client.home / "pipe")))
+    os.mkfifo(client.home / "pipe")
+    os.mkfifo(Path(settings.spool_dir(), "1.json"))
+    Path(settings.spool_dir(), "2.json").mkdir()
+    command = [sys.executable, "-m", "playbook_db.claude_code.worker"]
+
+    done = subprocess.run(command, cwd=client.folder, timeout=running.PATIENCE_S, check=False)
+
+    assert done.returncode == 0
+    assert client.rows("SELECT transcript_path, state FROM jobs") == [(str(client.home / "pipe"), "done")]
+    assert any("1.json" in line and "no plain file" in line for line in _log())
 
 
 def test_a_variable_switches_it_off(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,17 +152,20 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
     [
         "postgresql://me:{}@host/x", "postgresql://{}@host/x", "postgresql://host/x?password={}", "other://me:{}@host/x",
         "postgresql://me:{}@host:port/x", "postgresql://me:12@host:{}@x/", "://me:{}@host", "other://me:with/{}@host/x",
+        "postgresql://me:a {}@host/x", "postgresql://me:a {}@host:port/x",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("command", ["backup", "list", "work", pytest.param("doctor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "command", ["backup", "list", "work", "db path", "db check", pytest.param("doctor", marks=pytest.mark.slow)]
+)
 def test_no_message_tells_the_password_of_a_database(playbook: Playbook, url: str, command: str) -> None:
     """Nor the user: neither where the URL can't be read nor where it names a database that we can't use."""
-    done = playbook(command, "--db", url.format("h0rse-battery"))
+    done = playbook(*command.split(), "--db", url.format("h0rse-battery"))
 
     assert done.code in (0, 1)
     assert "h0rse-battery" not in done.out + done.err
     assert "me:" not in done.out + done.err
-    assert "--db" in done.err or "SQLite" in done.out + done.err
+    assert "--db" in done.err or "SQLite" in done.out + done.err or command == "db path"
 
 
 @pytest.fixture(params=["missing", "empty"])

@@ -164,6 +164,7 @@ def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playboo
     assert f"playbook restore-backup {made}" in playbook("db", "check").err
 
 
+@pytest.mark.slow
 def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:
     """Bytes turned, pages emptied, the end gone, a log of garbage: told or harmless, and never changed."""
     sound = database.read_bytes()
@@ -233,7 +234,7 @@ def test_every_command_says_of_a_damaged_database_what_to_do(
 
     done = playbook(*arguments)
 
-    if arguments != ("db", "upgrade") or kind != "torn":  # which has nothing to do, and looks at the first page only
+    if arguments != ("db", "upgrade") or kind == "text":  # which has nothing to do, and looks at the header only
         assert (done.code, done.out) == (1, "")
         assert f"{database} is damaged or no SQLite database" in done.err
         assert _REPAIR in done.err

@@ -196,14 +196,14 @@ def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(finding
     (data / "spool").mkdir()
     (data / "spool" / "1.json").write_text("{}")
     (data / "logs").mkdir(exist_ok=True)
-    (data / "logs" / "hooks.log").write_text("an old line\n" * 5 + "the last line\n")
+    (data / "logs" / "hooks.log").write_text("an old line\n" * 5 + "for https://ann:hunter2@host\n")
     with open(data / "worker.lock", "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         found = findings()
 
     assert found["spool"][0]["told"].startswith("1 jobs wait")
     assert found["worker"][0]["told"] == "at work just now"
-    assert [finding["told"] for finding in found["hooks.log"]] == ["an old line", "an old line", "the last line"]
+    assert [finding["told"] for finding in found["hooks.log"]] == ["an old line", "an old line", "for https://host"]
 
 
 @pytest.mark.usefixtures("well")

@@ -91,9 +91,7 @@ def test_no_hook_is_fired(cli: ClaudeCli, answering: Callable[..., MessagesApi],
     [
         "/compact",
         "/clear\n/compact",
-        "read @{secret} now",
-        "@{secret}",
-        "@secret.txt and @/etc/hostname",
+        "@{secret}\nread @{secret} now\n@secret.txt and @{elsewhere}",
         "!cat {secret}",
     ],
 )
@@ -103,7 +101,9 @@ def test_nothing_in_a_prompt_is_carried_out(
     """Slash commands and files named with @ are text, whatever stands in a transcript."""
     secret = tmp_path / "secret.txt"
     secret.write_text("the-content-of-a-secret")
-    told = text.replace("{secret}", str(secret))
+    elsewhere = tmp_path / "elsewhere.txt"
+    elsewhere.write_text("the-content-of-another")
+    told = text.replace("{secret}", str(secret)).replace("{elsewhere}", str(elsewhere))
     api = answering("yes")
 
     for prompt in (a_prompt(told), Prompt("You judge.", "", told, None, 1000)):
@@ -111,7 +111,7 @@ def test_nothing_in_a_prompt_is_carried_out(
         said = api.messages()[-1].said
         assert told in said.replace("\u200b", "")
         assert "the-content-of-a-secret" not in json.dumps(api.messages()[-1].body)
-        assert Path("/etc/hostname").read_text().strip() not in said
+        assert "the-content-of-another" not in json.dumps(api.messages()[-1].body)
     assert len(api.messages()) == 2
 
 

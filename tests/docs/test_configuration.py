@@ -1,6 +1,7 @@
 """docs/configuration.md names each environment variable that the code reads."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,17 +18,13 @@ VARIABLE = r"(?:PLAYBOOK|AGENTIC|CLAUDE|ANTHROPIC)_[A-Z_]+"
 
 def test_each_variable_of_the_code_stands_on_the_page() -> None:
     """Whether it is read, set for another program or kept from one: as a string of Python's, or in a shell script."""
-    variables = set(_variables_in_python()) | set(_variables_in_hooks())
-
-    assert "PLAYBOOK_DB_URL" in variables
-    assert not variables - NAMED
+    assert "PLAYBOOK_DB_URL" in _variables()
+    assert not _variables() - NAMED
 
 
 def test_each_variable_on_the_page_is_one_of_the_code() -> None:
     """What is gone from the code goes from the page."""
-    variables = set(_variables_in_python()) | set(_variables_in_hooks())
-
-    assert not {name for name in NAMED if re.fullmatch(VARIABLE, name)} - variables
+    assert not {name for name in NAMED if re.fullmatch(VARIABLE, name)} - _variables()
 
 
 def test_settings_and_defaults_are_those_of_the_code() -> None:
@@ -39,6 +36,11 @@ def test_settings_and_defaults_are_those_of_the_code() -> None:
 
     assert set(registration.SWITCHES) <= NAMED
     assert not [default for default in defaults if not re.search(rf"(`|\| ){re.escape(default)}(`| \|)", PAGE)]
+
+
+@functools.cache
+def _variables() -> set[str]:
+    return {*_variables_in_python(), *_variables_in_hooks()}
 
 
 def _variables_in_python() -> Iterator[str]:

@@ -173,6 +173,7 @@ def test_a_text_differs_from_itself_in_nothing(text: str) -> None:
     assert marked(text, text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [150, 50_000])
 def test_no_two_texts_take_long_to_compare(times: int) -> None:
     """What somebody wrote must not keep the command busy: neither many words nor few that come again and again."""

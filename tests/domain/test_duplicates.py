@@ -199,6 +199,7 @@ def test_each_pair_is_of_two_points_and_alike_enough(said: list[str]) -> None:
     assert len({(one.name, other.name) for one, other, _ in pairs}) == len(pairs)
 
 
+@pytest.mark.slow
 def test_a_huge_playbook_is_not_compared_to_the_last_pair() -> None:
     """What shares rare words is still found among points that share all the others."""
     points = [

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.redaction import is_done
 from playbook_db.domain.redaction.redact import redact, redact_message, secret_values, without_private
-from tests import blind_secrets
+from tests import blind_secrets, second_blind_set
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import MadeUp, made_up_secrets
 
@@ -42,6 +43,14 @@ def test_of_the_blind_set_as_many_are_redacted_as_ever(cases: list[blind_secrets
 def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
     """As before the rules were widened."""
     assert sum(redact(text) != text for text in blind_secrets.harmless()) <= 1
+
+
+@pytest.mark.parametrize(("name", "share"), [("usual", 0.90), ("hard", 0.60), ("harmless", 0.99)])
+def test_of_the_second_blind_set_as_many_are_redacted_as_ever(name: str, share: float) -> None:
+    """Its author had seen neither the rules nor the first set; docs/benchmarks.md says what those unread come to."""
+    rows = second_blind_set.rows(name)
+
+    assert sum(is_done(text, secrets) for _, text, secrets in rows) >= share * len(rows)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +131,7 @@ def test_harmless_texts_stay_when_they_stand_in_json() -> None:
     assert redact(json.dumps(once)) == json.dumps(once)
 
 
+@pytest.mark.slow
 def test_redacting_a_whole_transcript_leaks_nothing() -> None:
     """Secrets side by side do not hide each other."""
     some = made_up_secrets(5)
@@ -298,6 +308,7 @@ def test_a_secret_is_found_among_other_text(made: MadeUp, before: str, after: st
     assert not made.leaks_into(redact(f"{before}\n{made.text}\n{after}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -358,7 +369,7 @@ def test_a_secret_is_found_among_other_text(made: MadeUp, before: str, after: st
     ],
 )
 def test_no_text_takes_long(piece: str, harmless_s: float) -> None:
-    """100 KB of what begins like a secret, again and again, are through in linear time: at most 25 times that of
+    """100 KB of what begins like a secret, again and again, are through in linear time: less than 100 times that of
     harmless words. What is quadratic takes a thousand times as long."""
     assert _cost_s(piece * (_LENGTH // len(piece))) < 100 * harmless_s
 

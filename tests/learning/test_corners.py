@@ -307,8 +307,11 @@ def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
     _queue(learner_project, transcript)
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
-        command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
-        subprocess.run(command, check=True, preexec_fn=running.without_roots_powers)
+        if kind == "directory":
+            _work(learner_project)
+        else:
+            command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
+            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers)
 
     first, second = queue.list_jobs(learner_project.store)
     assert (first.state, first.attempts, second.state) == ("queued", 1, "done")

@@ -18,6 +18,6 @@ def test_a_kill_at_any_moment_of_learning_loses_and_doubles_nothing(tmp_path: Pa
 
 def test_of_two_workers_that_begin_together_one_works(tmp_path: Path) -> None:
     """The other leaves at once, or finds nothing left."""
-    found = learning.run(tmp_path, kills=0, twins=5, ends=0, seed=11)
+    found = learning.run(tmp_path, kills=0, twins=3, ends=0, seed=11)
 
-    assert found.twins == 5
+    assert found.twins == 3

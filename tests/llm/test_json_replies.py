@@ -69,6 +69,7 @@ def test_where_there_is_no_object_there_is_none(text: str) -> None:
     assert find_object(text) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

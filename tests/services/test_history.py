@@ -118,6 +118,7 @@ def days(project: Project) -> Project:
     return project
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(steps=st.lists(STEPS, max_size=6), data=st.data())
 def test_log_diff_and_at_agree(new_project: NewProject, steps: list[tuple[str, Any]], data: st.DataObject) -> None:

@@ -125,6 +125,7 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
     assert numbers.unmatched_votes == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     st.lists(

@@ -23,6 +23,7 @@ from playbook_db.errors import (
 )
 from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.engine import Store
+from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
@@ -205,3 +206,21 @@ def test_schema_version_tells_none_empty_ours_and_others_apart(tmp_path: Path) -
     Path(f"{path}-wal").write_text("the log of a file that is gone")
     with pytest.raises(DamagedError, match="its log is not"):
         dialect.schema_version()
+
+
+def test_the_version_of_a_file_without_a_log_costs_no_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For which SQLite reads the whole schema."""
+    put_empty_database(tmp_path / "playbook.db")
+    monkeypatch.setattr("playbook_db.store.sqlite.dialect.open_file", None)
+
+    assert SqliteDialect(str(tmp_path / "playbook.db")).schema_version() == SCHEMA
+
+
+def test_a_version_that_only_the_log_holds_is_seen(tmp_path: Path) -> None:
+    """The file's own header is older then."""
+    path = tmp_path / "playbook.db"
+    put_empty_database(path)
+    with closing(open_file(str(path), "write")) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA + 1}")
+
+        assert SqliteDialect(str(path)).schema_version() == SCHEMA + 1

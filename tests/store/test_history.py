@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def _at(project: Project, revision: int) -> Playbook:
         return book.at(revision)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(steps=_steps)
 def test_every_revision_can_be_read_again_as_it_was(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:

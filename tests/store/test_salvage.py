@@ -282,6 +282,7 @@ def test_no_bytes_make_the_reader_stumble_or_turn_in_circles(data: bytes, size: 
     open_pages(data, data)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=40)), max_size=12))
 def test_no_damage_to_a_real_file_makes_the_reading_fail(sample: Path, damages: list[tuple[int, bytes]]) -> None:

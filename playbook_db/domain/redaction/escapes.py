@@ -9,20 +9,29 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
+MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
 
 _ESCAPED = re.compile(
     r"\\{1,8}(?:u00(?P<sign>[2-7][0-9a-fA-F])|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m"
 )
-_SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:/=" or sign > 127 else 32 for sign in range(256))
+_SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
 _MARKS = ("\\u00", "\x1b[", "\\x1b[", "\\033[", "\\e[")
 
 
 def word_of(literal: str) -> str:
-    """The longest part of *literal* that stays one word in `Reading.words`."""
-    return max(literal.encode().translate(_SIGNS).split(), key=len, default=b"").decode()
+    """The longest part of *literal* that is in `Unescaped.words` as it is here, with the space behind a whole word."""
+    return max(re.findall(r"[^ ]+ ?", literal.encode().translate(_SIGNS).decode()), key=len, default="")
 
 
-class Reading:
+def places_of(literal: str, text: str) -> Iterator[int]:
+    """Where *literal* is in *text*."""
+    at = text.find(literal)
+    while at >= 0:
+        yield at
+        at = text.find(literal, at + 1)
+
+
+class Unescaped:
     """*raw* as it is read: `text`; and `words`, each of its words once, to ask what is in it at all."""
 
     def __init__(self, raw: str) -> None:
@@ -39,7 +48,7 @@ class Reading:
     def words(self) -> str:
         """Each word once: what `word_of` makes of a literal is in it if the literal is in the text."""
         text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
-        return b" ".join(set(text.translate(_SIGNS).split())).decode("utf-8", "surrogatepass")
+        return " ".join(["", *set(text.translate(_SIGNS).decode("utf-8", "surrogatepass").split(" ")), ""])
 
     def _read(self) -> None:
         size = at = 0

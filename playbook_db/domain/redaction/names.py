@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from playbook_db.domain.redaction.escapes import Reading, word_of
+from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, word_of
 
 # Password in other languages, as it is written in lower case.
 _FOREIGN_NAMES = (
@@ -17,9 +17,10 @@ _FOREIGN_NAMES = (
     "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631|\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19"
 )
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-_STEM = r"\[masked: [a-z ]{1,30}\]|p(?:ass|w|sk)|s(?:ecret|alt)|token|key|c(?:redential|ookie)|auth|jwt|[_-]pat"
-
-_FOREIGN_WORDS = {name: word_of(name) for name in _FOREIGN_NAMES.split("|")}
+_STEMS = {  # what all names of secrets have in them, each with its word
+    stem: word_of(stem)
+    for stem in f"pass|pw|psk|secret|salt|token|key|credential|cookie|auth|jwt|_pat|-pat|{_FOREIGN_NAMES}".split("|")
+}
 _FOREIGN = re.compile(rf"(?<![^\W\d_])(?:{_FOREIGN_NAMES})(?![^\W\d_])|passwort|kennwort|wachtwoord|l\u00f6senord")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -64,11 +65,12 @@ _NO_SECRETS = _PUBLIC_KEYS | _words(
 _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
 
 
-def stems(reading: Reading) -> list[tuple[int, int]]:
-    """Where names that mean a secret may be in the text of *reading*, by what all such names have in them."""
-    folded, words = (text.replace("\u0130", "i").lower() for text in (reading.text, reading.words))  # \u0130 would grow
-    foreign = (name for name, word in _FOREIGN_WORDS.items() if word in words)
-    return [stem.span() for stem in re.finditer("|".join([_STEM, *foreign]), folded) if stem[0][0] != "["]
+def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
+    """Where names that mean a secret may be in the text of *unescaped*, by what all such names have in them."""
+    text = MARKER.sub(lambda marker: " " * len(marker[0]), unescaped.text)
+    text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # that letter would grow
+    present = (stem for stem, word in _STEMS.items() if word in words)
+    return sorted((place, place + len(stem)) for stem in present for place in places_of(stem, text))
 
 
 def may_name_a_key(word: str) -> bool:

@@ -6,26 +6,28 @@ Which values of the environment are secret is decided here; the caller reads the
 import base64
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
+from operator import itemgetter
 from urllib.parse import quote, quote_plus, unquote
 
 from playbook_db.domain.redaction.assignments import assignments
 from playbook_db.domain.redaction.blocks import blocks
 from playbook_db.domain.redaction.commands import COMMANDS
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
-from playbook_db.domain.redaction.escapes import Reading, Secret
+from playbook_db.domain.redaction.escapes import MARKER, Secret, Unescaped
 from playbook_db.domain.redaction.names import kind_of_name, stems
 from playbook_db.domain.redaction.token_patterns import (
     HEADERS,
-    MARKER,
     TOKENS,
+    by_anchor,
     find_secrets,
     key_blocks,
     unknown_tokens,
 )
 
-_BESIDE = (*HEADERS, *COMMANDS)
+_BESIDE = by_anchor((*HEADERS, *COMMANDS))
+_VALUE = "environment value"
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
 MAX_MESSAGE_CHARS = 2000
 
@@ -48,37 +50,20 @@ def redact(text: str, values: Collection[str] = ()) -> str:
     MIN_VALUE_CHARS characters or more; it is found plain, escaped for JSON or for a URL, and in base64. A text that
     is redacted already stays as it is.
     """
-    reading = Reading(text)
-    for rule in _keys, _tokens:
-        reading = _applied(rule, reading)
-    without = _without_values(reading.raw, values)
-    if without != reading.raw:  # a token that touched a value can be seen now
-        reading = _applied(_tokens, Reading(without))
-    for rule in _headers, _named:
-        reading = _applied(rule, reading)
-    return reading.raw
+    redacted = _replaced(text, _secrets(text, values))
+    if redacted.count(_VALUE) == text.count(_VALUE):
+        return redacted
+    return _replaced(redacted, _secrets(redacted, ()))  # a token that touched a value can be seen now
 
 
-def _applied(rule: Callable[[Reading], Iterable[Secret]], reading: Reading) -> Reading:
-    redacted = _replaced(reading.raw, reading.in_raw(rule(reading)))
-    return reading if redacted is reading.raw else Reading(redacted)
-
-
-def _keys(reading: Reading) -> Iterator[Secret]:
-    return key_blocks(reading.text)
-
-
-def _tokens(reading: Reading) -> Iterator[Secret]:
-    return chain(find_secrets(TOKENS, reading), unknown_tokens(reading))
-
-
-def _headers(reading: Reading) -> Iterator[Secret]:
-    return find_secrets(_BESIDE, reading)
-
-
-def _named(reading: Reading) -> Iterator[Secret]:
-    names = stems(reading)
-    return chain(blocks(reading.text, names), assignments(reading.text, names))
+def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
+    """Where the secrets are in *raw*; of two that begin at one place the first says the kind."""
+    unescaped = Unescaped(raw)
+    text, names = unescaped.text, stems(unescaped)
+    yield from unescaped.in_raw(chain(key_blocks(text), find_secrets(TOKENS, unescaped), unknown_tokens(unescaped)))
+    yield from _values(raw, values)
+    named = chain(blocks(text, names), assignments(text, names))
+    yield from unescaped.in_raw(chain(find_secrets(_BESIDE, unescaped), named))
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:
@@ -130,14 +115,13 @@ def _passwords(url: str) -> Iterable[str]:
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
+    """*text* with a marker in place of each of *secrets*; those that overlap are one."""
     parts: list[str] = []
     at = 0
-    for start, end, kind in sorted(secrets):
-        if end <= at:
-            continue
+    for start, end, kind in sorted(secrets, key=itemgetter(0)):
         if start >= at:
             parts += (text[at:start], f"[masked: {kind}]")
-        at = end
+        at = max(at, end)
     return "".join([*parts, text[at:]]) if parts else text
 
 
@@ -151,16 +135,14 @@ def _is_secret_variable(name: str, value: str) -> bool:
     return not (_HARMLESS_VALUE.fullmatch(value) or is_placeholder(value) or is_address(value))
 
 
-def _without_values(text: str, values: Collection[str]) -> str:
+def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
     forms = {form for value in values if len(value) >= MIN_VALUE_CHARS for form in _forms(value)}
     present = sorted((form for form in forms if form in text), key=len, reverse=True)
     if not present:
-        return text
-    regex = re.compile("|".join(re.escape(form) for form in present))
-    pieces = MARKER.split(text)
-    markers = MARKER.findall(text)
-    redacted = [regex.sub("[masked: environment value]", piece) for piece in pieces]
-    return "".join(part for pair in zip(redacted, [*markers, ""], strict=True) for part in pair)
+        return
+    for found in re.finditer("|".join([f"({MARKER.pattern})", *map(re.escape, present)]), text):
+        if not found[1]:
+            yield *found.span(), _VALUE
 
 
 def _forms(value: str) -> set[str]:

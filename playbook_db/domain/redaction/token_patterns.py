@@ -1,18 +1,16 @@
 """Secrets known by their look: tokens with a prefix, headers, passwords in URLs and files, private keys.
 
-A pattern is tried only at its anchor, a literal, and in a text that has a word of it (`Reading.words`). Each pattern
+A pattern is tried only at its anchor, a literal, and in a text that has a word of it (`Unescaped.words`). Each pattern
 has a bound, or begins where a run of its characters begins, so that no text takes more than linear time.
 """
 
 import base64
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_strong
-from playbook_db.domain.redaction.escapes import Reading, Secret, word_of
-
-MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")
+from playbook_db.domain.redaction.escapes import Secret, Unescaped, places_of, word_of
 
 # What stands before a token is no part of a word, but it may be the end of an escape: \n, %3D, \u0022, ESC[0m.
 _LEFT = (
@@ -33,37 +31,48 @@ class Pattern:
     anchor: str
     regex: re.Pattern[str]
     accepts: Callable[[str], bool]
-    word: str = field(init=False)  # must be in `Reading.words`
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "word", word_of(self.anchor))
-
-    def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Where the pattern matches *text*."""
+    def matches(self, text: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
+        """Where the pattern matches *text* at one of *places*, its anchors; anywhere where it has none."""
         if not self.anchor:
             yield from self.regex.finditer(text)
-            return
-        at = text.find(self.anchor)
-        while at >= 0:
-            match = self.regex.match(text, at)
+        done = 0
+        for at in places:
+            match = self.regex.match(text, at) if at >= done else None
             if match:
                 yield match
-            at = text.find(self.anchor, max(match.end(), at + 1) if match else at + 1)
+                done = match.end()
 
 
-def find_secrets(patterns: Iterable[Pattern], reading: Reading) -> Iterator[Secret]:
-    """What *patterns* find in the text of *reading*."""
+Table = tuple[tuple[str, str, tuple[Pattern, ...]], ...]  # anchor, its word, and the patterns that are tried there
+
+
+def by_anchor(patterns: Iterable[Pattern]) -> Table:
+    """*patterns* by their anchors: each is looked for once."""
+    groups: dict[str, list[Pattern]] = {}
     for pattern in patterns:
-        for match in pattern.matches(reading.text) if pattern.word in reading.words else ():
-            if pattern.accepts(match[1]):
-                yield match.start(1), match.end(1), pattern.kind
+        groups.setdefault(pattern.anchor, []).append(pattern)
+    return tuple((anchor, word_of(anchor), tuple(group)) for anchor, group in groups.items())
 
 
-def unknown_tokens(reading: Reading) -> Iterator[Secret]:
+def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
+    """What the patterns of *table* find in the text of *unescaped*."""
+    text, words = unescaped.text, unescaped.words
+    for anchor, word, patterns in table:
+        if word not in words:
+            continue
+        places = list(places_of(anchor, text)) if anchor else []
+        for pattern in patterns:
+            for match in pattern.matches(text, places):
+                if pattern.accepts(match[1]):
+                    yield match.start(1), match.end(1), pattern.kind
+
+
+def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
     """Words of more random characters than an id has, behind a prefix as providers of keys give them."""
-    if not any(map(_is_unknown, _UNKNOWN.finditer(reading.words))):
+    if not any(map(_is_unknown, _UNKNOWN.finditer(unescaped.words))):
         return
-    for token in _UNKNOWN.finditer(reading.text):
+    for token in _UNKNOWN.finditer(unescaped.text):
         if _is_unknown(token):
             yield *token.span(), "token"
 
@@ -119,7 +128,7 @@ _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 _UNKNOWN = re.compile(
-    r"(?<![A-Za-z0-9_-])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
+    r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{31})(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?P<body>[A-Za-z0-9]{28,100})(?![A-Za-z0-9_/+=-])"
 )
 _IDS = "sha1 sha256 sha384 sha512 md5 chatcmpl resp msg cs pi seti rs file run req toolu call".split()  # noqa: SIM905
@@ -198,7 +207,7 @@ _LOOKS = (
      rf"([MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}})(?!{_URL_SAFE})",
      _real),
 )  # fmt: skip
-TOKENS = (*_compiled(_LOOKS), *_prefixed())
+TOKENS = by_anchor((*_compiled(_LOOKS), *_prefixed()))
 
 _MASKED = r"\[masked:\s[A-Za-z ]{1,30}\]"
 _GAP = r"(?:\s|\\n){1,20}"  # in `.netrc`, which may stand in a JSON string

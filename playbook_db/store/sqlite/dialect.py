@@ -6,6 +6,7 @@ PRAGMAs, locks, checks, triggers and views are named here; `files` opens, copies
 import os
 import random
 import sqlite3
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -95,6 +96,9 @@ class SqliteDialect:
             if files.has_log(self.path):  # which SQLite removes where it opens an empty file
                 raise DamagedError(self.where, "it is missing or empty, and its log is not")
             return 0 if os.path.exists(self.path) else None
+        version = self._version_at_rest()
+        if version is not None:
+            return version
         access: Access = "read" if self.access == "write" else self.access
         with closing(open_file(self.path, access)) as connection, self.explained():
             (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -103,6 +107,23 @@ class SqliteDialect:
         if tables and application != APPLICATION_ID:
             raise OtherProgramError(self.where)
         return int(version)
+
+    def _version_at_rest(self) -> int | None:
+        """The schema as the file's own header has it, None where that can't be relied on.
+
+        It takes a hundredth of what opening does, for which SQLite reads the whole schema.
+        """
+        if files.has_log(self.path):
+            return None
+        try:
+            with open(self.path, "rb") as file:
+                header = file.read(100)  # https://www.sqlite.org/fileformat2.html#the_database_header
+        except OSError:
+            return None
+        if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+            return None
+        version, application = struct.unpack_from(">i4xi", header, 60)
+        return int(version) if application == APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int) -> None:
         """Write *version* where `schema_version` reads it, as part of the transaction under way."""
