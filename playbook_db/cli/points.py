@@ -68,7 +68,7 @@ def show(name: str, as_json: bool) -> None:
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
         else:
-            _show_point(match.point, match.retired, history.lifespan(project, name), as_json=as_json)
+            _show_point(match.point, match.retired, history.lifespan(project, name), match.extra, as_json=as_json)
 
 
 @cli.command()
@@ -138,11 +138,13 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
         return [(each.point, each) for each in edit.list_retired(project).values()]
 
 
-def _show_point(point: "PromptPoint", retired: "Retired | None", lifespan: "PointLifespan", *, as_json: bool) -> None:
+def _show_point(
+    point: "PromptPoint", retired: "Retired | None", lifespan: "PointLifespan", extra: str, *, as_json: bool
+) -> None:
     from playbook_db.domain.times import local
 
     if as_json:
-        print_json(records.full_point_record(point, retired, lifespan))
+        print_json(records.full_point_record(point, retired, lifespan, extra))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     if lifespan.changed_in != lifespan.created_in:
@@ -266,7 +268,8 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
 @cli.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
-def export(output: str | None, layout: str) -> None:
+@click.option("--extra", is_flag=True, help="With the other keys that entries had in the files that came in.")
+def export(output: str | None, layout: str, extra: bool) -> None:
     """Print the playbook as a playbook.json.
 
     The same playbook always gives the same bytes.
@@ -274,5 +277,5 @@ def export(output: str | None, layout: str) -> None:
     from playbook_db.services import import_export
 
     with opened() as project:
-        text = import_export.export_playbook(project, layout=cast("Layout", layout))
+        text = import_export.export_playbook(project, layout=cast("Layout", layout), with_extras=extra)
     write_text(text, output)

@@ -4,7 +4,6 @@ The states are those before the revisions, after them, and now, which is the dra
 points alone don't say whether an undo was done already: the revisions say it.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from playbook_db.domain.diff import value_as_json
 from playbook_db.domain.draft import Draft
+from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoint
 from playbook_db.errors import UndoError
 
@@ -192,7 +192,7 @@ class _Merge:
             if value == _NOT_THERE:
                 fields.pop(key, None)
             else:
-                fields[key] = json.loads(value)
+                fields[key] = read_json(value)
         newline = before.final_newline if now.final_newline == after.final_newline else now.final_newline
         return Header(tuple(fields.items()), newline)
 

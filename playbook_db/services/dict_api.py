@@ -19,7 +19,7 @@ from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import SettingError
-from playbook_db.services import mirror
+from playbook_db.services import import_export, mirror
 from playbook_db.services.projects import Project
 
 _DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
@@ -171,8 +171,11 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
+        extras = import_export.new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes)
-        saved = book.commit("sync", "saved by a program", notes=notes, header=header, even_if_unchanged=True)
+        saved = book.commit(
+            "sync", "saved by a program", notes=notes, header=header, even_if_unchanged=True, extras=extras
+        )
         after = replace(book.draft.playbook(), header=saved.header)
     write_back(given, after, flat=reading.is_flat)
     given["last_updated"] = saved.header.last_updated

@@ -23,10 +23,11 @@ from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 @dataclass(frozen=True, slots=True)
 class PointDetails:
-    """A point, live or retired; where it is retired, when and why."""
+    """A point, live or retired; where it is retired, when and why; what a file's entry said of it beside, as JSON."""
 
     point: KeyPoint
     retired: RetiredPoint | None = None
+    extra: str = "{}"
 
 
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
@@ -109,13 +110,13 @@ def find(project: Project, name: str) -> PointDetails:
 
 def find_in(book: PlaybookRepository, name: str) -> PointDetails:
     """The point *name* of *book*, live or retired. Raises PointNotFoundError."""
-    point = book.live_point(name)
+    point, extra = book.live_point(name), book.extra_of(name)
     if point is not None:
-        return PointDetails(point)
+        return PointDetails(point, extra=extra)
     retired = book.retired_point(name)
     if retired is None:
         raise no_such_point(book, name)
-    return PointDetails(retired.point, retired)
+    return PointDetails(retired.point, retired, extra)
 
 
 def list_retired(project: Project) -> dict[str, RetiredPoint]:

@@ -26,6 +26,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.repository import Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
+ASIDE = ("damaged", "extra")  # why a file is kept aside, as its name says
 _UNKNOWN = Mirror(None, "")  # what a file held that was never read
 
 
@@ -222,7 +223,12 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
-    return Synced(result if result.revision else None, tuple(result.notes))
+    notes = [*result.notes]
+    if reading.other_form:
+        notes.append(f"{path} has {reading.other_form}; it is written anew in the usual form")
+    if result.extras:
+        notes.append(f"{path} is written anew without these keys; as it was, it is kept as {_keep_aside(path, data)}")
+    return Synced(result if result.revision else None, tuple(notes))
 
 
 def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionResult:
@@ -245,8 +251,9 @@ def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionRes
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
     message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
-    notes = (*reading.warnings, *left_out, *notes)
-    return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file)
+    extras = import_export.new_extras(book, reading, theirs)
+    notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
+    return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file, extras=extras)
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:
@@ -344,12 +351,25 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
 
 def _set_aside(path: str) -> str:
     """Move the file out of the way, never over another; its new path."""
-    path = os.path.realpath(path)
-    aside = f"{path}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"
-    numbered = (f"{aside}-{number}" for number in itertools.count(1))
-    aside = next(name for name in itertools.chain([aside], numbered) if not os.path.lexists(name))
-    os.rename(path, aside)
+    aside = _free_path(path, "damaged")
+    os.rename(os.path.realpath(path), aside)
     return aside
+
+
+def _keep_aside(path: str, data: bytes) -> str:
+    """Keep *data*, which the file is about to lose, beside it; where."""
+    aside = _free_path(path, "extra")
+    try:
+        files.replace_file(aside, data)
+    except OSError as error:
+        raise MirrorError(f"{aside} can't be written: {error.strerror}. The database has everything.") from error
+    return aside
+
+
+def _free_path(path: str, why: str) -> str:
+    aside = f"{os.path.realpath(path)}.{why}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    numbered = (f"{aside}-{number}" for number in itertools.count(1))
+    return next(name for name in itertools.chain([aside], numbered) if not os.path.lexists(name))
 
 
 @contextlib.contextmanager

@@ -34,8 +34,8 @@ def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement
     return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
 
 
-def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
-    """The point *name* of the project in *folder*, live or retired."""
+def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
+    """The point *name* of the project in *folder*, live or retired; its other fields as JSON."""
     return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
 
 

@@ -52,13 +52,19 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
     return record
 
 
-def full_point_record(point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan") -> Record:
-    """A point with the revisions in which it came and last changed (`show NAME`)."""
+def full_point_record(
+    point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan", extra: str
+) -> Record:
+    """A point with the revisions in which it came and last changed, and what a file's entry said of it beside (`show
+    NAME`)."""
+    import json
+
     return point_record(point, retirement) | {
         "created_in": lifespan.created_in,
         "created_at": lifespan.created_at,
         "changed_in": lifespan.changed_in,
         "changed_at": lifespan.changed_at,
+        "extra": json.loads(extra),
     }
 
 

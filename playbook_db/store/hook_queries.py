@@ -50,6 +50,12 @@ SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_poin
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
+# What an entry of a file said of a point beside what a point is.
+EXTRA = """
+SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+"""
+
 # The revisions in which a point came and last changed, and their times.
 LIFESPAN = """
 SELECT f.number, f.time, l.number, l.time
@@ -297,14 +303,17 @@ def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[St
 
 def find_point(
     connection: "Connection", playbook_id: int, name: str
-) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
-    """The point *name*, live or retired; None where there never was one."""
+) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
+    """The point *name*, live or retired, and what a file's entry said of it beside, as JSON; None where there never was
+    one."""
     of_point = {"playbook_id": playbook_id, "name": name}
     row = connection.execute(POINT, of_point).fetchone()
     if row is None:
         return None
     lifespan = PointLifespan(*connection.execute(LIFESPAN, of_point).fetchone())
-    return StoredPoint(row[:7]), None if row[7] is None else Retirement(*row[7:9]), lifespan
+    extra = connection.execute(EXTRA, of_point).fetchone()
+    retirement = None if row[7] is None else Retirement(*row[7:9])
+    return StoredPoint(row[:7]), retirement, lifespan, extra[0] if extra else "{}"
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":

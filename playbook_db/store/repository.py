@@ -34,6 +34,7 @@ _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
+_EXTRA = sql(hook_queries.EXTRA)
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 _OPEN = sql("""
@@ -228,6 +229,10 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     def extras(self) -> dict[str, str]:
         """What the entries of files said of points, live or retired, beside what a point is: JSON, by name."""
         return dict(self._execute(_EXTRAS).all())
+
+    def extra_of(self, name: str) -> str:
+        """What the entries of files said of the point *name* beside what a point is, as JSON."""
+        return self._execute(_EXTRA, name=name).scalar() or "{}"
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""

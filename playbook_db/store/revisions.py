@@ -8,6 +8,7 @@ from sqlalchemy import Table, bindparam, insert
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
+from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.store.playbook_rows import PlaybookRows
@@ -66,7 +67,7 @@ class RevisionWriter(PlaybookRows):
         playbook follow. *header* is the playbook's afterwards, which the revision itself *keeps_header* or not."""
         number = columns["number"]
         header_columns = {
-            "header": json.dumps(dict(header.fields), ensure_ascii=False, allow_nan=False),
+            "header": write_json(dict(header.fields)),
             "final_newline": int(header.final_newline),
         }
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)

@@ -19,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from playbook_db.domain.diff import longest_increasing
 from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -177,7 +178,7 @@ def _header(row: Row) -> Header | None:
     with suppress(KeyError, ValueError, RecursionError, AttributeError):
         header = header_of(row["header"], row["final_newline"])
         if "sections" in dict(header.fields):
-            json.dumps(dict(header.fields), ensure_ascii=False, allow_nan=False).encode()
+            write_json(dict(header.fields)).encode()
             return header
     return None
 

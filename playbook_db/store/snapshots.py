@@ -8,6 +8,7 @@ from sqlalchemy import Row
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
+from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState
 from playbook_db.domain.undo import RevisionRange, Undo
 from playbook_db.store import hook_queries
@@ -144,4 +145,4 @@ class Snapshots(PlaybookRows):
 
 def header_of(fields: str, final_newline: int) -> Header:
     """The header that the two columns `header` and `final_newline` hold."""
-    return Header(tuple(json.loads(fields).items()), bool(final_newline))
+    return Header(tuple(read_json(fields).items()), bool(final_newline))

@@ -193,3 +193,18 @@ def test_help_names_every_command(playbook: Playbook) -> None:
     for command in ("init", "import", "export", "list", "apply", "render", "db"):
         assert f"\n  {command} " in help_text
     assert playbook("--version").out.startswith("playbook, version ")
+
+
+def test_other_keys_of_an_entry_are_told_of_shown_and_written(playbook: Playbook, folder: Path) -> None:
+    """By both ways to read a point, live or retired, and by an export that asks for them."""
+    entry = an_entry("oth-001") | {"note": "mine"}
+    (folder / "in.json").write_text(json.dumps(a_sections_dict({"OTHERS": [entry]})))
+
+    assert "1 entry has other keys (note), which are kept in the database" in playbook("import", "in.json").err
+    assert playbook("show", "oth-001", "--json").json["extra"] == {"note": "mine"}
+    assert playbook("export", "--extra", "--layout", "flat").json["key_points"] == [entry]
+    assert "note" not in playbook("export").out
+    (folder / ".claude" / "playbook.json").write_text("{}")  # waits for consent: the services answer, not the quick way
+    assert playbook("show", "oth-001", "--json").json["extra"] == {"note": "mine"}
+    playbook("retire", "oth-001")
+    assert playbook("show", "oth-001", "--json").json["extra"] == {"note": "mine"}

@@ -439,3 +439,42 @@ def test_a_link_to_the_project_has_its_consent(project: Project, file: Path, tmp
     (tmp_path / "link").symlink_to(str(project.folder))
 
     assert not mirror.is_waiting(Project.in_folder(project.store, str(tmp_path / "link")))
+
+
+def test_what_the_mirror_loses_is_kept_aside_once(project: Project, file: Path) -> None:
+    """Keys that we don't write are in the database from then on, and the file as it was is beside it."""
+    _mirrored(project, an_entry("oth-001"))
+    _edit(file, lambda entries: entries[0].update(note="mine"))
+    before = file.read_bytes()
+
+    told = mirror.sync(project).notes
+
+    (aside,) = file.parent.glob("playbook.json.extra-*")
+    assert aside.read_bytes() == before
+    assert f"as it was, it is kept as {aside}" in told[-1]
+    assert "note" not in file.read_text()
+    file.write_bytes(before)
+    assert mirror.sync(project).notes == ()
+    assert len([*file.parent.glob("playbook.json.extra-*")]) == 1
+    assert edit.find(project, "oth-001").extra == '{"note": "mine"}'
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda data: data.replace(b"\n", b"\r\n"), "Windows line ends"),
+        (lambda data: b"\xef\xbb\xbf" + data, "a byte order mark"),
+        (lambda data: data.replace(b"  ", b"    "), "other indentation or escapes"),
+    ],
+)
+def test_a_mirror_in_another_form_is_normalised_and_that_is_said(
+    project: Project, file: Path, change: Any, told: str
+) -> None:
+    """Once, since the file is in the usual form then."""
+    _mirrored(project, an_entry("oth-001"))
+    before = file.read_bytes()
+    file.write_bytes(change(before))
+
+    assert mirror.sync(project).notes == (f"{file} has {told}; it is written anew in the usual form",)
+    assert mirror.sync(project).notes == ()
+    assert file.read_bytes() == before
