@@ -9,7 +9,7 @@ import sys
 import time
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import events, hook_runner
+from playbook_db.claude_code import events, hook_runner, session_message
 from playbook_db.domain import prompt_text
 from playbook_db.services import templates
 from playbook_db.store import hook_queries
@@ -52,20 +52,16 @@ def _work(hook: hook_runner.Hook) -> None:
 def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     """Give the session in *folder* its playbook, and start the worker where something waits for it."""
     path = settings.sqlite_file(project_env.database_url(folder))
-    question = _question(event, folder)
-    quiet = _message(question) if question else SILENCE
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
-    project = None
+    book, problem, text = None, "", ""
+    points: Sequence[hook_queries.StoredPoint] = ()
     try:
-        loss = hook_queries.loss_of(path) if path else ""
-        if loss:
-            hook.say(_message(f"{prompt_text.shown(loss)} {question}".rstrip()))
-        elif path is not None and os.path.exists(path):
+        problem = hook_queries.loss_of(path) if path else ""
+        if not problem and path is not None and os.path.exists(path):
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             project = hook_queries.find_project(connection, projects.project_key(folder))
-            if project is not None and project.is_ignored:
-                question, quiet = "", SILENCE
-            elif project is not None:
+            book = (connection, project) if project is not None else None
+            if project is not None and not project.is_ignored:
                 template = templates.playbook_template()
                 text, points = prompt_text.compose(template, *hook_queries.candidates(connection, project))
                 work_waits = (
@@ -73,56 +69,44 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                     or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
                     or _has_mirror_changed(connection, project, folder)
                 )
-                if text and hook.say(_output(text, question)) and event.session_id:
-                    _record(hook, connection, project, points, event)
-        mirror = projects.mirror_path(folder)
-        if (project is None or project.mirror == "undecided") and event.source == "startup" and os.path.exists(mirror):
-            message = (
-                f"{prompt_text.shown(mirror)} is here but not in use yet. To look at it and take it in: playbook init"
-            )
-            hook.say(_message(f"{message}. {question}" if question else message))
     except hook_queries.UnusableError as error:
-        work_waits = work_waits or error.is_old
-        hook.say(quiet)
+        work_waits, problem = work_waits or error.is_old, "" if error.is_old else str(error)
         hook.note(str(error))
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
-        hook.say(quiet)
-        hook.note(f"{path}: {error}. The session went on without the playbook; run: playbook doctor")
-    hook.say(quiet)
-    if question:
-        _keep_asked(hook, folder)
+        what = str(error).rstrip(".") if "/" in str(error) else f"{path}: {error}"  # the driver names no file
+        problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
+        hook.note(problem)
+        problem = "" if "locked" in what else problem
+    message = _tell(hook, event, folder, problem, book)
+    if hook.say(_output(text, message)) and text and book and event.session_id:
+        _record(hook, *book, points, event)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
 
 
-def _question(event: events.Event, folder: str) -> str:
-    """What the user is to decide about what the project brings to the environment, told once; `""` where nothing."""
-    is_asked = event.source == "startup" and project_env.may_ask(folder)
-    names = project_env.questions(folder) if is_asked else {}
-    if not names or project_env.is_recorded(folder):
-        return ""
-    told = f"The settings of this project bring {', '.join(names)}, which playbook doesn't use until you have decided."
-    return f"{told} To look at it and use it: playbook project trust. To use your own: playbook project trust --off"
-
-
-def _keep_asked(hook: hook_runner.Hook, folder: str) -> None:
+def _tell(
+    hook: hook_runner.Hook, event: events.Event, folder: str, problem: str, book: "session_message.Book | None"
+) -> str:
+    """What the user is told; that it was told is kept, where it is told once."""
+    message = ""
     try:
-        project_env.keep(folder, agreed=None)
-    except OSError as error:
-        hook.note(f"{error}: that the user was asked about the project's settings is not on record")
-
-
-def _message(text: str) -> bytes:
-    """What the user is told, and the model isn't."""
-    return f'{{"systemMessage":{_quoted(text)}}}\n'.encode("ascii")
+        message, keep = session_message.choose(
+            event, folder, problem=problem, book=book, is_plugin=sys.argv[1:2] in ([], ["plugin"])
+        )
+        keep()
+    except Exception as error:  # the session has its playbook all the same
+        hook.note(f"{error}: what the user {'was told' if message else 'is to be told'} is not on record")
+    return message
 
 
 def _output(text: str, message: str) -> bytes:
-    context = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
-    told = f'"systemMessage":{_quoted(message)},' if message else ""
-    return f'{{{told}"hookSpecificOutput":{context}}}\n'.encode("ascii")
+    """The answer: *text* for the model, *message* for the user and not for the model."""
+    parts = [f'"systemMessage":{_quoted(message)}'] if message else []
+    if text:
+        parts.append(f'"hookSpecificOutput":{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}')
+    return f"{{{','.join(parts)}}}\n".encode("ascii")
 
 
 def _quoted(text: str) -> str:

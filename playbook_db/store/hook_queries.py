@@ -86,6 +86,22 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
                AND (j.not_before IS NULL OR j.not_before <= :now))
 """
 
+# The live points that learning added, the newest first.
+LEARNED_POINTS = """
+SELECT k.name, k.text FROM revisions AS r
+CROSS JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number AND c.kind = 'add'
+CROSS JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id AND k.retired_in IS NULL
+WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn'
+ORDER BY r.number DESC, c.seq DESC
+"""
+
+# Why jobs wait, and then why others failed and when, newest first.
+JOB_ERRORS = """
+SELECT j.error, j.finished_at FROM jobs AS j
+WHERE j.playbook_id = :playbook_id AND j.state IN ('queued', 'failed') AND j.error IS NOT NULL
+ORDER BY j.state DESC, j.id DESC LIMIT 20
+"""
+
 ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
 
 ADD_INJECTION = """
@@ -329,6 +345,16 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
     """Whether a job of the project waits and may be begun."""
     (found,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
     return bool(found)
+
+
+def learned_points(connection: "Connection", playbook_id: int, *, since: int) -> "list[tuple[str, str]]":
+    """The names and texts of the live points that learning added after the revision *since*, the newest first."""
+    return connection.execute(LEARNED_POINTS, {"playbook_id": playbook_id, "since": since}).fetchall()
+
+
+def job_errors(connection: "Connection", playbook_id: int) -> "list[tuple[str, str | None]]":
+    """Why jobs wait, and why others failed, with the time of that."""
+    return connection.execute(JOB_ERRORS, {"playbook_id": playbook_id}).fetchall()
 
 
 def allow_writes(connection: "Connection") -> None:

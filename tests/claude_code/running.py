@@ -87,6 +87,17 @@ class Ended:
         told: str = json.loads(self.out)["hookSpecificOutput"]["additionalContext"]
         return told
 
+    @property
+    def message(self) -> str:
+        """What the user was told, and the model not; `""` for nothing."""
+        told: str = json.loads(self.out).get("systemMessage", "")
+        return told
+
+    @property
+    def has_context(self) -> bool:
+        """Whether anything went before the session."""
+        return "hookSpecificOutput" in json.loads(self.out)
+
 
 SILENT = (0, b"{}\n", b"")
 

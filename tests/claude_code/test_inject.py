@@ -93,10 +93,12 @@ def test_each_python_says_of_a_database_that_is_none_what_it_is(client: Client, 
     """The driver's errors differ between versions; the answer doesn't."""
     running.a_bad_database("garbage", client.database)
 
-    assert _ended(client.inject(python=python)) == SILENT
+    done = client.inject(python=python)
 
+    assert (done.code, done.has_context, done.err) == (0, False, b"")
     (line,) = client.log()
-    assert "playbook doctor" in line
+    assert line.endswith("run: playbook doctor")
+    assert done.message == "playbook: " + line.split(" inject: ")[1]
 
 
 @running.every_too_old_python
@@ -379,12 +381,15 @@ def test_a_missing_database_is_no_fault(client: Client) -> None:
 
 @pytest.mark.parametrize("kind", BAD_DATABASES)
 def test_a_database_that_cannot_be_used_is_left_as_it_is(client: Client, kind: str) -> None:
-    """Silence, one line in the log with what to do, and not a byte changed."""
+    """The user is told what to do, but where the worker does it; so is the log, and not a byte changes."""
     running.a_bad_database(kind, client.database)
     before = running.content(client.database)
 
-    assert _ended(client.inject()) == SILENT
+    done = client.inject()
 
+    assert (done.code, done.has_context, done.err) == (0, False, b"")
+    assert bool(done.message) is (kind != "older")
+    assert done.message in f"playbook: {client.log()[0].split(' inject: ')[1]}"
     assert running.content(client.database) == before
     (line,) = client.log()
     remedy = {"newer": "pip install --upgrade", "older": "playbook db upgrade"}.get(kind, "playbook")
@@ -401,7 +406,7 @@ def test_another_program_s_database_is_not_called_an_older_one_of_ours(client: C
     with closing(sqlite3.connect(client.database)) as connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
-    assert _ended(client.inject()) == SILENT
+    assert not client.inject().has_context
     (line,) = client.log()
     assert "no such table" in line
 
@@ -424,7 +429,7 @@ def test_a_database_without_permission_is_left_as_it_is(client: Client, mode: in
     assert isinstance(json.loads(done.out), dict)
     assert client.database.read_bytes() == before
     if not mode:
-        assert done.out == b"{}\n"
+        assert not done.has_context
         (line,) = client.log()
         assert str(client.database) in line
         assert "playbook doctor" in line
@@ -538,7 +543,7 @@ def test_a_file_that_hangs_is_left_behind_in_time(client: Client, place: str) ->
         assert b"use uv" in done.out
         assert client.log() == []
     else:
-        assert _ended(done) == SILENT
+        assert not done.has_context
         (line,) = client.log()
         assert "no regular file" in line if place == "database" else "no plain file" in line
 
@@ -549,9 +554,12 @@ def test_a_template_without_the_placeholder_is_told_in_the_log(client: Client) -
     own.parent.mkdir()
     own.write_text("no place for points")
 
-    assert _ended(client.inject()) == SILENT
+    done = client.inject()
+
     (line,) = client.log()
     assert "lacks {key_points}" in line
+    assert not done.has_context
+    assert "move the file away to use the built-in one. The session went on without" in done.message
 
 
 def test_the_user_s_own_template_goes_around_the_points(client: Client) -> None:
