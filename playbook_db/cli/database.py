@@ -7,7 +7,7 @@ import click
 
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
+from playbook_db.cli.output import count_of, one_line, print_json, print_table, readable_size, write_text
 from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
@@ -128,13 +128,18 @@ def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
     if as_json:
         print_json([records.backup_record(each) for each in listed])
         return
-    for each in listed:
-        kept = each.backup
-        kind = _KINDS.get(kept.kind) or f"before leaving {kept.kind.replace('-', ' ')}"
-        schema = "can't be read" if each.schema is None else f"schema {each.schema:04d}"
-        click.echo(f"{local(kept.time.isoformat())}\t{kind}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
-    if not listed:
-        notify(["there is no backup yet; take one with: playbook backup"])
+    rows = [
+        (
+            local(each.backup.time.isoformat()),
+            _KINDS.get(each.backup.kind) or f"before leaving {each.backup.kind.replace('-', ' ')}",
+            readable_size(each.backup.size_bytes),
+            "can't be read" if each.schema is None else f"schema {each.schema:04d}",
+            each.backup.path,
+        )
+        for each in listed
+    ]
+    titles = ("taken", "kind", "size", "schema", "file")
+    print_table(titles, rows, nothing="there is no backup yet; take one with: playbook backup")
 
 
 def _show(chosen: "Candidate") -> None:

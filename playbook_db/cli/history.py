@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,7 +9,7 @@ import click
 
 from playbook_db.cli.context import as_json, dry_run_option, notify, opened, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json, print_points, print_revised, write_text
+from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, write_text
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def log(as_json: bool, **options: Any) -> None:
     with opened() as project:
         if as_json:
             revisions = history.log(project, history.LogQuery(**options))
-            _print_texts(_json_list(records.log_record(revision) for revision in revisions))
+            print_texts(_json_list(records.log_record(revision) for revision in revisions))
         else:
             _print_log(project, options)
 
@@ -62,7 +61,7 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
     if first is None:
         notify(["there is no such revision" if any(options.values()) else "nothing has happened to this playbook yet"])
         return
-    _print_texts(itertools.chain([first], texts), paged=True)
+    print_texts(itertools.chain([first], texts), paged=True)
     if not is_bounded and next(revisions, None) is not None:
         notify([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
 
@@ -122,7 +121,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
         if as_json:
             print_json(records.difference_record(comparison, *sides))
         else:
-            _print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
+            print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
 
 
 def _side(project: "Project", text: str) -> "SourcedPlaybook":
@@ -146,23 +145,6 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
         yield begin + "  " + json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n  ")
         begin = ",\n"
     yield "[]\n" if begin == "[\n" else "\n]\n"
-
-
-def _print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
-    """Print *texts* as they come; through a pager where a person looks on."""
-    if paged and _has_pager():
-        os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
-        click.echo_via_pager(texts)
-        return
-    for text in texts:
-        click.echo(text, nl=False)
-
-
-def _has_pager() -> bool:
-    import shutil
-
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 
 
 @cli.command()

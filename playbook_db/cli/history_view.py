@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.output import count_of, one_line, readable
+from playbook_db.cli.output import count_of, folded, one_line, readable, session_name
 from playbook_db.domain.diff import Piece, compare_words, mark
 from playbook_db.domain.times import local
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line where no terminal says
+_INDENT = " " * 4  # of a text below what it is about
 _COLOURS = {"add": "green", "restore": "green", "retire": "red", "edit": "yellow", "move": "yellow", "vote": "cyan"}
 _KINDS = {
     "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
@@ -48,8 +49,8 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
     yield f"    {'; '.join([_counted(revision), *_others(revision, of_point=False)])}"
     for change in revision.changes:
         yield ""
-        yield f"{_word(change.kind, _COLOURS[change.kind])} {_summary(change)}"
-        yield _indented(_marked_text(change))
+        yield f"{_word(change.kind, _COLOURS[change.kind])} {folded(_summary(change), ' ' * 9).lstrip()}"
+        yield folded(_marked_text(change), _INDENT)
     if full.votes:
         yield from ("", click.style("votes", bold=True))
     for vote in full.votes:
@@ -76,7 +77,7 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
         yield from _whole("retired", "red", point)
     for pair in comparison.reworded:
         yield _line("reworded", "yellow", pair.after)
-        yield _indented(_marked_words(pair.before.text, pair.after.text))
+        yield folded(_marked_words(pair.before.text, pair.after.text), _INDENT)
     for moved in comparison.moved:
         yield f"{_line('moved', 'yellow', moved.before)} {_way(moved)}"
     for pair in comparison.voted:
@@ -87,9 +88,10 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
 
 
 def _head(revision: "LoggedRevision") -> Iterator[str]:
-    session = f"  session {one_line(revision.session_id)}" if revision.session_id else ""
+    session = f"  session {session_name(revision.session_id)}" if revision.session_id else ""
+    actor = "" if revision.actor == revision.session_id else f"  {session_name(revision.actor)}"
     number = click.style(f"revision {revision.number}", fg="yellow")
-    yield f"{number}  {local(revision.time)}  {revision.source}  {one_line(revision.actor)}{session}"
+    yield f"{number}  {local(revision.time)}  {revision.source}{actor}{session}"
     if revision.message:
         yield f"    {one_line(revision.message)}"
     if revision.undone_in is not None:
@@ -158,12 +160,12 @@ def _reflection(reflection: "RevisionReflection") -> Iterator[str]:
     yield f"    {model}: {sent:,} tokens in, {reflection.output_tokens:,} out{cost}{took}"
     for title, text in (("analysis", reflection.analysis), ("the curator's reasoning", reflection.curator_reasoning)):
         if text:
-            yield from ("", click.style(title, bold=True), _indented(readable(text)))
+            yield from ("", click.style(title, bold=True), folded(readable(text), _INDENT))
 
 
 def _whole(word: str, colour: str, point: "KeyPoint") -> Iterator[str]:
     yield f"{_line(word, colour, point)} [{point.section}] {point.helpful} helpful, {point.harmful} harmful"
-    yield _indented(readable(point.text))
+    yield folded(readable(point.text), _INDENT)
 
 
 def _line(word: str, colour: str, point: "KeyPoint") -> str:
@@ -216,7 +218,3 @@ def _coloured(piece: Piece) -> str:
         return after
     removed = click.style(mark(Piece(before, "")), fg="red") if before else ""
     return removed + (click.style(mark(Piece("", after)), fg="green") if after else "")
-
-
-def _indented(text: str) -> str:
-    return "    " + text.replace("\n", "\n    ")

@@ -19,7 +19,7 @@ from playbook_db.cli.context import (
     project_folder,
 )
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, readable
+from playbook_db.cli.output import count_of, one_line, print_json, print_table, readable, session_name
 from playbook_db.domain.times import local
 from playbook_db.errors import JobError, Remedy, SettingError
 from playbook_db.services import records
@@ -76,7 +76,9 @@ def bootstrap(yes: bool) -> None:
         unread = {path: os.path.getsize(path) - queue.learned_to(project, path) for path in paths}
         new = [path for path in paths if unread[path] > 0]
         if not new:
-            click.echo(f"nothing new in {len(paths)} transcripts")
+            click.echo(
+                f"nothing new in {count_of(len(paths), 'transcript')}" if paths else "this project had no session yet"
+            )
             return
         with choose.living_in(project_env.of_jobs(project.folder or project.key)):
             estimate, told = _estimate(project, [unread[path] for path in new])
@@ -114,10 +116,17 @@ def sessions(as_json: bool) -> None:
     if as_json:
         print_json([records.session_record(session) for session in listed])
         return
-    for session in listed:
-        cost = "-" if session.cost_usd is None else f"${session.cost_usd:.4f}"
-        counts = f"{session.revisions} revisions\t{session.calls} calls\t{session.tokens:,} tokens"
-        click.echo(f"{one_line(session.session_id)}\t{local(session.first_at)}\t{counts}\t{cost}")
+    rows = [
+        (
+            session_name(each.session_id),
+            local(each.first_at),
+            *(f"{count:,}" for count in (each.revisions, each.calls, each.tokens)),
+            "-" if each.cost_usd is None else f"${each.cost_usd:.4f}",
+        )
+        for each in listed
+    ]
+    titles = ("session", "first", "revisions", "calls", "tokens", "cost")
+    print_table(titles, rows, nothing="no session was learned from yet")
 
 
 @cli.command()
@@ -137,10 +146,17 @@ def why(name: str, as_json: bool) -> None:
         return
     if life.merged:
         click.echo(f"merged from {', '.join(map(one_line, life.merged))}")
-    for event in life.events:
-        by = f" (session {one_line(event.session_id)})" if event.session_id else f" (by {one_line(event.actor)})"
-        into = f" into {event.successor}" if event.successor else ""
-        click.echo(f"r{event.revision}\t{local(event.time)}\t{event.kind}{into}\t{one_line(event.text or '')}{by}")
+    rows = [
+        (
+            f"r{event.revision}",
+            local(event.time),
+            f"{event.kind} into {event.successor}" if event.successor else event.kind,
+            event.text or "",
+            f"session {session_name(event.session_id)}" if event.session_id else event.actor,
+        )
+        for event in life.events
+    ]
+    print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
 
 
 def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
@@ -158,7 +174,10 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     model = model_name()
     cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
     price = "" if cost is None else f", about ${cost:.2f}"
-    return tokens, f"{len(sizes)} transcripts with something new, at most about {tokens:,} tokens of {model}{price}"
+    return (
+        tokens,
+        f"{count_of(len(sizes), 'transcript')} with something new, at most about {tokens:,} tokens of {model}{price}",
+    )
 
 
 @contextmanager
@@ -190,9 +209,9 @@ def work() -> None:
         click.echo("another worker is at it")
     else:
         click.echo(
-            f"{result.spooled} jobs taken in from the spool, {result.lost} sessions found; "
-            f"{result.learned} learnt from, {result.put_off} put off, {result.failed} failed; "
-            f"{result.mirrors} mirrors taken in"
+            f"{count_of(result.spooled, 'job')} taken in from the spool, {count_of(result.lost, 'session')} found; "
+            f"{result.learned} learned from, {result.put_off} put off, {result.failed} failed; "
+            f"{count_of(result.mirrors, 'mirror')} taken in"
         )
 
 
@@ -211,9 +230,16 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     if as_json:
         print_json([records.job_record(job) for job in listed])
         return
-    for job in listed:
-        line = [str(job.id), job.state, str(job.attempts), job.session_id or "-", job.reason or "-", job.error or ""]
-        click.echo("\t".join(map(one_line, [*([job.key] if of_all else []), *line])).rstrip())
+    rows = [
+        (
+            *([job.key] if of_all else []),
+            *(str(job.id), job.state, str(job.attempts), session_name(job.session_id or "-"), job.reason or "-"),
+            job.error or "",
+        )
+        for job in listed
+    ]
+    titles = (*(["project"] if of_all else []), "id", "state", "tries", "session", "queued at", "error")
+    print_table(titles, rows, nothing="there is nothing to learn from yet; a session is queued when it ends")
 
 
 jobs.params += PROJECT_OPTIONS  # a group that is a command too

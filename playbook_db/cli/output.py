@@ -1,8 +1,11 @@
 """How answers look: JSON for programs, tables on a terminal, plain lines in a pipe."""
 
 import functools
+import os
+import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +16,10 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.store.repository import RevisionResult
+
+_UUID_LENGTH = 36  # characters
+_SHORT_CELL = 12  # characters; a column of such is never folded
+_STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
 
 
 def print_json(document: Any) -> None:
@@ -38,10 +45,65 @@ def _unseen() -> dict[int, str]:
 def print_points(points: Sequence["PromptPoint"]) -> None:
     """Print the points under their sections: a table on a terminal, else a line with tabs for each."""
     if sys.stdout.isatty():
-        _print_tables(points)
+        _print_sections(points)
         return
     for point in points:
         click.echo(f"{one_line(point.name)}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str) -> None:
+    """Print *rows*: a table under its *titles* on a terminal, else a line with tabs for each; where there are none, say
+    on stderr that there is *nothing*."""
+    rows = list(rows)
+    if not rows:
+        click.echo(f"playbook: {nothing}", err=True)
+    elif sys.stdout.isatty():
+        print_texts([table(titles, rows)], paged=True)
+    else:
+        for row in rows:
+            click.echo("\t".join(map(one_line, row)).rstrip())
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The lines of a table that fits the terminal: numbers to the right, long texts folded in their column."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [list(map(readable, row)) for row in rows]
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for name, *cells in zip(titles, *rows, strict=True):
+        is_short = max(map(len, (name, *cells))) <= _SHORT_CELL
+        numeric = all(
+            cell.strip("+-$").replace(",", "").replace(".", "").isdigit() for cell in cells if cell not in ("", "-")
+        )
+        drawn.add_column(
+            Text(one_line(name)),
+            justify="right" if numeric and any(cells) else "left",
+            no_wrap=is_short,
+            overflow="fold",
+        )
+    for row in rows:
+        drawn.add_row(*(Text(cell, style=_STYLES.get(name, "")) for name, cell in zip(titles, row, strict=True)))
+    console = Console()
+    with console.capture() as capture:
+        console.print(drawn)
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
+    """Print *texts* as they come; with *paged* through a pager where a person looks on."""
+    if paged and _has_pager():
+        os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
+        click.echo_via_pager(texts)
+        return
+    for text in texts:
+        click.echo(text, nl=False)
+
+
+def _has_pager() -> bool:
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 
 
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
@@ -83,6 +145,11 @@ def readable_size(size_bytes: int) -> str:
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
 
 
+def session_name(session_id: str) -> str:
+    """A session as it is shown: on a terminal the beginning of a long id, by which commands know it too."""
+    return session_id[:8] if len(session_id) == _UUID_LENGTH and sys.stdout.isatty() else one_line(session_id)
+
+
 def count_of(number: int, word: str) -> str:
     """*number* with the word for what is counted, as in `1 point`, `2,000 points`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
@@ -98,27 +165,24 @@ def readable(text: str) -> str:
     return "\n".join(map(shown, text.splitlines()))
 
 
-def _print_tables(points: Sequence["PromptPoint"]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def folded(text: str, indent: str = "") -> str:
+    """*text*, in which nothing steers the terminal, with each line behind *indent* and none wider than the terminal."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    lines: list[str] = []
+    for line in text.splitlines():
+        fits = not width or len(indent) + len(line) <= width
+        lines += [line] if fits else textwrap.wrap(line, max(width - len(indent), _SHORT_CELL), break_on_hyphens=False)
+    return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
-    console = Console()
-    for section in dict.fromkeys(point.section for point in points):
-        table = Table(title=section, title_justify="left", title_style="bold", box=None, pad_edge=False)
-        for title, justify in (("name", "left"), ("+", "right"), ("-", "right")):
-            table.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-        table.add_column("text", overflow="fold")
-        for point in points:
-            if point.section == section:
-                table.add_row(
-                    Text(one_line(point.name), style="cyan"),
-                    Text(str(point.helpful), style="green" if point.helpful else "dim"),
-                    Text(str(point.harmful), style="red" if point.harmful else "dim"),
-                    Text(readable(point.text)),
-                )
-        console.print(table)
-        console.print()
+
+def _print_sections(points: Sequence["PromptPoint"]) -> None:
+    sections = dict.fromkeys(point.section for point in points)
+    print_texts((f"{click.style(name, bold=True)}\n{_section(name, points)}\n" for name in sections), paged=True)
+
+
+def _section(section: str, points: Sequence["PromptPoint"]) -> str:
+    rows = [(p.name, str(p.helpful), str(p.harmful), p.text) for p in points if p.section == section]
+    return table(("name", "+", "-", "text"), rows)
 
 
 def _change_line(change: "Change") -> str:

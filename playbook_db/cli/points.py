@@ -7,7 +7,18 @@ import click
 
 from playbook_db.cli.context import as_json, database_and_folder, dry_run_option, notify, opened, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json, print_points, print_revised, readable, write_text
+from playbook_db.cli.output import (
+    count_of,
+    folded,
+    one_line,
+    print_json,
+    print_points,
+    print_revised,
+    print_table,
+    print_texts,
+    readable,
+    write_text,
+)
 from playbook_db.errors import OperationsFileError
 from playbook_db.services import quick_reads, records
 
@@ -36,9 +47,18 @@ def list_points(section: str | None, retired: bool, as_json: bool) -> None:
         if as_json:
             print_json([records.point_record(point, retirement) for point, retirement in left])
             return
-        for point, retirement in left:
-            votes, reason = f"{point.helpful}\t{point.harmful}", one_line(retirement.reason or "")
-            click.echo(f"{one_line(point.name)}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
+        rows = [
+            (
+                point.name,
+                str(point.helpful),
+                str(point.harmful),
+                f"r{retirement.revision}",
+                retirement.reason or "",
+                point.text,
+            )
+            for point, retirement in left
+        ]
+        print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing="no key point has left yet")
         return
     points = [point for point in _live_points() if only in (None, point.section)]
     if as_json:
@@ -152,7 +172,7 @@ def _show_point(
     click.echo(f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})")
     if retired:
         click.echo(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
-    click.echo(readable(point.text))
+    print_texts([f"{folded(readable(point.text))}\n"], paged=True)
 
 
 def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
@@ -161,7 +181,7 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
     if as_json:
         print_json(records.full_revision_record(full))
     else:
-        click.echo("\n".join(history_view.in_full(full)))
+        print_texts((f"{line}\n" for line in history_view.in_full(full)), paged=True)
 
 
 @cli.command()
@@ -257,12 +277,12 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
         revised = import_export.import_playbook(project, reading, source=source, replace=replace)
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in revised.notes)
-        total = len(read_playbook(project).points)
+        total = count_of(len(read_playbook(project).points), "point")
         if revised.revision is None:
-            click.echo(f"nothing new in {source}; the playbook has {total} points")
+            click.echo(f"nothing new in {source}; the playbook has {total}")
         else:
             summary = import_export.summary(revised)
-            click.echo(f"imported {source}: {summary}; the playbook has {total} points (revision {revised.revision})")
+            click.echo(f"imported {source}: {summary}; the playbook has {total} (revision {revised.revision})")
 
 
 @cli.command()

@@ -9,7 +9,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.output import count_of, one_line, print_json, print_table
 from playbook_db.domain.times import local
 from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
@@ -107,10 +107,8 @@ def init(yes: bool, new: bool) -> None:
             if is_interactive():
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
-        points = len(read_playbook(project).points)
-        click.echo(
-            f"{one_line(project.key)}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})"
-        )
+        points = count_of(len(read_playbook(project).points), "key point")
+        click.echo(f"{one_line(project.key)}: {points} in {project.store.where} (mirror: {mirror.state(project)})")
 
 
 @cli.command("mirror")
@@ -149,7 +147,7 @@ def _show_waiting(project: "Project") -> None:
         raise MirrorError(f"{path} is a link to nothing. Remove it, and run playbook init again.")
     reading = playbook_file.decode(data, source=path)
     revised = import_export.import_playbook(project, reading, source=path, dry_run=True)
-    shown = f"{os.path.relpath(path)} holds {len(reading.playbook.points)} key points"
+    shown = f"{os.path.relpath(path)} holds {count_of(len(reading.playbook.points), 'key point')}"
     notify([f"{shown} ({import_export.summary(revised)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
         notify([f"  [{change.point.name}] {one_line(change.point.text)}"])
@@ -174,14 +172,16 @@ def project_list(as_json: bool) -> None:
     if as_json:
         print_json([records.project_record(each) for each in listed])
         return
+    rows = []
     for each in listed:
         marks = [
             *(["ignored"] if each.is_ignored else []),
             *([] if projects.has_folder(each.key) else ["no such folder; if it moved: playbook project move OLD NEW"]),
         ]
         last_at = local(each.last_revision_at) if each.last_revision_at else "-"
-        counts = [f"{each.live_points} points", f"{each.revisions} revisions", last_at]
-        click.echo("\t".join([one_line(each.key), *counts, *marks]))
+        rows.append((each.key, str(each.live_points), str(each.revisions), last_at, "; ".join(marks)))
+    titles = ("project", "points", "revisions", "last change", "note")
+    print_table(titles, rows, nothing="no project has a playbook yet; give this one its own with: playbook init")
 
 
 @project.command()

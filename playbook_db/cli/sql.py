@@ -1,6 +1,8 @@
 """The command `sql`: people's own questions to the database, as a table, CSV or JSON."""
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -10,19 +12,21 @@ import click
 from playbook_db import projects, settings
 from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, readable, shown_json
+from playbook_db.cli.output import one_line, print_texts, shown_json, table
 from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.services.sql import Answer
 
 
+_NARROWEST = 20  # characters of a long column that can still be read
 _MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes after isn't waited for
 
 
 @cli.command()
 @click.argument("query", required=False)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180).")
+@click.option("--line", "by_line", is_flag=True, help="Print each value on a line of its own.")
 @click.option(
     "--timeout",
     "timeout_s",
@@ -33,15 +37,16 @@ _MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes 
     help="End a question on which SQLite works longer; one call, as of instr() on two huge texts, is not cut short.",
 )
 @as_json
-def sql(query: str | None, as_csv: bool, timeout_s: float, as_json: bool) -> None:
+def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_json: bool) -> None:
     """Ask the database in SQL, as a table, CSV or JSON.
 
     Without QUERY, or with -, the SQL is read from standard input: one SELECT, over the projects of the whole database;
     :project in it is the folder of this one, as in SELECT name, balance FROM live_key_points WHERE playbook = :project.
     It can only read. Rows are printed as they are found; the columns of a table are as wide as its first thousand rows.
+    A terminal that is too narrow for the columns gets them by line.
     """
-    if as_csv and as_json:
-        raise click.UsageError("Give --csv or --json, not both.")
+    if as_csv + by_line + as_json > 1:
+        raise click.UsageError("Give one of --csv, --line and --json.")
     if query in (None, "-"):
         if sys.stdin.isatty():
             notify(["type one SELECT, then Ctrl-D"])
@@ -54,8 +59,10 @@ def sql(query: str | None, as_csv: bool, timeout_s: float, as_json: bool) -> Non
             _print_csv(answer)
         elif as_json:
             _print_json(answer)
+        elif by_line:
+            print_texts(_by_line(answer.columns, answer.rows), paged=True)
         elif sys.stdout.isatty():
-            _print_on_terminal(answer)
+            print_texts(_on_terminal(answer), paged=True)
         else:
             for line in aligned(answer.columns, answer.rows):
                 click.echo(line)
@@ -91,27 +98,36 @@ def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[s
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
-def _print_on_terminal(answer: "Answer") -> None:
-    """Columns under their titles, fitted to the window, and under their titles again where there are many rows."""
-    _print_table(answer, list(islice(answer.rows, _MEASURED_ROWS)))
-    while rows := list(islice(answer.rows, _MEASURED_ROWS)):
-        _print_table(answer, rows)
+def _on_terminal(answer: "Answer") -> Iterator[str]:
+    """Columns under their titles, fitted to the window, and under their titles again where there are many rows; by line
+    where there are too many columns for that."""
+    rows = [[_cell(value) for value in row] for row in islice(answer.rows, _MEASURED_ROWS)]
+    if not _fits(answer.columns, rows):
+        yield from _by_line(answer.columns, chain(rows, answer.rows))
+        return
+    yield table(answer.columns, rows)
+    while rows := [[_cell(value) for value in row] for row in islice(answer.rows, _MEASURED_ROWS)]:
+        yield table(answer.columns, rows)
 
 
-def _print_table(answer: "Answer", rows: list[tuple[Any, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def _fits(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table of them leaves each long column enough room to be read."""
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    space = sum(min(width, _NARROWEST) + 2 for width in widths) - 2
+    return space <= shutil.get_terminal_size().columns
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, title in enumerate(answer.columns):
-        is_numeric = any(row[place] is not None for row in rows) and not any(
-            isinstance(row[place], (str, bytes)) for row in rows
-        )
-        table.add_column(Text(one_line(title)), justify="right" if is_numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(readable(_cell(value))) for value in row))
-    Console().print(table)
+
+def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Each value behind its title, an empty line between rows."""
+    titles = [_line(title) for title in columns]
+    margin = max(map(len, titles)) + 2
+    room = max(shutil.get_terminal_size().columns - margin, _NARROWEST) if sys.stdout.isatty() else 0
+    for number, row in enumerate(rows):
+        yield "\n" if number else ""
+        for title, value in zip(titles, map(_line, row), strict=True):
+            lines = textwrap.wrap(value, room) if len(value) > room > 0 else [value]
+            for line_number, line in enumerate(lines):
+                yield f"{'' if line_number else title:<{margin}}{line}".rstrip() + "\n"
 
 
 def _cell(value: Any) -> str:

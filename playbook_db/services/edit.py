@@ -99,7 +99,7 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
     """Retire the points whose votes say that they harm."""
     with project.store.write(project.key, dry_run=dry_run) as book:
         pruned = operation_rules.prune(book.draft)
-        return book.commit("prune", f"pruned {len(pruned)} points")
+        return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
 
 
 def find(project: Project, name: str) -> PointDetails:

@@ -99,7 +99,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
         if new.revision:
             raise ProjectError(
-                f"{new_key} has a playbook of its own with {new.revision} revisions; both were left as they are.",
+                f"{new_key} has a playbook of its own, at revision {new.revision}; both were left as they are.",
                 Remedy(
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),

@@ -378,4 +378,4 @@ def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch
         "ben@desk",
     ]
     assert "ben@desk" in playbook("log", "-n", "1").out
-    assert "(by ann@laptop)" in playbook("why", "oth-001").out
+    assert "\tann@laptop" in playbook("why", "oth-001").out

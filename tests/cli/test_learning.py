@@ -183,7 +183,7 @@ def test_bootstrap_says_where_the_worker_will_wait_for_it(
         done = playbook("bootstrap")
 
     assert (done.code, api.messages()) == (0, [])
-    told = "it counts as used today, where PLAYBOOK_DAILY_TOKENS allows 12,000"
+    told = "it counts as used today (UTC), where PLAYBOOK_DAILY_TOKENS allows 12,000"
     assert (told in asked_after[0]) == is_told
 
 
@@ -244,7 +244,7 @@ def test_bootstrap_passes_over_a_folder_that_is_called_like_a_transcript(
 
 def test_bootstrap_with_nothing_to_learn_from_asks_nobody(playbook: Playbook) -> None:
     """No model is needed for that."""
-    assert playbook("bootstrap").out == "nothing new in 0 transcripts\n"
+    assert playbook("bootstrap").out == "this project had no session yet\n"
 
 
 def test_a_job_that_failed_is_tried_again_when_told_to(
@@ -320,8 +320,7 @@ def test_sessions_tell_what_they_taught_and_took(
     ]
     lines = playbook("sessions").out.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["s-2", "s-1"]
-    assert "2 calls" in lines[0]
-    assert "240 tokens" in lines[0]
+    assert lines[0].split("\t")[2:5] == ["1", "2", "240"]
 
 
 def test_no_sessions_are_an_empty_list(playbook: Playbook) -> None:
@@ -357,10 +356,10 @@ def test_why_tells_a_points_whole_life(
     assert [event["revision"] for event in life["events"]] == sorted(event["revision"] for event in life["events"])
     assert playbook("why", "pat-003", "--json").json["merged"] == ["pat-001", "pat-002"]
     shown = playbook("why", "pat-001").out
-    assert "helpful\tpat-001 was helpful (session s-1)" in shown
+    assert "helpful\tpat-001 was helpful\tsession s-1" in shown
     assert "into pat-003" in shown
     assert playbook("why", "pat-003").out.startswith("merged from pat-001, pat-002\n")
-    assert "harmful\tpat-002 was harmful (session s-1)" in playbook("why", "pat-002").out
+    assert "harmful\tpat-002 was harmful\tsession s-1" in playbook("why", "pat-002").out
 
 
 def test_why_of_an_unknown_point_is_a_known_error(playbook: Playbook) -> None:

@@ -39,8 +39,8 @@ def test_the_projects_are_listed_by_their_folders(playbook: Playbook, folder: Pa
         "project", "points", "revisions", "last_revision", "mirror", "ignored", "folder_exists"
     }  # fmt: skip
     lines = playbook("project", "list").out.splitlines()
-    assert "ignored\tno such folder; if it moved: playbook project move OLD NEW" in lines[0]
-    assert lines[1].split("\t")[:3] == [str(folder), "2 points", "2 revisions"]
+    assert "ignored; no such folder; if it moved: playbook project move OLD NEW" in lines[0]
+    assert lines[1].split("\t")[:3] == [str(folder), "2", "2"]
 
 
 def test_no_projects_are_an_empty_list(playbook: Playbook) -> None:

@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import os
-import pty
 import shlex
 import signal
 import subprocess
@@ -13,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Playbook
+from tests.cli.conftest import Playbook, on_terminal
 
 STEERING = "SELECT 'a' || char(27) || '[31m' || char(155) || char(10) || char(8238) || 'b' AS told"
 FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -136,31 +134,10 @@ def test_no_text_steers_the_terminal(playbook: Playbook, form: tuple[str, ...]) 
         json.loads(result.out) if form else None
 
 
-def on_terminal(*arguments: str) -> str:
-    """What a person sees on a terminal of 80 columns that knows no colours."""
-    leader, follower = pty.openpty()
-    environment = {**os.environ, "TERM": "dumb"}
-    command = [sys.executable, "-m", "playbook_db", "sql", *arguments]
-    with subprocess.Popen(command, stdout=follower, stderr=follower, env=environment) as process:
-        os.close(follower)
-        seen = b""
-        while True:
-            try:
-                part = os.read(leader, 65536)
-            except OSError:  # the other end is closed
-                part = b""
-            if not part:
-                break
-            seen += part
-        os.close(leader)
-    assert process.returncode == 0
-    return seen.decode().replace("\r", "")  # a terminal's own line ends
-
-
 @pytest.mark.slow
 def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
     """Long texts are folded in their column; numbers stand to the right; nothing steers."""
-    seen = on_terminal(f"SELECT 'pat-001' AS name, 7 AS helpful, '{'word ' * 30}' AS text, ({STEERING}) AS odd")
+    seen = on_terminal("sql", f"SELECT 'pat-001' AS name, 7 AS helpful, '{'word ' * 30}' AS text, ({STEERING}) AS odd")
 
     assert all(len(line) <= 80 for line in seen.splitlines())
     assert all(char.isprintable() or char == "\n" for char in seen)
@@ -171,7 +148,7 @@ def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
 @pytest.mark.slow
 def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
     """In a pipe the value is exact; before a person's eyes it is made harmless."""
-    assert all(char.isprintable() or char == "\n" for char in on_terminal("--csv", STEERING))
+    assert all(char.isprintable() or char == "\n" for char in on_terminal("sql", "--csv", STEERING))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +161,7 @@ def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
         (("sql", "SELECT 1; SELECT 2"), 1, "one statement"),
         (("sql", "SELECT :me"), 1, ":project"),
         (("sql", ""), 1, "no statement"),
-        (("sql", "--csv", "--json", "SELECT 1"), 2, "not both"),
+        (("sql", "--csv", "--json", "SELECT 1"), 2, "one of --csv, --line and --json"),
         (("sql", "SELECT 1", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),
         (("sql", "SELECT 1", "--db", "nowhere.db"), 1, "playbook init"),
         (("db", "metadata", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),

@@ -24,11 +24,11 @@ def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
 
     assert (
         playbook("work").out
-        == "1 jobs taken in from the spool, 0 sessions found; 1 learnt from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "1 job taken in from the spool, 0 sessions found; 1 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
     )
     assert (
         playbook("work").out
-        == "0 jobs taken in from the spool, 0 sessions found; 0 learnt from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "0 jobs taken in from the spool, 0 sessions found; 0 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
     )
 
 
