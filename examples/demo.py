@@ -201,7 +201,7 @@ def learn(person: Person) -> None:
 
 def look_back(person: Person, pruned: list[str]) -> None:
     """See what was done, what that changed and how it was before, and undo what *pruned* printed."""
-    revision = pruned[-1].split()[-1]
+    revision = pruned[-1].split()[1]
     step("What did the last revisions do? And what has changed since the pruning?")
     person.types("playbook log -n 3", head=24)
     person.types(f"playbook diff {revision}", head=8)

@@ -112,7 +112,7 @@ class MirrorError(PlaybookError):
 
 
 class ProjectError(PlaybookError):
-    """A project can't be moved, or has no playbook."""
+    """A project can't be moved, or has no playbook and isn't given one."""
 
 
 class JobError(PlaybookError):

@@ -69,13 +69,15 @@ def folder_of_mirror(path: str) -> str:
 
 def enclosing_project(start: str) -> str:
     """The nearest folder at or above *start* that holds `.claude` or `.git`; *start* where there is none."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    for here in upwards(os.path.realpath(start)):
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        if here != home and os.path.isdir(os.path.join(here, ".claude")):
-            return here
-    return os.path.abspath(start)
+    return next(filter(is_project, upwards(os.path.realpath(start))), os.path.abspath(start))
+
+
+def is_project(folder: str) -> bool:
+    """Whether *folder* looks like a project: it holds `.git`, or `.claude` and isn't the home folder."""
+    if os.path.lexists(os.path.join(folder, ".git")):
+        return True
+    is_home = os.path.realpath(folder) == os.path.realpath(os.path.expanduser("~"))
+    return not is_home and os.path.isdir(os.path.join(folder, ".claude"))
 
 
 def upwards(folder: str) -> "Iterator[str]":

@@ -3,15 +3,15 @@
 import os
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import readable
-from playbook_db.errors import SettingError
+from playbook_db.errors import ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
     from playbook_db.services.projects import Project
@@ -80,15 +80,33 @@ def database_and_folder() -> tuple[str, str]:
     return database_url(), project_folder(must_exist=True)
 
 
-def opened(*, sync: bool = True, begins_anew: bool = False) -> "AbstractContextManager[Project]":
+@contextmanager
+def opened(*, sync: bool = True, begins_anew: bool = False, may_be_new: bool = False) -> "Iterator[Project]":
     """The project that the options and the environment name, in its database.
 
     Its mirror, where it is kept, is brought in step before and after, unless *sync* is off. A database that is gone
-    though there are backups of it is made where it *begins_anew*.
+    though there are backups of it is made where it *begins_anew*. What may give a project its playbook says that it
+    *may_be_new*: the person is asked first, where the folder doesn't look like one.
     """
-    from playbook_db.services.projects import open_project
+    from playbook_db.services.projects import is_known, open_project
 
-    return open_project(*database_and_folder(), sync=sync, begins_anew=begins_anew, notify=lambda line: notify([line]))
+    url, folder = database_and_folder()
+    with open_project(url, folder, sync=sync, begins_anew=begins_anew, notify=lambda line: notify([line])) as project:
+        is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
+        if may_be_new and not is_named and not projects.is_project(folder) and not is_known(project):
+            _ask_for_a_playbook(folder)
+        yield project
+
+
+def _ask_for_a_playbook(folder: str) -> None:
+    """Raise ProjectError unless the person wants a playbook for *folder*."""
+    question = f"{folder} looks like no project: neither .git nor .claude is in it or above it."
+    if is_interactive():
+        notify([question])
+        if click.confirm("Keep a playbook for it?", err=True):
+            return
+        question = "Nothing was changed."
+    raise ProjectError(question, Remedy("Name a project with --project, or keep a playbook here: {}", ("init",)))
 
 
 def notify(lines: Iterable[str]) -> None:

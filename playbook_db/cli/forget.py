@@ -122,7 +122,7 @@ def _lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
             yield from _earlier(erasure)
         yield from _places(erasure)
         if erasure.revision is not None:
-            yield f"revision {erasure.revision}"
+            yield f"revision {erasure.revision} of {key}"
     for path in forgotten.files:
         yield f"file      {path}"
     for path in forgotten.backups:

@@ -46,14 +46,14 @@ def learn(transcript: str) -> None:
     if not os.path.isfile(path):
         raise SettingError(f"There is no transcript {path}.")
     model = choose.find_model(project_folder())
-    with opened() as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
+    with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         result = learner.learn_transcript(project, path, model, progress=progress)
     if not result.learned:
         click.echo(f"nothing new in {path}")
     else:
         revisions = ", ".join(map(str, result.revisions)) or "none"
         learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
-        click.echo(f"{learned}; revisions: {revisions}")
+        click.echo(f"{learned}; revisions of {one_line(project.key)}: {revisions}")
 
 
 @cli.command()
@@ -71,7 +71,7 @@ def bootstrap(yes: bool) -> None:
     from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
 
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         paths = worker.list_transcripts(project.key)
         unread = {path: os.path.getsize(path) - queue.learned_to(project, path) for path in paths}
         new = [path for path in paths if unread[path] > 0]
@@ -102,7 +102,7 @@ def bootstrap(yes: bool) -> None:
                 done += unread[path]
                 progress(done)
         learned = f"learned from {count_of(chunks, 'chunk')} of {count_of(len(new), 'transcript')}"
-        click.echo(f"{learned}, {count_of(tokens, 'token')}")
+        click.echo(f"{learned}, {count_of(tokens, 'token')}, for {one_line(project.key)}")
 
 
 @cli.command()
@@ -254,7 +254,7 @@ def retry(number: int) -> None:
     with opened(sync=False) as project:
         if not queue.retry(project.store, project.key, number):
             raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
-    click.echo(f"job {number} is queued; do it now with: playbook work")
+    click.echo(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
 
 
 @jobs.command()
@@ -269,4 +269,4 @@ def drop(number: int) -> None:
     with opened(sync=False) as project:
         if not queue.drop(project.store, project.key, number):
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
-    click.echo(f"job {number} is removed")
+    click.echo(f"job {number} of {one_line(project.key)} is removed")

@@ -107,7 +107,7 @@ def _has_pager() -> bool:
 
 
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
-    """Print what a revision did, a line for each change and for each operation that was skipped."""
+    """Print what a revision did, a line for each change and each skipped operation, and which playbook's it is."""
     for change in revised.changes:
         click.echo(_change_line(change))
     for item in revised.skipped:
@@ -117,7 +117,7 @@ def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
     elif revised.revision is None:
         click.echo("nothing changed")
     else:
-        click.echo(f"revision {revised.revision}")
+        click.echo(f"revision {revised.revision} of {one_line(revised.key)}")
 
 
 def write_text(text: str, output: str | None) -> None:

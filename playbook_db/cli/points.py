@@ -98,7 +98,7 @@ def add(text: str, section: str | None) -> None:
     """Add a key point."""
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         print_revised(edit.add(project, text, section=section))
 
 
@@ -197,7 +197,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
     from playbook_db.services import diagnostics, edit
 
     operations = _read_operations(file)
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         origin = "stdin" if file == "-" else file
         revised = edit.apply_batch(project, operations, origin=origin, dry_run=dry_run)
         if not dry_run:
@@ -213,7 +213,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
     """Retire the key points whose votes say that they harm."""
     from playbook_db.services import diagnostics, edit
 
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         revised = edit.prune(project, dry_run=dry_run)
         if not dry_run:
             diagnostics.pruning(project.folder, [change.point for change in revised.changes])
@@ -273,16 +273,17 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
 
     source = "standard input" if file == "-" else file
     reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         revised = import_export.import_playbook(project, reading, source=source, replace=replace)
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in revised.notes)
-        total = count_of(len(read_playbook(project).points), "point")
+        points = count_of(len(read_playbook(project).points), "point")
+        of_playbook = f"the playbook of {one_line(project.key)} has {points}"
         if revised.revision is None:
-            click.echo(f"nothing new in {source}; the playbook has {total}")
+            click.echo(f"nothing new in {source}; {of_playbook}")
         else:
             summary = import_export.summary(revised)
-            click.echo(f"imported {source}: {summary}; the playbook has {total} (revision {revised.revision})")
+            click.echo(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
 
 
 @cli.command()

@@ -122,7 +122,7 @@ def switch_mirror(state: str, yes: bool) -> None:
     """
     from playbook_db.services import mirror
 
-    with opened(sync=False) as project:
+    with opened(sync=False, may_be_new=True) as project:
         is_wanted = state == "on" and mirror.is_foreign(project) and _is_wanted(project, yes)
         notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
         where = project.mirror_path
@@ -193,7 +193,7 @@ def ignore(off: bool) -> None:
     """
     from playbook_db.services import projects as projects_service
 
-    with opened(sync=False) as here:
+    with opened(sync=False, may_be_new=True) as here:
         projects_service.ignore(here, is_ignored=not off)
         click.echo(f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks")
 

@@ -63,6 +63,12 @@ def read_playbook(project: Project) -> Playbook:
         return book.playbook()
 
 
+def is_known(project: Project) -> bool:
+    """Whether the database has a playbook for *project*, be it empty."""
+    with project.store.read(project.key) as book:
+        return bool(book.playbook_id)
+
+
 def list_projects(store: Store) -> list[ListedProject]:
     """All projects that have a playbook, by their folders; not those that have moved away and left an empty one."""
     with store.snapshot() as connection:
@@ -114,6 +120,6 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
 
 
 __all__ = [
-    "ListedProject", "Notify", "Project", "Store", "ignore", "list_projects", "move", "open_project", "open_store",
-    "read_playbook",
+    "ListedProject", "Notify", "Project", "Store", "ignore", "is_known", "list_projects", "move", "open_project",
+    "open_store", "read_playbook",
 ]  # fmt: skip

@@ -77,6 +77,7 @@ def change_record(change: "Change") -> Record:
 def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
     """What a batch of operations did, or would do (`apply`, `prune`)."""
     return {
+        "project": revised.key,
         "revision": revised.revision,
         "dry_run": dry_run,
         "changes": [change_record(change) for change in revised.changes],
@@ -90,6 +91,7 @@ def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
     """What an undo took back, or would take back (`undo`)."""
     revised = undone.result
     return {
+        "project": revised.key,
         "revision": revised.revision,
         "dry_run": dry_run,
         "took_back": asdict(undone.revisions) if undone.message and undone.revisions else None,

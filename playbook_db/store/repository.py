@@ -97,7 +97,8 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class RevisionResult:
-    """What a commit did: the revision's number (None where nothing changed, or in a dry run), the header afterwards,
+    """What a commit did to the playbook of `key`: the revision's number (None where nothing changed, or in a dry run),
+    the header afterwards,
     the changes and votes, what was skipped, notes for the user, and what entries of a file said beside (`extras`)."""
 
     revision: int | None
@@ -107,6 +108,7 @@ class RevisionResult:
     skipped: Sequence[Skipped] = ()
     notes: Sequence[str] = ()
     extras: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
 
 
 class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
@@ -171,7 +173,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         extras = extras or {}
         is_needed = bool(changes or votes or skipped or changed_header or extras or even_if_unchanged)
         if not self._is_writable or not is_needed:
-            return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes, extras)
+            return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes, extras, self.key)
         time = self._next_time()
         after = (changed_header or self.header).stamped(time)
         if header is not None and keeps_last_updated:
@@ -189,7 +191,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
-        return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras)
+        return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""

@@ -21,7 +21,7 @@ def test_a_file_goes_in_and_comes_out_to_the_byte(playbook: Playbook, folder: Pa
     source, target = folder / "in.json", folder / "out.json"
     source.write_text(canonical, encoding="utf-8")
 
-    assert "1 added; the playbook has 1 point (revision 1)" in playbook("import", str(source)).out
+    assert f"1 added; the playbook of {folder} has 1 point (revision 1)" in playbook("import", str(source)).out
     assert playbook("export").out == canonical
     assert playbook("export", "-o", str(target)).out == ""
     assert target.read_text(encoding="utf-8") == canonical

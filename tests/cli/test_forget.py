@@ -22,7 +22,7 @@ def test_a_point_is_forgotten_at_the_command_line(playbook: Playbook, home: Path
     result = playbook("forget", "oth-001", "--yes")
 
     assert (result.code, result.out.splitlines()[0], result.out.splitlines()[-1]) == (
-        0, "forget    oth-001", "revision 3"
+        0, "forget    oth-001", f"revision 3 of {Path.cwd()}"
     )  # fmt: skip
     assert "Zanzibar" not in result.out + result.err
     assert "git's history" in result.err
@@ -128,7 +128,7 @@ def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
     result = playbook("forget", "--match", "nowhere", "--yes")
 
     assert (result.code, result.out) == (0, "nothing that we keep says this\n")
-    assert playbook("vote", "oth-001", "helpful").out.endswith("revision 3\n")
+    assert playbook("vote", "oth-001", "helpful").out.endswith(f"revision 3 of {Path.cwd()}\n")
 
 
 @pytest.mark.parametrize(

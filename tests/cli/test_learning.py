@@ -78,7 +78,7 @@ def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, mo
         second = playbook("learn", os.path.relpath(path))
         assert len(api.messages()) == 2
 
-    assert (first.code, first.out) == (0, "learned from 1 chunk, 240 tokens; revisions: 2\n")
+    assert (first.code, first.out) == (0, f"learned from 1 chunk, 240 tokens; revisions of {Path.cwd()}: 2\n")
     assert (second.code, second.out) == (0, f"nothing new in {path}\n")
     assert "say what was run" in playbook("list").out
 
@@ -264,7 +264,10 @@ def test_a_job_that_failed_is_tried_again_when_told_to(
 
     assert (failed["state"], failed["attempts"]) == ("failed", 1)
     assert "no such key" in failed["error"]
-    assert (again.code, again.out) == (0, f"job {failed['id']} is queued; do it now with: playbook work\n")
+    assert (again.code, again.out) == (
+        0,
+        f"job {failed['id']} of {Path.cwd()} is queued; do it now with: playbook work\n",
+    )
     assert (queued["state"], queued["attempts"], queued["error"]) == ("queued", 0, None)
     assert done["state"] == "done"
     assert _helpful(folder) == 1
@@ -277,7 +280,7 @@ def test_a_job_that_is_dropped_is_gone(playbook: Playbook, folder: Path) -> None
 
     done = playbook("jobs", "drop", str(job["id"]))
 
-    assert (done.code, done.out) == (0, f"job {job['id']} is removed\n")
+    assert (done.code, done.out) == (0, f"job {job['id']} of {Path.cwd()} is removed\n")
     assert playbook("jobs", "--json").json == []
     assert playbook("jobs", "drop", str(job["id"])).code == 1
 

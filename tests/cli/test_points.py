@@ -19,7 +19,9 @@ def test_a_point_lives_its_life_at_the_command_line(playbook: Playbook) -> None:
     ]
 
     assert [r.code for r in revisions] == [0] * 5
-    assert [r.out.splitlines()[-1] for r in revisions] == [f"revision {number}" for number in range(1, 6)]
+    assert [r.out.splitlines()[-1] for r in revisions] == [
+        f"revision {number} of {Path.cwd()}" for number in range(1, 6)
+    ]
     shown = playbook("show", "pat-001", "--json").json
     assert (
         shown
@@ -97,7 +99,7 @@ def test_a_neutral_vote_is_recorded_and_counts_nowhere(playbook: Playbook) -> No
     """It is a revision of its own, and the counters stay."""
     playbook("add", "one")
 
-    assert playbook("vote", "oth-001", "neutral").out == "revision 2\n"
+    assert playbook("vote", "oth-001", "neutral").out == f"revision 2 of {Path.cwd()}\n"
     assert playbook("show", "oth-001", "--json").json["helpful"] == 0
 
 

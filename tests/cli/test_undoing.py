@@ -18,10 +18,10 @@ def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook
     assert undone.out.splitlines() == [
         "took back revision 2 (edit: voted oth-001 helpful), the last one",
         "vote      oth-001: 0 helpful, 0 harmful",
-        "revision 3",
+        f"revision 3 of {Path.cwd()}",
     ]
     assert "`playbook undo` again brings it back" in undone.err
-    assert playbook("undo").out.splitlines()[-1] == "revision 4"
+    assert playbook("undo").out.splitlines()[-1] == f"revision 4 of {Path.cwd()}"
     assert playbook("show", "oth-001", "--json").json["helpful"] == 1
 
 
@@ -59,7 +59,7 @@ def test_a_collision_shows_both_sides_and_how_to_go_on(playbook: Playbook) -> No
     assert "oth-001, its text: stays as it is now" in ours.err
     assert playbook("undo", "2", "--theirs").out.splitlines()[1:] == [
         "edit      oth-001 [OTHERS] use ruff",
-        "revision 4",
+        f"revision 4 of {Path.cwd()}",
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None
     for arguments in (("undo",), ("restore", "--at", "0")):
         rehearsed = playbook(*arguments, "--dry-run").out.splitlines()
         assert rehearsed[1:] == ["retire    oth-001: revision 1 was taken back", "dry run: nothing was written"]
-    assert playbook("undo").out.splitlines()[-1] == "revision 2"
+    assert playbook("undo").out.splitlines()[-1] == f"revision 2 of {Path.cwd()}"
 
 
 def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playbook) -> None:
@@ -110,8 +110,9 @@ def test_one_point_is_restored_as_it_was(playbook: Playbook) -> None:
     playbook("edit", "oth-001", "--text", "uno")
     playbook("retire", "oth-001")
 
-    assert playbook("restore", "oth-001").out == "restore   oth-001 [OTHERS] uno\nrevision 4\n"
-    assert playbook("restore", "oth-001", "--at", "1").out == "edit      oth-001 [OTHERS] one\nrevision 5\n"
+    assert playbook("restore", "oth-001").out == f"restore   oth-001 [OTHERS] uno\nrevision 4 of {Path.cwd()}\n"
+    again = playbook("restore", "oth-001", "--at", "1").out
+    assert again == f"edit      oth-001 [OTHERS] one\nrevision 5 of {Path.cwd()}\n"
     assert playbook("restore", "oth-001", "--at", "1").out == "nothing changed\n"
 
 
