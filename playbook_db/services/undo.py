@@ -9,7 +9,6 @@ from playbook_db.domain.undo import (
     Effect,
     RevisionRange,
     Side,
-    effective_undos,
     restore_state,
     undo_message,
     undo_revisions,
@@ -97,7 +96,9 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
     """The undo that took back all of *revisions* already, None where they are in force. Raises where it is so in
     part."""
-    for other in effective_undos(book.undos_after(revisions.last)):
+    for other in book.undos_in_force(revisions):
+        if other.number <= revisions.last:
+            continue  # it is itself to be taken back
         if other.undone.holds(revisions):
             return other.number
         part = RevisionRange(max(revisions.first, other.undone.first), min(revisions.last, other.undone.last))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SCHEMA = 2  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 3  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 

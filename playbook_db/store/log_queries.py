@@ -83,7 +83,9 @@ EVERY_CHANGE = 2**31 - 1
 # What a revision did besides its changes is counted by steps down the indexes of those tables.
 _REVISIONS = """
 SELECT r.number, r.time, r.source, r.actor, r.session_id, r.message, r.took_back_from, r.took_back_to,
-    (SELECT count(*) FROM votes AS v {by_neutral}
+    (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM taken_back AS t
+     WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
+    (SELECT count(*) FROM votes AS v {by_voted}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
     CASE WHEN :point_id IS NULL THEN (
         SELECT count(*) FROM votes AS v
@@ -107,9 +109,8 @@ _TOUCHING = """r.number IN (
     SELECT c.revision AS number FROM changes AS c
     WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :first AND :last {of_change}
     UNION
-    SELECT v.revision FROM votes AS v {by_neutral}
-    WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.tag = 'neutral'
-        AND v.revision BETWEEN :first AND :last {of_vote}
+    SELECT v.revision FROM votes AS v {by_voted}
+    WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.revision BETWEEN :first AND :last {of_vote}
     ORDER BY 1 DESC LIMIT :most
 )"""
 _AMONG = """
@@ -144,7 +145,7 @@ class LoggedRevision:
     `changes` are the first of them, in order, `counts` all of them by kind. `keys` are the file's top-level keys that
     have another value since. `unmatched_votes` named no live point; None where one point is asked for. `cost_usd`
     is None where no price is known. `undoes` are the revisions that it took back;
-    `undone_in` is the undo in force that took it back itself, which the caller fills in.
+    `undone_in` is the undo in force that took it back itself.
     """
 
     number: int
@@ -153,6 +154,7 @@ class LoggedRevision:
     actor: str
     session_id: str | None
     message: str | None
+    undone_in: int | None
     neutral_votes: int
     unmatched_votes: int | None
     skipped: int
@@ -161,7 +163,6 @@ class LoggedRevision:
     keys: tuple[str, ...]
     counts: dict[str, int]
     changes: tuple[LoggedChange, ...]
-    undone_in: int | None = None
 
 
 def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedChange]) -> LoggedRevision:
@@ -216,17 +217,9 @@ class RevisionReflection:
     duration_ms: int | None
 
 
-# A vote that counts is found by the change that it made; only neutral ones have an index of their own.
 _POINT_VOTES = sql("""
-SELECT n.revision, n.seq, n.tag, n.rationale FROM votes AS n
-WHERE n.playbook_id = :playbook_id AND n.point_id = :point_id AND n.tag = 'neutral'
-UNION ALL
-SELECT v.revision, v.seq, v.tag, v.rationale
-FROM (SELECT DISTINCT c.revision FROM changes AS c
-      WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id) AS changed
-CROSS JOIN votes AS v
-WHERE v.playbook_id = :playbook_id AND v.revision = changed.revision AND v.point_id = :point_id AND v.tag <> 'neutral'
-ORDER BY 1, 2
+SELECT revision, tag, rationale FROM votes
+WHERE playbook_id = :playbook_id AND point_id = :point_id ORDER BY revision, seq
 """)
 _MERGED = sql("""
 SELECT DISTINCT k.name FROM changes AS c
@@ -326,12 +319,12 @@ class LogQueries(PlaybookRows):
         filters += "" if log_filter.source is None else " AND r.source = :source"
         if log_filter.point_id is None:
             which = f"r.number BETWEEN :first AND :last {filters}"
-            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_neutral": ""}
+            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_voted": ""}
         else:
             of_change, of_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
-            by_neutral = self.index_hint("ix_votes_neutral")
-            which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_neutral=by_neutral)
-            parts = {"of_voted": "AND v.point_id = :point_id", "by_neutral": by_neutral}
+            by_voted = self.index_hint("ix_votes_point")
+            which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_voted=by_voted)
+            parts = {"of_voted": "AND v.point_id = :point_id", "by_voted": by_voted}
         return sql(_REVISIONS.format(which=which, **parts))
 
     def read_votes(self, revision: int) -> tuple[Vote, ...]:
@@ -358,7 +351,7 @@ class LogQueries(PlaybookRows):
         if point_id is None:
             return None
         votes: dict[int, list[tuple[str, str | None]]] = defaultdict(list)
-        for number, _, tag, rationale in self._execute(_POINT_VOTES, point_id=point_id):
+        for number, tag, rationale in self._execute(_POINT_VOTES, point_id=point_id):
             votes[number].append((tag, rationale))
         all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
         events: list[LifeEvent] = []

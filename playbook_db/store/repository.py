@@ -17,7 +17,7 @@ from playbook_db import settings
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, RetiredPoint, Skipped, Vote
 from playbook_db.domain.times import timestamp
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
@@ -189,6 +189,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "took_back_to": undone.last if undone else None,
         }
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
+        if undone is not None:
+            self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)

@@ -11,8 +11,9 @@ from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.undo import Undo
 from playbook_db.store.playbook_rows import PlaybookRows
-from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, votes
+from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, taken_back, votes
 
 _FEW = 500  # names looked up one by one up to here; all names of the playbook beyond
 _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
@@ -26,6 +27,9 @@ _UPDATE_PLAYBOOK = sql("""
 UPDATE playbooks SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
 WHERE id = :playbook_id
 """)
+_NO_LONGER_TAKEN_BACK = sql("DELETE FROM taken_back WHERE playbook_id = :playbook_id AND undo IN :undos").bindparams(
+    bindparam("undos", expanding=True)
+)
 _HIGHEST_ID = sql("SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id")
 _ALL_IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id")
 _IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names").bindparams(
@@ -112,6 +116,17 @@ class RevisionWriter(PlaybookRows):
             ],
         )
         self._execute(_UPDATE_PLAYBOOK, **header_columns, more_points=_more_points(changed))
+
+    def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
+        """Keep the undos that are in force *now*, where those *before* are kept."""
+        self._execute(_NO_LONGER_TAKEN_BACK, undos=[undo.number for undo in before if undo not in now])
+        rows = [
+            {"playbook_id": self.playbook_id, "undo": undo.number, "first": undo.undone.first, "last": undo.undone.last}
+            for undo in now
+            if undo not in before
+        ]
+        if rows:
+            self.connection.execute(insert(taken_back), rows)
 
     def _insert(self, table: Table, revision: int, rows: list[dict[str, Any]]) -> None:
         if rows:

@@ -37,6 +37,9 @@ FROM (
     FROM votes WHERE playbook_id = (SELECT id FROM playbooks WHERE key = :key) GROUP BY playbook_id, revision
 ) AS v
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
+WHERE coalesce((SELECT t.last FROM taken_back AS t
+                WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
+                ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 GROUP BY day, by_session
 """)
 _CALLS = sql("""
@@ -70,7 +73,7 @@ class LivePoint:
 
 @dataclass(frozen=True, slots=True)
 class DayVotes:
-    """The votes that sessions, or people, cast on one day; `unmatched` ones are for no live point."""
+    """The votes in force that sessions, or people, cast on one day; `unmatched` ones are for no live point."""
 
     day: str
     is_by_session: bool

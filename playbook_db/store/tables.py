@@ -163,6 +163,20 @@ revisions = table(
     ),
     with_rowid=False,
 )
+index("ix_revisions_session", revisions, "session_id", where=revisions.c.session_id.is_not(None))
+index("ix_revisions_undo", revisions, "number", where=revisions.c.took_back_from.is_not(None))
+
+# What the undos in force take back, kept beside the revisions: stretches that don't overlap.
+taken_back = table(
+    "taken_back",
+    *in_playbook("taken_back", "first"),
+    Column("first", COUNT, nullable=False),
+    Column("last", COUNT, nullable=False),
+    Column("undo", COUNT, nullable=False),
+    of_revision("taken_back", "undo"),
+    CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_taken_back_stretch"),
+    with_rowid=False,
+)
 
 key_points = table(
     "key_points",
@@ -225,6 +239,7 @@ changes = table(
 )
 index("ix_changes_point", changes, "point_id", "revision", "seq")
 index("ix_changes_text", changes, "point_id", "revision", "seq", where=changes.c.text.is_not(None))
+index("ix_changes_successor", changes, "successor_id", where=changes.c.successor_id.is_not(None))
 
 votes = table(
     "votes",
@@ -238,8 +253,8 @@ votes = table(
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
     with_rowid=False,
 )
-# The others are found by the change that they made: an index entry for each would be a tenth of the history's weight.
-index("ix_votes_neutral", votes, "point_id", where=votes.c.tag == "neutral")
+index("ix_votes_point", votes, "point_id", where=votes.c.point_id.is_not(None))
+index("ix_votes_unmatched", votes, "name", where=votes.c.name.is_not(None))
 
 skipped_operations = table(
     "skipped_operations",
@@ -377,6 +392,18 @@ injections = table(
     Column("time", Text, nullable=False),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
+)
+
+# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it.
+showings = table(
+    "showings",
+    *in_playbook("showings", "point_id"),
+    Column("point_id", COUNT, nullable=False),
+    Column("sessions", COUNT, nullable=False),
+    Column("last_at", Text, nullable=False),
+    of_point("showings"),
+    *at_least(1, "showings", "sessions"),
+    with_rowid=False,
 )
 
 citations = table(

@@ -32,6 +32,7 @@ _STRUCTURE = {
         "finished_at", "parent_path", "agent_id",
     ),
     "injections": ("session_id", "source", "points", "time"),
+    "showings": ("last_at",),
     "citations": ("session_id", "time"),
     "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
 }  # fmt: skip

@@ -229,7 +229,8 @@ def _frozen() -> list[Path]:
 def _upgrade_and_compare(frozen: Path, path: Path) -> None:
     shutil.copy(frozen, path)
     points = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
-    history = "SELECT playbook, revision, seq, kind, name, section, helpful, harmful, text, reason, actor FROM history"
+    columns = "playbook, revision, seq, kind, name, section, helpful, harmful, text, reason, actor"
+    history = f"SELECT {columns} FROM history ORDER BY playbook, revision, seq"
     with closing(sqlite3.connect(frozen)) as connection:
         before = [connection.execute(query).fetchall() for query in (points, history)]
 

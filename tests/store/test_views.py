@@ -6,7 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from playbook_db.services import edit
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.services import edit, undo
 from playbook_db.services.projects import Project
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
@@ -116,3 +117,48 @@ def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pyte
         ]
         assert raw.execute("SELECT actor FROM vote_log").fetchall() == [("ben@desk",)]
         assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]
+
+
+def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: sqlite3.Connection) -> None:
+    """It stays in the log, with the undo that took it back; an undo that is itself undone took nothing back."""
+
+    def counted() -> tuple[object, ...]:
+        votes = raw.execute("SELECT helpful, harmful FROM votes_by_point WHERE name = 'pat-001'").fetchone()
+        return (use(raw, "pat-001")["helpful"], *(tuple(votes) if votes else ()))
+
+    for tag in ("helpful", "helpful", "harmful"):
+        edit.vote(project, "pat-001", tag)
+    undo.undo(project, RevisionRange(5, 5))
+    assert counted() == (1, 1, 1)
+    undo.undo(project, RevisionRange(4, 4))
+    assert counted() == (0, 0, 1)
+    undo.undo(project, RevisionRange(7, 7))
+    assert counted() == (1, 1, 1)
+    log = raw.execute("SELECT revision, taken_back_in FROM vote_log ORDER BY revision")
+    assert [tuple(row) for row in log] == [(4, 8), (5, None), (6, None)]
+
+
+def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: sqlite3.Connection) -> None:
+    """Undos of undos too; what holds now is one range after the other."""
+    edit.vote(project, "pat-001", "helpful")
+    for revisions in (RevisionRange(2, 3), RevisionRange(5, 5), RevisionRange(6, 6)):
+        undo.undo(project, revisions)
+
+    rows = raw.execute("SELECT revision, took_back_from, took_back_to, taken_back_in FROM undos ORDER BY revision")
+
+    assert [tuple(row) for row in rows] == [(5, 2, 3, None), (6, 5, 5, 7), (7, 6, 6, None)]
+    assert [tuple(row) for row in raw.execute("SELECT first, last, undo FROM taken_back ORDER BY first")] == [
+        (2, 3, 5),
+        (6, 6, 7),
+    ]
+
+
+def test_lineage_holds_each_merge_and_whether_it_was_taken_back(project: Project, raw: sqlite3.Connection) -> None:
+    """A row for each point that went into another."""
+    merged = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "one and two"}
+    edit.apply_batch(project, [merged], origin="a test")
+    undo.undo(project)
+
+    rows = raw.execute("SELECT name, successor, revision, taken_back_in FROM lineage ORDER BY name")
+
+    assert [tuple(row) for row in rows] == [("pat-001", "pat-004", 4, 5), ("pat-002", "pat-004", 4, 5)]

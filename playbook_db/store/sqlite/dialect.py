@@ -176,9 +176,10 @@ class SqliteDialect:
             connection.exec_driver_sql(f'DROP {kind} "{name}"')
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        """Make what `drop_views_and_triggers` drops, as this version of the code has it."""
-        for statement in (*statements("views.sql"), *statements("triggers.sql")):
-            connection.exec_driver_sql(statement)
+        """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
+        for file_name in ("views.sql", "triggers.sql", "planning.sql"):
+            for statement in statements(file_name):
+                connection.exec_driver_sql(statement)
 
     def broken_references(self, connection: Connection) -> list[str]:
         """The rows whose parents are missing, in words."""
@@ -286,7 +287,7 @@ class SqliteDialect:
 
 
 def statements(file_name: str) -> list[str]:
-    """The SQL statements of one of the store's own files, `triggers.sql` or `views.sql`."""
+    """The SQL statements of one of the store's own files, such as `views.sql`."""
     found, statement = [], ""
     sql = resources.files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
     for line in sql.splitlines(keepends=True):
