@@ -100,7 +100,7 @@ def opened(*, sync: bool = True, begins_anew: bool = False, may_be_new: bool = F
 
 def _ask_for_a_playbook(folder: str) -> None:
     """Raise ProjectError unless the person wants a playbook for *folder*."""
-    question = f"{folder} looks like no project: neither .git nor .claude is in it or above it."
+    question = f"{folder} looks like no project: there is no .git in it or above it, and no .claude but your home's."
     if is_interactive():
         notify([question])
         if click.confirm("Keep a playbook for it?", err=True):

@@ -220,7 +220,9 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
         is_lost = saved.last_revision > book.revision
         lost = f"the history after revision {book.revision} is lost" if book.revision else "its history is lost"
         message = f"repaired: {lost}" if is_lost else "repaired"
-        result = book.commit("import", message, header=saved.header, even_if_unchanged=is_lost)
+        said = {each.point.name: saved.extras[each.number] for each in points if each.number in saved.extras}
+        extras = dict(said.items() - book.extras().items())
+        result = book.commit("import", message, header=saved.header, even_if_unchanged=is_lost, extras=extras)
         salvage.put_rest(book, saved, result.revision)
     summary = import_export.summary(result)
     return RepairedPlaybook(

@@ -658,6 +658,19 @@ def test_an_imported_header_survives(project: Project, folder: Path) -> None:
     assert read_playbook(project).header.get("team") == "core"
 
 
+def test_what_entries_said_beside_survives(project: Project) -> None:
+    """With the points that said it."""
+    entries = [an_entry("oth-001"), an_entry("oth-002", "use ruff") | {"note": "mine"}]
+    text = json.dumps(a_sections_dict({"OTHERS": entries}))
+    import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F")
+    path = _closed(project)
+    _zero(path, *_pages(path, "changes"))
+
+    _repair(path)
+
+    assert [edit.find(project, name).extra for name in ("oth-001", "oth-002")] == ["{}", '{"note": "mine"}']
+
+
 def test_a_key_that_is_lost_everywhere_comes_from_a_backup_of_the_same_playbook_alone(
     path: Path, project: Project, tmp_path: Path
 ) -> None:
