@@ -68,14 +68,14 @@ def register(world: World, hooks: Mapping[str, Any] | None = None) -> None:
     world.settings_file.write_text(json.dumps({**chosen, "hooks": our_hooks() if hooks is None else hooks}))
 
 
-def fill(world: World, *texts: str) -> None:
+def fill(world: World, *texts: str, source: str = "edit") -> None:
     """Add a point for each of *texts* to the playbook of the world's project."""
     data_folder(world).mkdir(parents=True, exist_ok=True)
     key = project_key(str(world.project))
     with open_store(f"sqlite:///{data_folder(world) / 'playbook.db'}") as store, store.write(key) as book:
         for text in texts:
             book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-        book.commit("edit", "filled for a test")
+        book.commit(source, "filled for a test")
     (data_folder(world) / "worker.lock").touch()  # a worker has looked just now: none is due at the session's start
 
 

@@ -133,3 +133,24 @@ def test_a_session_that_is_told_to_do_without_us_does(world: World) -> None:
     assert run.code == 0
     assert TITLE not in _turns(world)[0].said
     assert injected_sources(world) == []
+
+
+@pytest.mark.usefixtures("tmux")
+def test_what_was_learned_is_shown_to_the_user_and_once(world: World) -> None:
+    """A line on the screen at the start, which the model doesn't see; none after a compaction or at the next start."""
+    register(world)
+    fill(world, POINT, source="learn")
+    line = f'playbook: learned "{POINT}" [oth-001]'
+    with interactive(world) as session:
+        begun = session.screen
+        session.say("hello")
+        session.say("/compact")
+        session.say("compacted")
+        shown = session.screen.count(line)
+    with interactive(world) as session:
+        again = session.screen
+
+    assert line in " ".join(begun.split())
+    assert shown <= 1
+    assert line not in " ".join(again.split())
+    assert all("playbook: learned" not in request.said for request in world.api.messages())
