@@ -25,7 +25,7 @@ _GROUPS = {
         "init": "setup", "install": "setup", "uninstall": "setup", "doctor": "setup", "project": "setup",
     },
     "Look": {
-        "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",
+        "status": "status", "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",
         "stats": "stats", "sql": "sql",
     },
     "Change": {

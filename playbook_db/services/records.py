@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from playbook_db.services.maintenance import Listed, Report, Taken
     from playbook_db.services.repair import Repaired
     from playbook_db.services.statistics import Statistics
+    from playbook_db.services.status import Status
     from playbook_db.services.undo import UndoResult
     from playbook_db.store.hook_queries import PointLifespan, Retirement
     from playbook_db.store.jobs import Job
@@ -331,6 +332,35 @@ def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
     """What doctor found (`doctor`)."""
     records = [_record(finding, message="told") for finding in findings]
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
+
+
+def status_record(status: "Status") -> Record:
+    """Where a playbook stands (`status`), as `services.status` has it; `learned` is null where nothing was yet."""
+    learned = status.learned
+    return {
+        "project": status.key,
+        "database": status.database,
+        "mirror": status.mirror,
+        "ignored": status.is_ignored,
+        "points": status.points,
+        "shown": status.shown,
+        "revision": status.revision,
+        "learned": learned
+        and {
+            "revision": learned.revision,
+            "time": learned.time,
+            "session": learned.session_id,
+            "changes": learned.counts,
+        },
+        "jobs": {"queued": status.queued, "running": status.running, "failed": status.failed},
+        "waits": list(status.waits),
+        "today": {
+            "tokens": status.tokens_today,
+            "daily_tokens": status.daily_tokens,
+            "cost_usd": status.cost_usd_today,
+            "cost_usd_all_projects": status.cost_usd_all_today,
+        },
+    }
 
 
 # Numbers, and answers to SQL.

@@ -102,6 +102,24 @@ WHERE j.playbook_id = :playbook_id AND j.state IN ('queued', 'failed') AND j.err
 ORDER BY j.state DESC, j.id DESC LIMIT 20
 """
 
+# The last revision that learning made, and how many changes of each kind it made.
+LAST_LEARNED = """
+SELECT r.number, r.time, r.session_id, c.kind, count(c.kind) FROM revisions AS r
+LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
+WHERE r.playbook_id = :playbook_id AND r.number = (
+    SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id AND l.source = 'learn')
+GROUP BY c.kind
+"""
+
+JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
+
+# What learning took since a time, in all projects and in one.
+USED_SINCE = """
+SELECT coalesce(sum(m.input_tokens + m.cached_tokens + m.output_tokens), 0),
+       coalesce(sum(CASE WHEN m.playbook_id = :playbook_id THEN m.cost_usd END), 0.0), coalesce(sum(m.cost_usd), 0.0)
+FROM model_calls AS m WHERE m.time >= :since
+"""
+
 ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
 
 ADD_INJECTION = """
