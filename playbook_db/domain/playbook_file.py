@@ -355,15 +355,15 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
 
 def _other_form(data: bytes | str, text: str, content: Any, playbook: Playbook) -> str:
     """In which way the *text* of a file, with that *content*, isn't as we write it, in words; `""` where it is."""
-    begins_with_mark = data[:3] == b"\xef\xbb\xbf" or data[:1] == "\ufeff"
-    plain = text.replace("\r\n", "\n")
-    ways = {
-        "a byte order mark": begins_with_mark,
-        "Windows line ends": plain != text,
-        "other indentation or escapes": plain.removesuffix("\n") != encode(playbook).removesuffix("\n")
-        and plain.removesuffix("\n") != write_json(content, "\n"),
-    }
-    return ", ".join(way for way, is_so in ways.items() if is_so)
+    ways = ["a byte order mark"] if data[:3] == b"\xef\xbb\xbf" or data[:1] == "\ufeff" else []
+    plain, ours = text.replace("\r\n", "\n"), encode(playbook)
+    if plain != text:
+        ways.append("Windows line ends")
+    if plain != ours and plain.removesuffix("\n") != write_json(content, "\n"):
+        ways.append("other indentation or escapes")
+    elif plain != ours and content == json.loads(ours):
+        ways.append("another order of keys")
+    return ", ".join(ways)
 
 
 def _as_text(data: bytes | str, source: str) -> str:

@@ -38,6 +38,12 @@ def _mirrored(project: Project, *entries: dict[str, Any]) -> None:
     mirror.switch(project, on=True)
 
 
+def _turned_around(data: bytes) -> bytes:
+    content = json.loads(data)
+    content["sections"] = dict(reversed(content["sections"].items()))
+    return json.dumps(content, indent=2).encode()
+
+
 def _edit(file: Path, change: Any, **header: Any) -> None:
     """Let somebody change the file: *change* gets the list of its entries."""
     content = _content(file)
@@ -465,6 +471,7 @@ def test_what_the_mirror_loses_is_kept_aside_once(project: Project, file: Path) 
         (lambda data: data.replace(b"\n", b"\r\n"), "Windows line ends"),
         (lambda data: b"\xef\xbb\xbf" + data, "a byte order mark"),
         (lambda data: data.replace(b"  ", b"    "), "other indentation or escapes"),
+        (_turned_around, "another order of keys"),
     ],
 )
 def test_a_mirror_in_another_form_is_normalised_and_that_is_said(
