@@ -178,6 +178,21 @@ class ModelError(PlaybookError):
         super().__init__(text)
 
 
+class AccountError(ModelError):
+    """The account or its settings are refused: a wrong key, no credit, an unknown model. No other question would fare
+    better until that is mended, so work waits."""
+
+    def __init__(self, text: str, *, used: "tuple[int, int]" = (0, 0)) -> None:
+        super().__init__(text, is_lasting=True, used=used)
+
+
+class RefusalError(ModelError):
+    """The model refused to answer this very question; asking again won't help."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, is_lasting=True)
+
+
 class NoModelError(PlaybookError):
     """There is no model to ask: no key, and no Claude Code client."""
 

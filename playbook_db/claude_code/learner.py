@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from playbook_db import project_env
 from playbook_db.claude_code import chunks, transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
-from playbook_db.errors import TimeOverError
+from playbook_db.errors import RefusalError, TimeOverError
 from playbook_db.services import learn, queue
 from playbook_db.services.learn import LearnResult
 from playbook_db.services.projects import Project
@@ -28,10 +28,12 @@ JOB_DEADLINE_S = 900.0  # for all calls of one chunk together
 
 @dataclass(frozen=True, slots=True)
 class TranscriptResult:
-    """What a transcript taught: how many `chunks` were read, and what came of those that were new."""
+    """What a transcript taught: how many `chunks` were read, what came of those that were new, and which the model
+    `refused` to judge, in words."""
 
     chunks: int
     learned: tuple[LearnResult, ...]
+    refused: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -54,7 +56,8 @@ def learn_transcript(
     until: float = math.inf,
     budget: learn.Budget | None = None,
 ) -> TranscriptResult:
-    """Learn from what is new in the transcript at *path*; the job that it *finishes* ends in the last chunk's commit.
+    """Learn from what is new in the transcript at *path*; the job that it *finishes* ends in the last chunk's commit,
+    unless the model refused to judge a chunk.
 
     *progress* is called with the byte up to which it has come; no chunk is begun after *until* (of `time.monotonic`);
     without a *budget* the daily one holds.
@@ -68,28 +71,33 @@ def learn_transcript(
 
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
+    refused: list[str] = []
     new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean)
     chunk = next(new_chunks, None)
     while chunk is not None:
         following = next(new_chunks, None)
         if time.monotonic() > until:
             raise TimeOverError(f"{path} is learned from up to byte {chunk.start}. The next worker goes on.")
-        result = learn.learn(
-            project,
-            replace(chunk, session_id=chunk.session_id or session_of(path), first_uuid=first_uuid),
-            model,
-            deadline=time.monotonic() + JOB_DEADLINE_S,
-            secrets=secrets,
-            finishes=None if following else finishes,
-            budget=budget,
-        )
-        results.append(result)
+        try:
+            result = learn.learn(
+                project,
+                replace(chunk, session_id=chunk.session_id or session_of(path), first_uuid=first_uuid),
+                model,
+                deadline=time.monotonic() + JOB_DEADLINE_S,
+                secrets=secrets,
+                finishes=None if following or refused else finishes,
+                budget=budget,
+            )
+            results.append(result)
+        except RefusalError as error:
+            refused.append(str(error))
         if progress is not None:
             progress(chunk.end)
         chunk = following
-    if finishes is not None and (not results or results[-1].was_known):
+    if finishes is not None and not refused and (not results or results[-1].was_known):
         queue.finish(project.store, finishes)
-    return TranscriptResult(len(results), tuple(result for result in results if not result.was_known))
+    learned = tuple(result for result in results if not result.was_known)
+    return TranscriptResult(len(results), learned, tuple(refused))
 
 
 def session_of(path: str) -> str:

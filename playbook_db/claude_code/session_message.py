@@ -56,7 +56,8 @@ def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "
     errors = hook_queries.job_errors(book[0], book[1].id) if book else []
     waits = [error for error, failed_at in errors if not failed_at and project_env.BUDGET not in error]
     if waits:
-        yield f"learning waits: {_cut(waits[0], _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
+        why = waits[0].replace(hook_queries.WAITS, "", 1)
+        yield f"learning waits: {_cut(why, _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
     if book:

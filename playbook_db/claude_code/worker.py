@@ -13,19 +13,30 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError, WithheldError
-from playbook_db.services import forget, maintenance, mirror, queue
+from playbook_db.errors import (
+    AccountError,
+    BudgetError,
+    ModelError,
+    NoModelError,
+    PlaybookError,
+    RefusalError,
+    SettingError,
+    TemplateError,
+    TimeOverError,
+    WithheldError,
+)
+from playbook_db.services import forget, learn, maintenance, mirror, queue
 from playbook_db.services.projects import Project, Store, open_store
 
 if TYPE_CHECKING:
@@ -35,7 +46,7 @@ MAX_MINUTES = 30  # alive; what remains then waits for the next worker
 QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
 _ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
-_NO_MODEL_WAIT_S = 3600.0  # before a job looks again whether there is a way to a model
+_WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
 _OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
 
 
@@ -64,13 +75,13 @@ def main() -> None:
 
 def run(url: str) -> WorkResult | None:
     """Do what waits for the database at *url*; None where another worker is at it. Raises DatabaseError."""
-    result = WorkResult()
+    result, models = WorkResult(), _Models()
     ends_at = time.monotonic() + MAX_MINUTES * 60
     for _ in range(_ROUNDS):
         with _alone() as is_alone:
             if not is_alone:
                 return None
-            _work(url, result, ends_at)
+            _work(url, result, models, ends_at)
         if time.monotonic() > ends_at or not _has_come_in(url):
             break
     return result
@@ -128,16 +139,48 @@ def _alone() -> Iterator[bool]:
         lock.release()
 
 
-def _work(url: str, result: WorkResult, ends_at: float) -> None:
+_Environment = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """The models of one run by the environment that names them, which a project may bring, and those whose account has
+    refused: it is asked once a run."""
+
+    by_environment: dict[_Environment, "Model"] = field(default_factory=dict)
+    refusals: dict[_Environment, AccountError] = field(default_factory=dict)
+
+    def of(self, folder: str) -> "Model":
+        """The model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
+        from playbook_db.llm import choose
+
+        environment = self._environment(folder)
+        if environment in self.refusals:
+            raise self.refusals[environment]
+        if environment not in self.by_environment:
+            self.by_environment[environment] = choose.find_model(folder)
+        return self.by_environment[environment]
+
+    def note_refusal(self, folder: str, error: AccountError) -> None:
+        """Let nobody else ask the model for the project in *folder*."""
+        self.refusals[self._environment(folder)] = error
+
+    def _environment(self, folder: str) -> _Environment:
+        return frozenset(project_env.of_jobs(folder).items())
+
+
+def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
     with contextlib.suppress(OSError):
         spool.keep_reserve()
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     with open_store(url) as store:
         queue.release_all(store)  # no other worker is alive
+        if not models.by_environment:  # nobody was asked in this run yet
+            queue.release_waiting(store)
         result.spooled += sum(_queue_spooled(store, path) for path in spool.waiting())
         _sync(store, result)
         result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
-        if _learn(store, result, ends_at):
+        if _learn(store, result, models, ends_at):
             _sync(store, result)
         try:
             forget.finish_waiting(store)
@@ -186,11 +229,8 @@ def _sync(store: Store, result: WorkResult) -> None:
             note(message)
 
 
-def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
+def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) -> bool:
     """Learn from the jobs that are due, one after the other; whether there was any."""
-    from playbook_db.llm import choose
-
-    models: dict[str, Model] = {}  # by project, which may bring its own
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
         was_any = True
@@ -199,18 +239,18 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
             if job.agent_id is not None:
                 time.sleep(_LATE_S)
             if os.path.isfile(job.transcript_path or ""):
-                if job.key not in models:
-                    models[job.key] = choose.find_model(job.key)
-                model = models[job.key]
-                learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
+                learn.check_budget(project)
+                model = models.of(job.key)
+                done = learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
+                if done.refused:
+                    raise RefusalError(" ".join(done.refused))
             else:  # a session in which nothing was said leaves none
                 queue.finish(store, job)
             result.learned += 1
-        except (NoModelError, BudgetError, TimeOverError) as error:
-            until = error.until if isinstance(error, BudgetError) else None  # None: the next worker may try it again
-            if isinstance(error, NoModelError):
-                until = queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _NO_MODEL_WAIT_S)
-            queue.put_off(store, job, str(error), until=until)
+        except (NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError) as error:
+            if isinstance(error, AccountError):
+                models.note_refusal(job.key, error)
+            queue.put_off(store, job, str(error), until=_until(error))
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
@@ -218,6 +258,15 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
             note(f"job {job.id} of {job.key}: {kept}")
             result.failed += 1
     return was_any
+
+
+def _until(error: PlaybookError) -> str | None:
+    """Until when a job waits because of *error*; None: until the next worker."""
+    if isinstance(error, BudgetError):
+        return error.until
+    if isinstance(error, TimeOverError):
+        return None
+    return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _WAIT_S)
 
 
 # Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.

@@ -48,9 +48,10 @@ def learn(transcript: str) -> None:
     model = choose.find_model(project_folder())
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         result = learner.learn_transcript(project, path, model, progress=progress)
-    if not result.learned:
+    notify(result.refused)
+    if not result.learned and not result.refused:
         click.echo(f"nothing new in {path}")
-    else:
+    elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
         learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
         click.echo(f"{learned}; revisions of {one_line(project.key)}: {revisions}")
@@ -97,6 +98,7 @@ def bootstrap(yes: bool) -> None:
         with _progress("transcripts", sum(unread.values())) as progress:
             for path in new:
                 result = learner.learn_transcript(project, path, model, budget=budget)
+                notify(result.refused)
                 tokens += result.tokens
                 chunks += len(result.learned)
                 done += unread[path]
@@ -234,7 +236,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         (
             *([job.key] if of_all else []),
             *(str(job.id), job.state, str(job.attempts), session_name(job.session_id or "-"), job.reason or "-"),
-            job.error or "",
+            f"{job.error or ''}{_next_try(job.not_before)}",
         )
         for job in listed
     ]
@@ -242,19 +244,31 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     print_table(titles, rows, nothing="there is nothing to learn from yet; a session is queued when it ends")
 
 
+def _next_try(not_before: str | None) -> str:
+    return f" (next try: {local(not_before)}, or now with: playbook work)" if not_before else ""
+
+
 jobs.params += PROJECT_OPTIONS  # a group that is a command too
 
 
 @jobs.command()
-@click.argument("number", metavar="ID", type=int)
-def retry(number: int) -> None:
-    """Queue a failed or waiting job of this project afresh."""
+@click.argument("numbers", metavar="[ID]...", type=int, nargs=-1)
+@click.option("--all", "of_all", is_flag=True, help="Every job of any project that failed or waits.")
+def retry(numbers: tuple[int, ...], of_all: bool) -> None:
+    """Queue failed or waiting jobs of this project afresh."""
     from playbook_db.services import queue
 
+    if bool(numbers) == of_all:
+        raise click.UsageError("Give the ids of jobs, or --all.")
     with opened(sync=False) as project:
-        if not queue.retry(project.store, project.key, number):
-            raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
-    click.echo(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
+        count = queue.retry_all(project.store) if of_all else 0
+        for number in numbers:
+            if not queue.retry(project.store, project.key, number):
+                raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
+            click.echo(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
+    if of_all:
+        told = "is" if count == 1 else "are"
+        click.echo(f"{count_of(count, 'job')} {told} queued; to begin now: playbook work" if count else "nothing waits")
 
 
 @jobs.command()

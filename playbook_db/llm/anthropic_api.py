@@ -17,12 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from playbook_db.errors import ModelError, SettingError
+from playbook_db.errors import AccountError, ModelError, SettingError
 from playbook_db.llm import prices
 from playbook_db.llm.model import (
     CUT_REASONS,
     MAX_REPLY_BYTES,
     MAX_REPLY_CHARS,
+    REFUSED,
     TOO_LONG,
     Prompt,
     Reply,
@@ -31,6 +32,7 @@ from playbook_db.llm.model import (
     estimated,
     first_set,
     is_lasting,
+    is_of_account,
     shortened,
 )  # fmt: skip
 
@@ -49,7 +51,22 @@ _KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
 _BEARER = "ANTHROPIC_AUTH_TOKEN"
 _MODELS = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_STREAMED_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "timeout_error": 504}  # errors within a stream
+_SUFFIX = re.compile(r"\[1m\]$", re.IGNORECASE)  # the client's way to ask for a longer context
+_ALIASES = {  # of the client, as 2.1.329 resolves them: where a model of the user's own is named, and ours
+    "best": ("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5"),
+    "fable": ("ANTHROPIC_DEFAULT_FABLE_MODEL", "claude-fable-5-2"),
+    "haiku": ("ANTHROPIC_DEFAULT_HAIKU_MODEL", "claude-haiku-5-5"),
+    "opus": ("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5"),
+    "opusplan": ("ANTHROPIC_DEFAULT_SONNET_MODEL", DEFAULT_MODEL),
+    "sonnet": ("ANTHROPIC_DEFAULT_SONNET_MODEL", DEFAULT_MODEL),
+}
+_NO_CHOICE = ("default", "inherit")  # aliases that leave the model to the client: passed over
+_STREAMED_STATUS = {  # of errors within a stream
+    "authentication_error": 401, "billing_error": 402, "invalid_request_error": 400, "not_found_error": 404,
+    "overloaded_error": 529, "permission_error": 403, "rate_limit_error": 429, "request_too_large": 413,
+    "timeout_error": 504,
+}  # fmt: skip
+_MOVED = (301, 302, 303, 307, 308)  # redirects, which aren't followed
 _ABOUT_FORMAT = re.compile(
     r"output_config|output_format|json_schema|structured.output|schema|(extra|unknown|unexpected|unrecogni[sz]ed) "
     r"(input|field|argument|parameter|key|propert)",
@@ -63,8 +80,17 @@ def key_name() -> str | None:
 
 
 def model_name() -> str:
-    """The model that is asked. Source: contract, section 8."""
-    return first_set(_MODELS, DEFAULT_MODEL)
+    """The model that is asked; the client's own aliases, which the API doesn't know, are resolved as it does.
+
+    Source: contract, section 8.
+    """
+    named = (_SUFFIX.sub("", first_set((name,), "")) for name in _MODELS)
+    chosen = next((name for name in named if name and name.lower() not in _NO_CHOICE), DEFAULT_MODEL)
+    if chosen.lower() not in _ALIASES:
+        return chosen
+    variable, model = _ALIASES[chosen.lower()]
+    own = _SUFFIX.sub("", first_set((variable,), model))
+    return model if own.lower() in (*_ALIASES, *_NO_CHOICE) else own
 
 
 def base_url() -> str:
@@ -195,7 +221,7 @@ def _client() -> "anthropic.Anthropic":
     """A client for one call that uses our key only and makes no attempts of its own."""
     name = key_name()
     if name is None:
-        raise ModelError(f"There is no key for Anthropic's API. Set one of {', '.join(_KEYS)}.", is_lasting=True)
+        raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(_KEYS)}.")
     key = os.environ[name].strip()
     import anthropic  # late: it costs most of a second
     import httpx2
@@ -211,7 +237,7 @@ def _client() -> "anthropic.Anthropic":
         )
     except httpx2.InvalidURL:  # its words hold what it took for a port
         names = " or ".join(_URLS)
-        raise ModelError(f"{shown_address()} is no address. Correct {names}.", is_lasting=True) from None
+        raise AccountError(f"{shown_address()} is no address. Correct {names}.") from None
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
@@ -409,20 +435,24 @@ def _reply(message: _Message, lost: tuple[int, int], duration_ms: int) -> Reply:
         model, input_tokens=fresh, output_tokens=output, cached_tokens=cached, written_tokens=written
     )
     usage = Usage(fresh + written, output, cached, cost)
-    return Reply("".join(message.pieces), None, message.stop_reason in CUT_REASONS, usage, model, duration_ms)
+    is_cut, is_refused = message.stop_reason in CUT_REASONS, message.stop_reason == REFUSED
+    return Reply("".join(message.pieces), None, is_cut, usage, model, duration_ms, is_refused)
 
 
 def _model_error(error: _RequestError, attempts: int, used: tuple[int, int]) -> ModelError:
     tried = f" after {attempts} attempts" if attempts > 1 else ""
     moved = f" It names another address, to which nothing is sent. Correct {' or '.join(_URLS)}."
     hint = {
-        **dict.fromkeys((301, 302, 303, 307, 308), moved),
+        **dict.fromkeys(_MOVED, moved),
         401: f" Check {key_name()}.",
         403: f" Check what the key in {key_name()} may do.",
         404: f" Check the model's name ({model_name()}) and the address.",
     }.get(error.status or 0, "")
+    text = f"{model_name()} at {shown_address()} gave no answer{tried}: {error.text}.{hint}"
+    if error.status in _MOVED or is_of_account(error.status, error.text):
+        return AccountError(text, used=used)
     return ModelError(
-        f"{model_name()} at {shown_address()} gave no answer{tried}: {error.text}.{hint}",
+        text,
         is_lasting=is_lasting(error.status),
         retry_after_s=error.retry_after_s,
         used=used,

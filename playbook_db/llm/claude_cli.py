@@ -17,11 +17,12 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from playbook_db.errors import ModelError, NoModelError
+from playbook_db.errors import AccountError, ModelError, NoModelError
 from playbook_db.llm.model import (
     CUT_REASONS,
     MAX_REPLY_BYTES,
     MAX_REPLY_CHARS,
+    REFUSED,
     TOO_LONG,
     Prompt,
     Reply,
@@ -30,6 +31,7 @@ from playbook_db.llm.model import (
     estimated,
     first_set,
     is_lasting,
+    is_of_account,
     shortened,
 )
 
@@ -74,7 +76,8 @@ class ClaudeCli:
         result = next((entry for entry in reversed(entries) if entry.get("type") == "result"), None)
         has_failed = result is None or bool(code) or bool(result.get("is_error"))
         is_cut = has_failed and _GAVE_UP in str((result or {}).get("result"))
-        if result is None or (has_failed and not is_cut):
+        is_refused = result is not None and result.get("stop_reason") == REFUSED
+        if result is None or (has_failed and not is_cut and not is_refused):
             raise _error(code, result, out, err)
         reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
         if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
@@ -211,6 +214,7 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
         ),
         model=shortened(next(iter(models), model_name())) if isinstance(models, dict) else model_name(),
         duration_ms=duration_ms,
+        is_refused=result.get("stop_reason") == REFUSED,
     )
 
 
@@ -228,8 +232,11 @@ def _unbroken(value: object) -> object:
 def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:
     """The error of a client that failed; its `subtype` is no help, since it may be "success" all the same."""
     text = str((result or {}).get("result") or err.strip() or out.strip() or f"exit code {code}")
-    status: Any = (result or {}).get("api_error_status")
+    given: Any = (result or {}).get("api_error_status")
+    status = given if type(given) is int else None
     needs_login = "/login" in text
-    lasts = is_lasting(status) if type(status) is int else needs_login
     hint = " Log in with: claude /login" if status == 401 or needs_login else ""
-    return ModelError(f"Claude Code gave no answer: {shortened(text)}.{hint}", is_lasting=lasts)
+    message = f"Claude Code gave no answer: {shortened(text)}.{hint}"
+    if needs_login or is_of_account(status, text):
+        return AccountError(message)
+    return ModelError(message, is_lasting=is_lasting(status))

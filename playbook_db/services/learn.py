@@ -18,7 +18,7 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import local, timestamp
-from playbook_db.errors import BudgetError, ModelError, Remedy
+from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.projects import Project, Store
 from playbook_db.store import jobs, learning
@@ -90,7 +90,8 @@ def learn(
     """Learn from *chunk*, unless it was learned from already; the job that it *finishes* ends in the same commit.
 
     *secrets* are redacted wherever they stand; *deadline* is a time of `time.monotonic`; without a *budget* the daily
-    one holds. Raises ModelError, BudgetError and DatabaseError; nothing of the playbook has changed then.
+    one holds. Raises ModelError, BudgetError and DatabaseError; nothing of the playbook has changed then. A chunk about
+    which the model refuses to answer is passed over, with a RefusalError: it isn't asked about again.
     """
     if not chunk.text.strip():
         with project.store.write(project.key) as book:
@@ -104,8 +105,15 @@ def learn(
         playbook = book.playbook()
         waiting = book.waiting_reflection(chunk.key)
     lesson = _Lesson(project, chunk, model, deadline, secrets, budget)
-    reflection = waiting or lesson.reflect(playbook)
-    return lesson.curate_and_keep(playbook, reflection, finishes)
+    try:
+        reflection = waiting or lesson.reflect(playbook)
+        return lesson.curate_and_keep(playbook, reflection, finishes)
+    except RefusalError as error:
+        with project.store.write(project.key) as book:
+            if not _is_known(book, chunk):
+                _note_done(book, chunk, None)
+        place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
+        raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
 
 
 @dataclass(slots=True)
@@ -124,7 +132,7 @@ class _Lesson:
 
     def ask(self, prompt: "Prompt", *, deadline: float) -> "Reply":
         """Ask the model. Raises BudgetError where the budget is spent, else what the model raises."""
-        _check_budget(self.project, self.budget)
+        check_budget(self.project, self.budget)
         from playbook_db.llm.model import estimated
 
         try:
@@ -157,6 +165,7 @@ class _Lesson:
             playbook_text=_playbook_text(playbook, self.chunk.cited),
             cited=[name for name in self.chunk.cited if name in playbook.by_name],
             deadline=self.deadline,
+            must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
         analysis, tags = self._redacted(answer.text)[:_MAX_SAID_CHARS], _bounded(self._redacted(answer.items))
@@ -190,6 +199,7 @@ class _Lesson:
             ),
             size=_size(voted),
             deadline=self.deadline,
+            must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
         proposed = self._redacted(answer.items)
@@ -250,7 +260,7 @@ def tokens_today(store: Store, key: str | None = None) -> int:
         return learning.tokens_since(connection, timestamp(_midnight()), key)
 
 
-def _check_budget(project: Project, agreed: Budget | None) -> None:
+def check_budget(project: Project, agreed: Budget | None = None) -> None:
     """Raise BudgetError where the tokens *agreed* on are spent; without them, where today's are."""
     if agreed is not None:
         with project.store.snapshot() as connection:

@@ -52,6 +52,12 @@ def release_all(store: Store) -> int:
         return jobs.bring_back(connection, lease_over="9999", now=now, most_attempts=_MOST_BEGINNINGS)
 
 
+def release_waiting(store: Store) -> None:
+    """Let all jobs that wait through no fault of their own be due now."""
+    with store.transaction() as connection:
+        jobs.release(connection)
+
+
 def is_any_due(store: Store) -> bool:
     """Whether a job may be begun now."""
     with store.snapshot() as connection:
@@ -65,7 +71,7 @@ def finish(store: Store, job: Job) -> None:
 
 
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
-    """Queue *job* again through no fault of its own, not before *until*."""
+    """Queue *job* again through no fault of its own, not before *until* or, if that is earlier, `release_waiting`."""
     why = _without_secrets(job, why)
     with store.transaction() as connection:
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
@@ -92,6 +98,12 @@ def retry(store: Store, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh; False where there is none that failed or waits."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
+
+
+def retry_all(store: Store) -> int:
+    """Queue afresh every job of any project that failed or waits for its next try; how many."""
+    with store.transaction() as connection:
+        return jobs.retry_all(connection)
 
 
 def drop(store: Store, key: str, number: int) -> bool:

@@ -263,6 +263,7 @@ def job_record(job: "Job") -> Record:
         "state": job.state,
         "attempts": job.attempts,
         "error": job.error,
+        "next_try": job.not_before,
         "created": job.created_at,
         "finished": job.finished_at,
     }

@@ -95,6 +95,7 @@ WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn'
 ORDER BY r.number DESC, c.seq DESC
 """
 
+WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
 # Why jobs wait, and then why others failed and when, newest first.
 JOB_ERRORS = """
 SELECT j.error, j.finished_at FROM jobs AS j

@@ -65,9 +65,17 @@ def finish(connection: Connection, job: Job, *, now: str) -> None:
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
-    """Queue *job* again, not before a time; *counts* is whether this try counts against it."""
+    """Queue *job* again, not before a time; *counts* is whether this try counts against it. Where it doesn't, the job
+    waits until that time or until a worker begins, see `release`."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
+    error = error if counts else hook_queries.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
+
+
+def release(connection: Connection) -> None:
+    """Let all jobs that wait through no fault of their own be due: what they wait for may be there by now."""
+    waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_queries.WAITS, autoescape=True)
+    connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 
 def fail(connection: Connection, job: Job, *, error: str, now: str) -> None:
@@ -97,10 +105,19 @@ def is_any_due(connection: Connection, *, now: str) -> bool:
 def retry(connection: Connection, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh, whether it failed or waits; False where there is none."""
     is_it = (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
-    for job in _read(connection, is_it):
+    return bool(_retry(connection, is_it))
+
+
+def retry_all(connection: Connection) -> int:
+    """Queue afresh every job of any project that failed or waits for its next try; how many."""
+    return _retry(connection, (jobs.c.state == "failed") | ((jobs.c.state == "queued") & jobs.c.error.is_not(None)))
+
+
+def _retry(connection: Connection, which: ColumnElement[bool]) -> int:
+    found = _read(connection, which)
+    for job in found:
         _queue_again(connection, job, attempts=0, not_before=None, error=None, finished_at=None)
-        return True
-    return False
+    return len(found)
 
 
 def drop(connection: Connection, key: str, number: int) -> Job | None:

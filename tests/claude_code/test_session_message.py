@@ -116,7 +116,7 @@ def test_a_setting_of_claude_code_switches_it_off(client: Client) -> None:
 def test_why_learning_waits_is_told_each_time_and_before_what_was_learned(client: Client) -> None:
     """Until it goes on; what was learned is told then."""
     _learn(client, "say why")
-    _job(client, "queued", "There is no model to ask.")
+    _job(client, "queued", "waits: There is no model to ask.")
 
     assert [client.inject().message for _ in range(2)] == [
         "playbook: learning waits: There is no model to ask. See: playbook jobs"

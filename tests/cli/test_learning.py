@@ -132,7 +132,7 @@ def test_bootstrap_begins_with_the_oldest_session(
         second = playbook("bootstrap")
         told = _asked_about(api, "the oldest", "the subagent", "the newest")
 
-    assert (first.code, first.out) == (0, "learned from 3 chunks of 3 transcripts, 720 tokens\n")
+    assert (first.code, first.out) == (0, "learned from 3 chunks of 3 transcripts, 720 tokens, for {folder}\n")
     assert "3 transcripts with something new, at most about" in first.err
     assert told == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
@@ -155,7 +155,7 @@ def test_bootstrap_has_the_budget_that_was_agreed_to(
     assert first.code == 1
     assert "1,000,001 tokens were used" in first.err
     assert "Go on with: playbook bootstrap" in first.err
-    assert second.out == "learned from 1 chunk of 1 transcript, 120 tokens\n"
+    assert second.out == f"learned from 1 chunk of 1 transcript, 120 tokens, for {folder}\n"
 
 
 @pytest.mark.parametrize(("allowed", "is_told"), [("12000", True), ("", False), ("0", False)])
@@ -252,7 +252,7 @@ def test_a_job_that_failed_is_tried_again_when_told_to(
 ) -> None:
     """`jobs retry` queues it afresh; then it is done."""
     _queue(folder, _session(tmp_path / "s-1.jsonl", "mend the bug"))
-    refusing = Rule(Answer("no such key", status=401), times=1)
+    refusing = Rule(Answer("no such luck", status=413), times=1)
     with MessagesApi(refusing, *HELPFUL) as api:
         model_at(api, monkeypatch)
         assert playbook("work").code == 0
@@ -263,7 +263,7 @@ def test_a_job_that_failed_is_tried_again_when_told_to(
         (done,) = playbook("jobs", "--json").json
 
     assert (failed["state"], failed["attempts"]) == ("failed", 1)
-    assert "no such key" in failed["error"]
+    assert "no such luck" in failed["error"]
     assert (again.code, again.out) == (
         0,
         f"job {failed['id']} of {Path.cwd()} is queued; do it now with: playbook work\n",

@@ -417,7 +417,7 @@ def test_what_failed_for_good_is_not_found_as_a_lost_session(
     """Else it would fail again with every worker, and each time leave a job."""
     monkeypatch.setattr(worker, "QUIET_S", 0.0)
     _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
-    with MessagesApi(Answer("no", status=401)) as api:
+    with MessagesApi(Answer("no", status=413)) as api:
         model_at(api, monkeypatch)
         _work(learner_project)
         assert _states(learner_project.store) == ["failed"]
@@ -440,10 +440,11 @@ def test_what_was_dropped_is_not_found_as_a_lost_session(
         assert api.messages() == []
 
 
-def test_the_daily_budget_puts_jobs_off_until_tomorrow(
+def test_the_daily_budget_puts_jobs_off_until_it_allows_them(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No try counts, nothing is asked until then, and what the reflector said before is not asked for again."""
+    """Tomorrow at the latest, or with the next worker where it was raised. No try counts, nothing is asked until then,
+    and what the reflector said before is not asked for again."""
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1")
     store = learner_project.store
     _queue(learner_project, transcript)
@@ -451,7 +452,7 @@ def test_the_daily_budget_puts_jobs_off_until_tomorrow(
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         assert _work(learner_project).put_off == 2
-        assert _work(learner_project).put_off == 0
+        assert _work(learner_project).put_off == 2
         assert len(api.messages()) == 1
         midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         for job in queue.list_jobs(store):
@@ -459,7 +460,6 @@ def test_the_daily_budget_puts_jobs_off_until_tomorrow(
             assert job.not_before is not None
             assert datetime.fromisoformat(job.not_before) == midnight
             assert "PLAYBOOK_DAILY_TOKENS" in (job.error or "")
-            queue.retry(store, learner_project.key, job.id)
         monkeypatch.delenv("PLAYBOOK_DAILY_TOKENS")
         assert _work(learner_project).learned == 2
         assert [is_reflector(request) for request in api.messages()] == [True, False, True, False]

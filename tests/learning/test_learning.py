@@ -171,7 +171,7 @@ def test_a_million_tokens_a_day_are_the_budget_where_nothing_is_said(
     with MessagesApi(*GOOD) as api:
         model = model_at(api, monkeypatch)
         with pytest.raises(
-            BudgetError, match="1,000,000 tokens were used today; PLAYBOOK_DAILY_TOKENS allows 1,000,000"
+            BudgetError, match=r"1,000,000 tokens were used today \(UTC\); PLAYBOOK_DAILY_TOKENS allows 1,000,000"
         ):
             learn_transcript(learner_project, transcript, model)
         assert api.messages() == []
@@ -259,7 +259,28 @@ def test_without_a_model_the_work_waits(
     assert kept.not_before is not None
 
 
-@pytest.mark.parametrize(("status", "state"), [(401, "failed"), (503, "queued")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("AGENTIC_CONTEXT_BACKEND", "both"), ("PLAYBOOK_DAILY_TOKENS", "many"), ("AGENTIC_CONTEXT_TIMEOUT_S", "soon")],
+)
+def test_a_wrong_setting_is_no_fault_of_the_jobs(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """They wait until it is put right."""
+    queue.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        with monkeypatch.context() as wrong:
+            wrong.setenv(name, value)
+            worker.run(str(learner_project.store.url))
+        (kept,) = queue.list_jobs(learner_project.store)
+        assert (kept.state, kept.attempts, name in (kept.error or "")) == ("queued", 0, True)
+        worker.run(str(learner_project.store.url))
+
+    assert [job.state for job in queue.list_jobs(learner_project.store)] == ["done"]
+
+
+@pytest.mark.parametrize(("status", "state"), [(413, "failed"), (503, "queued")])
 def test_a_job_that_fails_is_kept_and_says_why(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, status: int, state: str
 ) -> None:

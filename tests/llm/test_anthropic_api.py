@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from playbook_db.errors import ModelError, SettingError
+from playbook_db.errors import AccountError, ModelError, SettingError
 from playbook_db.llm import anthropic_api
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.reflector import extract
@@ -69,12 +69,13 @@ def test_a_reply_that_was_cut_off_says_so(scripted: Start, model: AnthropicModel
     "answer", [Answer(""), Answer("", stop_reason="refusal"), Answer("I'd rather not.", stop_reason="refusal")]
 )
 def test_an_empty_reply_and_a_refusal_are_replies(scripted: Start, model: AnthropicModel, answer: Answer) -> None:
-    """They come back as they are, with what they cost."""
+    """They come back as they are, with what they cost; a refusal is told from an answer."""
     api = scripted(answer)
 
     reply = model.ask(a_prompt(), deadline=soon())
 
     assert (reply.text, reply.is_cut, reply.usage.output_tokens) == (answer.text, False, 20)
+    assert reply.is_refused == (answer.stop_reason == "refusal")
     assert len(api.messages()) == 1
 
 
@@ -102,6 +103,59 @@ def test_what_lasts_is_not_tried_again(scripted: Start, model: AnthropicModel, w
         model.ask(a_prompt(schema=SCHEMA), deadline=soon())
 
     assert (len(api.messages()), waits, raised.value.is_lasting) == (1, [], True)
+
+
+CREDIT = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade."
+LIMITS = "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "is_of_account"),
+    [
+        (400, CREDIT, True),
+        (400, LIMITS, True),
+        (429, LIMITS, True),
+        (400, "This organization has been disabled.", True),
+        (400, "Invalid model name passed in model=nope", True),
+        (400, "nope is not a valid model ID", True),
+        (400, "model nope does not exist", True),
+        (401, "invalid x-api-key", True),
+        (402, "pay first", True),
+        (403, "Your API key does not have permission to use the specified resource", True),
+        (403, "<!DOCTYPE html><html><body>blocked by the firewall</body></html>", False),
+        (404, "model: nope", True),
+        (302, "elsewhere", True),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", False),
+        (400, "messages.0.content: text must not be empty", False),
+        (413, "Request exceeds the maximum size", False),
+        (429, "This request would exceed your organization's rate limit of 40,000 input tokens per minute", False),
+        (529, "Overloaded", False),
+    ],
+)
+def test_the_state_of_the_account_is_told_from_a_fault_of_the_question(
+    scripted: Start, model: AnthropicModel, status: int, text: str, is_of_account: bool
+) -> None:
+    """The one concerns all work, the other this question alone."""
+    scripted(Answer(text, status=status))
+
+    with pytest.raises(ModelError) as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert isinstance(raised.value, AccountError) == is_of_account
+
+
+def test_the_account_may_be_refused_within_a_stream(
+    scripted: Start, model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is before one; nothing is tried again."""
+    scripted("unused")
+    error = {"type": "error", "error": {"type": "authentication_error", "message": "key revoked"}}
+    monkeypatch.setattr(anthropic_api, "_events", lambda *_: iter([error]))
+
+    with pytest.raises(AccountError, match="key revoked"):
+        model.ask(a_prompt(), deadline=soon())
+
+    assert waits == []
 
 
 @pytest.mark.parametrize("status", [408, 409])
@@ -507,12 +561,24 @@ def test_a_token_is_given_to_the_sdk_as_a_token_and_a_key_as_a_key(
         ({"ANTHROPIC_DEFAULT_SONNET_MODEL": "c", "ANTHROPIC_MODEL": "b"}, "b"),
         ({"ANTHROPIC_MODEL": "b", "AGENTIC_CONTEXT_MODEL": "a"}, "a"),
         ({"AGENTIC_CONTEXT_MODEL": "", "ANTHROPIC_MODEL": "b"}, "b"),
+        ({"ANTHROPIC_MODEL": "opus"}, "claude-opus-5-5"),
+        ({"ANTHROPIC_MODEL": "Opus[1M]"}, "claude-opus-5-5"),
+        ({"ANTHROPIC_MODEL": "sonnet[1m]"}, "claude-sonnet-5-5"),
+        ({"ANTHROPIC_MODEL": "haiku"}, "claude-haiku-5-5"),
+        ({"ANTHROPIC_MODEL": "opusplan"}, "claude-sonnet-5-5"),
+        ({"ANTHROPIC_MODEL": "claude-opus-5-5[1m]"}, "claude-opus-5-5"),
+        ({"ANTHROPIC_MODEL": "default"}, "claude-sonnet-5-5"),
+        ({"ANTHROPIC_MODEL": "default", "ANTHROPIC_DEFAULT_SONNET_MODEL": "c"}, "c"),
+        ({"ANTHROPIC_MODEL": "sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL": "c[1m]"}, "c"),
+        ({"ANTHROPIC_MODEL": "opus", "ANTHROPIC_DEFAULT_OPUS_MODEL": "o"}, "o"),
+        ({"ANTHROPIC_MODEL": "sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL": "sonnet"}, "claude-sonnet-5-5"),
     ],
 )
 def test_the_model_is_the_first_that_is_named(
     scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], asked: str
 ) -> None:
-    """AGENTIC_CONTEXT_MODEL, ANTHROPIC_MODEL, ANTHROPIC_DEFAULT_SONNET_MODEL, else a current Sonnet."""
+    """AGENTIC_CONTEXT_MODEL, ANTHROPIC_MODEL, ANTHROPIC_DEFAULT_SONNET_MODEL, else a current Sonnet. Names that only
+    the client knows become the models that it asks for them (seen with 2.1.329), or are passed over."""
     api = scripted("yes")
     for name, given in variables.items():
         monkeypatch.setenv(name, given)
