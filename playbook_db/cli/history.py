@@ -172,10 +172,11 @@ def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--at", "moment", metavar="REV|TIME", help="As it was then: the point, or without NAME the playbook.")
 @dry_run_option
-def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
+@as_json
+def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: bool) -> None:
     """Bring retired key points back, or all as it was.
 
     A point has the text and votes that it had; with --at, those of then. Without NAME the whole playbook becomes what
@@ -184,18 +185,26 @@ def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
     from playbook_db.services import edit
     from playbook_db.services import undo as undo_service
 
-    if name is None and moment is None:
+    if not names and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")
-    if dry_run and (name is not None or moment is None):
+    if dry_run and (names or moment is None):
         raise click.UsageError("--dry-run goes with --at, without a NAME.")
+    if len(names) > 1 and moment is not None:
+        raise click.UsageError("--at takes one NAME, or none.")
     with opened() as project:
-        if name is None:
+        if not names:
             undone = undo_service.go_back(project, moment or "", dry_run=dry_run)
-            _print_undone(undone, as_json=False, dry_run=dry_run)
-        elif moment is None:
-            print_revised(edit.restore(project, name))
+            _print_undone(undone, as_json=as_json, dry_run=dry_run)
+            return
+        if moment is None:
+            revised = edit.restore(project, *names)
         else:
-            print_revised(undo_service.restore_as_of(project, name, moment))
+            revised = undo_service.restore_as_of(project, names[0], moment)
+        notify(edit.notes_on_length(revised.changes))
+        if as_json:
+            print_json(records.batch_record(revised, dry_run=False))
+        else:
+            print_revised(revised)
 
 
 def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:

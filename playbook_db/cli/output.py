@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,10 +42,11 @@ def _unseen() -> dict[int, str]:
     return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
 
 
-def print_points(points: Sequence["PromptPoint"]) -> None:
-    """Print the points under their sections: a table on a terminal, else a line with tabs for each."""
+def print_points(points: Sequence["PromptPoint"], *, by_section: bool = True) -> None:
+    """Print the points, under their sections unless *by_section* is off: a table on a terminal, else a line with tabs
+    for each."""
     if sys.stdout.isatty():
-        _print_sections(points)
+        print_texts(_sections(points) if by_section else [_points_table(points)], paged=True)
         return
     for point in points:
         click.echo(f"{one_line(point.name)}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
@@ -175,14 +176,14 @@ def folded(text: str, indent: str = "") -> str:
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
 
-def _print_sections(points: Sequence["PromptPoint"]) -> None:
-    sections = dict.fromkeys(point.section for point in points)
-    print_texts((f"{click.style(name, bold=True)}\n{_section(name, points)}\n" for name in sections), paged=True)
+def _sections(points: Sequence["PromptPoint"]) -> Iterator[str]:
+    for section in dict.fromkeys(point.section for point in points):
+        yield f"{click.style(section, bold=True)}\n"
+        yield f"{_points_table([point for point in points if point.section == section])}\n"
 
 
-def _section(section: str, points: Sequence["PromptPoint"]) -> str:
-    rows = [(p.name, str(p.helpful), str(p.harmful), p.text) for p in points if p.section == section]
-    return table(("name", "+", "-", "text"), rows)
+def _points_table(points: Sequence["PromptPoint"]) -> str:
+    return table(("name", "+", "-", "text"), [(p.name, str(p.helpful), str(p.harmful), p.text) for p in points])
 
 
 def _change_line(change: "Change") -> str:

@@ -30,7 +30,10 @@ _KINDS = {
 @click.option("--short", is_flag=True, help="One line, such as for Claude Code's status line.")
 @as_json
 def status(short: bool, as_json: bool) -> None:
-    """Say where the playbook stands: its points, what was learned last, what waits and why, and today's cost."""
+    """Say where the playbook stands.
+
+    Its points, what was learned last, what waits and why, and today's cost.
+    """
     from playbook_db.services import status as service
 
     found = service.read(*database_and_folder())

@@ -29,6 +29,11 @@ def live_points(url: str, folder: str) -> "list[StoredPoint] | None":
     return _read(url, folder, lambda connection, project: hook_queries.live_points(connection, project.id), [])
 
 
+def age_and_use(url: str, folder: str) -> "dict[str, tuple[int, int]] | None":
+    """In which revision each live point of the project in *folder* came, and how many sessions cited it, by name."""
+    return _read(url, folder, lambda connection, project: hook_queries.age_and_use(connection, project.id), {})
+
+
 def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement]] | None":
     """The retired points of the project in *folder*, the last one first."""
     return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])

@@ -39,6 +39,14 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY k.rank DESC, k.id
 """
 
+# In which revision each live point came, and how many sessions cited it.
+AGE_AND_USE = """
+SELECT k.name, k.created_in, coalesce(c.sessions, 0) FROM key_points AS k
+LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_id = :playbook_id GROUP BY point_id) AS c
+    ON c.point_id = k.id
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
+"""
+
 RETIRED_POINTS = f"""
 SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL
@@ -328,6 +336,12 @@ def candidates(
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
     """The live points in canonical order."""
     return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
+
+
+def age_and_use(connection: "Connection", playbook_id: int) -> "dict[str, tuple[int, int]]":
+    """In which revision each live point came, and how many sessions cited it, by name."""
+    rows = connection.execute(AGE_AND_USE, {"playbook_id": playbook_id})
+    return {name: (created_in, sessions) for name, created_in, sessions in rows}
 
 
 def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[StoredPoint, Retirement]]":

@@ -32,6 +32,7 @@ from playbook_db.store.tables import injections, jobs, mirrors, playbooks, trans
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
+_AGE_AND_USE = sql(hook_queries.AGE_AND_USE)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
 _EXTRA = sql(hook_queries.EXTRA)
@@ -237,6 +238,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     def extra_of(self, name: str) -> str:
         """What the entries of files said of the point *name* beside what a point is, as JSON."""
         return self._execute(_EXTRA, name=name).scalar() or "{}"
+
+    def age_and_use(self) -> dict[str, tuple[int, int]]:
+        """In which revision each live point came, and how many sessions cited it, by name."""
+        rows = self._execute(_AGE_AND_USE)
+        return {name: (created_in, sessions) for name, created_in, sessions in rows}
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""

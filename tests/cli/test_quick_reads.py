@@ -23,6 +23,8 @@ READS = (
     ["list", "--json"],
     ["list", "--section", "pat", "--json"],
     ["list", "--section", "no such"],
+    ["list", "use", "--sort", "age", "-n", "5"],
+    ["list", "--sort", "used"],
     ["list", "--retired"],
     ["list", "--retired", "--json"],
     ["list", "--retired", "--section", "Mistakes to avoid"],
