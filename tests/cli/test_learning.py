@@ -132,7 +132,7 @@ def test_bootstrap_begins_with_the_oldest_session(
         second = playbook("bootstrap")
         told = _asked_about(api, "the oldest", "the subagent", "the newest")
 
-    assert (first.code, first.out) == (0, "learned from 3 chunks of 3 transcripts, 720 tokens, for {folder}\n")
+    assert (first.code, first.out) == (0, f"learned from 3 chunks of 3 transcripts, 720 tokens, for {folder}\n")
     assert "3 transcripts with something new, at most about" in first.err
     assert told == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
