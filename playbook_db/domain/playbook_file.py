@@ -335,21 +335,23 @@ def _list_text(points: Sequence[KeyPoint], indent: str, extras: Mapping[str, str
 
 
 def _extra_text(extra: str | None, indent: str) -> str:
-    fields = {} if extra is None else read_json(extra)
-    line = f"\n{indent}"
+    if extra is None:
+        return ""
+    fields, line = read_json(extra), f"\n{indent}"
     return "".join(f",{line}{encode_basestring(key)}: {write_json(value, line)}" for key, value in fields.items())
 
 
 def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
     """What *entry* says beside what a point is; a warning for what can't be kept."""
     extra: dict[str, Any] = {}
-    for key, value in entry.raw.items() if isinstance(entry.raw, dict) else ():
-        if key not in _POINT_KEYS:
-            problem = _why_not_kept(key, value)
-            if problem:
-                warnings.append(f"{entry.place}: `{storable(str(key))}` is left out, since {problem}")
-            else:
-                extra[key] = value
+    if isinstance(entry.raw, str) or entry.raw.keys() <= _POINT_KEYS:
+        return extra
+    for key, value in entry.raw.items():
+        problem = None if key in _POINT_KEYS else _why_not_kept(key, value)
+        if problem:
+            warnings.append(f"{entry.place}: `{storable(str(key))}` is left out, since {problem}")
+        elif key not in _POINT_KEYS:
+            extra[key] = value
     return extra
 
 
