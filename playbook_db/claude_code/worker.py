@@ -53,7 +53,7 @@ _OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
 @dataclass(slots=True)
 class WorkResult:
     """What a run of the worker did: jobs taken in from the spool, mirrors taken in, lost sessions queued, jobs learned
-    from, put off and failed."""
+    from, put off and failed; `changed` are the keys of the playbooks that got revisions."""
 
     spooled: int = 0
     mirrors: int = 0
@@ -61,6 +61,7 @@ class WorkResult:
     learned: int = 0
     put_off: int = 0
     failed: int = 0
+    changed: list[str] = field(default_factory=list, compare=False)
 
 
 def main() -> None:
@@ -224,7 +225,9 @@ def _queue_spooled(store: Store, path: str) -> bool:
 
 def _sync(store: Store, result: WorkResult) -> None:
     for synced in mirror.sync_changed(store):
-        result.mirrors += synced.result is not None
+        if synced.result is not None:
+            result.mirrors += 1
+            result.changed.append(synced.result.key)
         for message in synced.notes:
             note(message)
 
@@ -242,6 +245,7 @@ def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) ->
                 learn.check_budget(project)
                 model = models.of(job.key)
                 done = learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
+                result.changed += [job.key] * bool(done.revisions)
                 if done.refused:
                     raise RefusalError(" ".join(done.refused))
             else:  # a session in which nothing was said leaves none

@@ -215,6 +215,8 @@ def work() -> None:
             f"{result.learned} learned from, {result.put_off} put off, {result.failed} failed; "
             f"{count_of(result.mirrors, 'mirror')} taken in"
         )
+        for key in dict.fromkeys(result.changed):
+            click.echo(f"changed the playbook of {one_line(key)}")
 
 
 @cli.group(invoke_without_command=True)

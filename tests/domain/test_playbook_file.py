@@ -720,3 +720,16 @@ def test_what_was_migrated_is_told_under_the_name_it_has_now() -> None:
     reading = read_playbook(data, source="F", rename_duplicates=True)
 
     assert [entry.name for entry in reading.migrated] == [point.name for point in reading.playbook.points]
+
+
+def test_what_an_entry_says_beside_is_kept_as_far_as_json_can() -> None:
+    """The rest is left out with a warning that names the entry and the key."""
+    entry = an_entry("oth-001") | {"note": "mine", "odd": float("nan"), "half": "\ud800"}
+
+    reading = read_playbook(a_sections_dict({"OTHERS": [entry]}), source="F")
+
+    assert reading.extras == {"oth-001": '{"note": "mine"}'}
+    assert reading.warnings == (
+        "section 'OTHERS', entry 1: `odd` is left out, since it holds a number that JSON can't keep",
+        "section 'OTHERS', entry 1: `half` is left out, since it holds half a surrogate pair",
+    )

@@ -485,3 +485,16 @@ def test_a_mirror_in_another_form_is_normalised_and_that_is_said(
     assert mirror.sync(project).notes == (f"{file} has {told}; it is written anew in the usual form",)
     assert mirror.sync(project).notes == ()
     assert file.read_bytes() == before
+
+
+def test_a_number_spelled_with_more_digits_in_the_file_is_taken_over(project: Project, file: Path) -> None:
+    """To the letter, as any other change of a top-level key; the mirror says it from then on."""
+    _mirrored(project, an_entry("oth-001"))
+    _edit(file, lambda entries: None, ratio=0.1)
+    mirror.sync(project)
+    file.write_text(file.read_text().replace("0.1", "0.10000000000000000555"))
+
+    assert mirror.sync(project).result is not None
+    edit.add(project, "use mypy")
+    mirror.sync(project)
+    assert '"ratio": 0.10000000000000000555' in file.read_text()
