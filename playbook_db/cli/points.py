@@ -267,7 +267,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
         origin = "stdin" if file == "-" else file
         revised = edit.apply_batch(project, operations, evaluations, origin=origin, dry_run=dry_run)
         if not dry_run:
-            diagnostics.operations(project.folder, operations, revised.skipped)
+            diagnostics.operations(project.folder, operations, revised.skipped, revised.changes)
         notify(revised.notes)
         _print(revised, as_json=as_json, dry_run=dry_run)
 

@@ -109,6 +109,7 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
         warnings.append("it has both `sections` and `key_points`; `key_points` is ignored")
     entries = list(_entries(data, source, warnings))
     read = [_read_entry(entry) for entry in entries]
+    warnings += [warning for entry in entries for warning in _left_out(entry)]
     points = _with_names([point for point, _, _ in read], is_flat=is_flat)
     points = _without_duplicates(points, entries, warnings, rename=rename_duplicates, is_flat=is_flat)
     shapes = ((point.name, shape, score) for point, (_, shape, score) in zip(points, read, strict=True))
@@ -202,7 +203,7 @@ def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
         raise entry.refusal(f"an entry is a text or an object, and this is {_shown(raw)}.")
     name = _name(raw.get("name"), entry)
     text = _text(raw.get("text"), entry)
-    if "helpful" in raw or "harmful" in raw:
+    if _counts(raw) == "counters":
         helpful, harmful = (_counter(raw.get(key, 0), key, entry) for key in ("helpful", "harmful"))
         return KeyPoint(name, text, entry.section, helpful, harmful), None, None
     if "score" in raw:
@@ -211,6 +212,25 @@ def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
             raise entry.refusal(f"`score` must be a whole number, and it is {_shown(raw['score'])}.")
         return KeyPoint(name, text, entry.section, max(score, 0), max(-score, 0)), "dict_with_score", score
     return KeyPoint(name, text, entry.section), "dict_no_score", None
+
+
+def _counts(raw: Mapping[str, Any]) -> str | None:
+    """What of an entry tells its votes: `counters`, `score`, or nothing. Both counters count before a score, which
+    counts before one alone. Source: scoring design, Migration Decision Tree."""
+    counters = [key for key in ("helpful", "harmful") if key in raw]
+    if "score" in raw and len(counters) < 2:
+        return "score"
+    return "counters" if counters else None
+
+
+def _left_out(entry: _Entry) -> Iterator[str]:
+    """A warning for each value of *entry* that a better one for the votes stands beside."""
+    if isinstance(entry.raw, dict) and "score" in entry.raw:
+        counts = _counts(entry.raw)
+        better = "`score` counts" if counts == "score" else "`helpful` and `harmful` count"
+        for key in ("helpful", "harmful") if counts == "score" else ("score",):
+            if key in entry.raw:
+                yield f"{entry.place}: `{key}` ({_shown(entry.raw[key])}) is left out, since {better}"
 
 
 def _with_names(points: list[KeyPoint], *, is_flat: bool) -> list[KeyPoint]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from playbook_db import projects, settings
 from playbook_db.domain.operations import unknown_sections
-from playbook_db.domain.playbook import KeyPoint, Skipped
+from playbook_db.domain.playbook import Change, KeyPoint, Skipped
 from playbook_db.domain.playbook_file import Migrated
 from playbook_db.errors import DiagnosticsError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from playbook_db.llm.model import Exchange
 
 _FILE_NAME = re.compile(r"\d{8}T\d{12}Z_[A-Za-z0-9._-]+\.txt")
+_DONE = {"add": "added", "edit": "reworded", "retire": "retired"}
 _SHOWN_TEXT_LENGTH = 80  # characters of a pruned point's text; source: scoring design
 
 
@@ -108,10 +109,15 @@ def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
     _report(folder, lines, f"Pruned {len(lines)} key points:", "playbook_pruning")
 
 
-def operations(folder: str | None, batch: Sequence[object], skipped: Iterable[Skipped]) -> None:
-    """Report a *batch* of operations: which were skipped and why, and which name an unknown section."""
-    lines = [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
-    title = f"{len(batch)} operations, {len(lines)} skipped:"
+def operations(
+    folder: str | None, batch: Sequence[object], skipped: Sequence[Skipped], changes: Iterable[Change]
+) -> None:
+    """Report a *batch* of operations: the *changes* that it made, a merge with the ids that it named in vain and a
+    deletion with its reason; which were skipped and why, and which name an unknown section."""
+    done = ((_DONE[change.kind], change.point.name, change.reason) for change in changes if change.kind in _DONE)
+    lines = [f"  - {verb} {name}" + (f": {reason}" if reason else "") for verb, name, reason in done]
+    lines += [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
+    title = f"{len(batch)} operations, {len(batch) - len(skipped)} applied, {len(skipped)} skipped:"
     unknown = unknown_sections(batch)
     lines += [f"  - operation {index + 1} names no section of ours: {section}" for index, section in unknown]
     if batch:

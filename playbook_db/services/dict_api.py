@@ -9,13 +9,14 @@ import copy
 import importlib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain import merge, playbook_file
+from playbook_db.domain.done import Done, explain
 from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, Similarity
-from playbook_db.domain.playbook import KeyPoint, Playbook
+from playbook_db.domain.playbook import Change, KeyPoint, Playbook, Skipped, Vote
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import SettingError
@@ -30,12 +31,26 @@ class PlaybookDict(dict[str, Any]):
     """A plain dict that remembers what it was loaded from; a deep copy remembers it too.
 
     `origin` is the database and the project, `revision` the revision, `spent` the names that points which left have
-    used up, those included that left from this dict since.
+    used up, those included that left from this dict since; `done` is what our functions did to it since.
     """
 
     origin: tuple[str, str] | None = None
     revision: int | None = None
     spent: frozenset[str] = frozenset()
+    done: Done = Done()
+
+
+def note(
+    plain: dict[str, Any],
+    *,
+    changes: Iterable[Change] = (),
+    votes: Iterable[Vote] = (),
+    skipped: Iterable[Skipped] = (),
+    items: int = 0,
+) -> None:
+    """Let *plain*, where it remembers, know what was done to it; *skipped* have their places in a list of *items*."""
+    if isinstance(plain, PlaybookDict):
+        plain.done = plain.done.and_then(changes, votes, skipped, items)
 
 
 def from_plain(plain: Mapping[str, Any]) -> Reading:
@@ -161,26 +176,36 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        base_revision = book.revision_of(theirs.header)
+        base_revision, done = book.revision_of(theirs.header), Done()
+        votes: tuple[Vote, ...] = ()
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
-            base_revision = given.revision
+            base_revision, done = given.revision, given.done
         if base_revision is None:
             notes = merge.replace_points(book.draft, theirs, retired)
             header = merge.without_erased_header(book.header, theirs.header)
         else:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
+            ours = book.draft.playbook()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
+            votes = explain(book.draft, done, base=base, ours=ours, theirs=theirs)
         extras = import_export.new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes)
         saved = book.commit(
-            "sync", "saved by a program", notes=notes, header=header, even_if_unchanged=True, extras=extras
+            "sync",
+            "saved by a program",
+            votes=votes,
+            skipped=done.skipped,
+            notes=notes,
+            header=header,
+            even_if_unchanged=True,
+            extras=extras,
         )
         after = replace(book.draft.playbook(), header=saved.header)
     write_back(given, after, flat=reading.is_flat)
     given["last_updated"] = saved.header.last_updated
     if isinstance(given, PlaybookDict):
-        given.origin, given.revision = _origin(project), saved.revision
+        given.origin, given.revision, given.done = _origin(project), saved.revision, Done()
     return (*before.notes, *saved.notes, *mirror.write(project).notes)
 
 

@@ -208,7 +208,9 @@ class _Lesson:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
             votes = operations.cast_votes(book.draft, tags)
+            count = len(book.draft.changes)
             skipped = operations.apply_operations(book.draft, proposed)
+            made = book.draft.changes[count:]
             pruned = operations.prune(book.draft)
             session = self.chunk.session_id
             result = book.commit(
@@ -226,7 +228,7 @@ class _Lesson:
                 calls=[call for call in self.calls if call.kind == "curate"],
             )
             _note_done(book, self.chunk, finishes)
-        diagnostics.operations(self.project.folder, proposed, skipped)
+        diagnostics.operations(self.project.folder, proposed, skipped, made)
         diagnostics.pruning(self.project.folder, pruned)
         return LearnResult(revision=result, calls=tuple(self.calls))
 

@@ -211,6 +211,29 @@ def test_a_batch_of_operations_is_summed_up(diagnosed: Path) -> None:
     assert "at most 10" in told
 
 
+def test_batch_tells_what_it_did(diagnosed: Path) -> None:
+    """What came, a merge with the ids that it named in vain, what left and why."""
+    playbook = a_sections_dict(
+        {PATTERNS: [an_entry("pat-001", "one"), an_entry("pat-002", "two"), an_entry("pat-003")]}
+    )
+    operations = [
+        {"type": "MERGE", "source_ids": ["pat-001", "pat-404", "pat-002"], "merged_text": "both"},
+        {"type": "DELETE", "target_id": "pat-003", "reason": "it is wrong"},
+        {"type": "UPDATE", "target_id": "pat-004", "text": "all"},
+    ]
+
+    update_playbook_data(playbook, {"operations": operations})
+
+    assert diagnostics_in(diagnosed)["curator_operations.txt"].splitlines()[:6] == [
+        "3 operations, 3 applied, 0 skipped:",
+        "  - added pat-004: merged from pat-001, pat-002 (missing: pat-404)",
+        "  - retired pat-001: merged into pat-004",
+        "  - retired pat-002: merged into pat-004",
+        "  - retired pat-003: it is wrong",
+        "  - reworded pat-004",
+    ]
+
+
 def test_nothing_is_told_without_the_flag_file(folder: Path) -> None:
     """No flag, no files: a migration, a pruning and operations leave no trace in the work tree."""
     path = write_file(folder, a_flat_dict("bare", an_entry("kpt_002", "bad", 0, 9)))
