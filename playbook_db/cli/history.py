@@ -149,11 +149,12 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
 
 @cli.command()
 @click.argument("revisions", metavar="[REV | A..B]", required=False)
+@click.option("--session", metavar="S", help="All that this session taught: its id, or the beginning of it.")
 @click.option("--ours", is_flag=True, help="Where something was changed again since, keep it as it is now.")
 @click.option("--theirs", is_flag=True, help="Where something was changed again since, take what the undo brings back.")
 @dry_run_option
 @as_json
-def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
+def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
     """Take back the last revision, or those given.
 
     Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
@@ -162,13 +163,25 @@ def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json
     from playbook_db.domain.undo import parse_range
     from playbook_db.services import undo as undo_service
 
+    if revisions is not None and session is not None:
+        raise click.UsageError("Give revisions or --session, not both.")
     if ours and theirs:
         raise click.UsageError("Give --ours or --theirs, not both.")
     span = parse_range(revisions) if revisions is not None else None
     prefer: Side | None = "ours" if ours else "theirs" if theirs else None
     with opened() as project:
-        undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
-        _print_undone(undone, as_json=as_json, dry_run=dry_run)
+        if session is None:
+            undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
+            _print_undone(undone, as_json=as_json, dry_run=dry_run)
+            return
+        several = undo_service.undo_session(project, session, prefer=prefer, dry_run=dry_run)
+        if as_json:
+            print_json([records.undo_record(each, dry_run=dry_run) for each in several])
+            return
+        for each in several:
+            _print_undone(each, as_json=False, dry_run=dry_run)
+        if not several:
+            click.echo(f"nothing of what session {one_line(session)} taught is in force")
 
 
 @cli.command()
@@ -218,4 +231,4 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
         click.echo(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
-        notify(["`playbook undo` again brings it back"])
+        notify([f"`playbook undo {revised.revision}` brings it back"])

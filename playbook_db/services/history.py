@@ -201,7 +201,7 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
     point_id = None if query.name is None else book.point_id(query.name)
     if query.name is not None and point_id is None:
         raise edit.no_such_point(book, query.name)
-    session_id = _session(book, query.session) if query.session is not None and book.revision else None
+    session_id = find_session(book, query.session) if query.session is not None and book.revision else None
     return LogFilter(first, last, session_id, query.source, point_id)
 
 
@@ -212,7 +212,8 @@ def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
     return book.revision_at(timestamp(before)) + 1
 
 
-def _session(book: PlaybookRepository, beginning: str) -> str:
+def find_session(book: PlaybookRepository, beginning: str) -> str:
+    """The session that revisions came from and whose id begins so. Raises SessionNotFoundError."""
     matches = book.sessions_beginning(beginning)
     if len(matches) != 1 and beginning not in matches:
         raise SessionNotFoundError(beginning, tuple(matches))

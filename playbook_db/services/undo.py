@@ -1,6 +1,8 @@
 """Taking revisions back, and a playbook or one point back to what it was. Each is a revision like any other."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db.domain.diff import changed_keys
@@ -15,7 +17,7 @@ from playbook_db.domain.undo import (
 )
 from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, UndoCollisionError, UndoError
 from playbook_db.services import edit
-from playbook_db.services.history import find_revision
+from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
@@ -34,6 +36,10 @@ class UndoResult:
     result: RevisionResult
 
 
+class _RehearsedError(Exception):
+    """All is planned, and nothing is to be kept."""
+
+
 def undo(
     project: Project, revisions: RevisionRange | None = None, *, prefer: Side | None = None, dry_run: bool = False
 ) -> UndoResult:
@@ -45,6 +51,49 @@ def undo(
     with project.store.write(project.key, dry_run=dry_run) as book:
         chosen = _chosen(book, revisions)
         return _undo(book, chosen, _description(book, chosen), prefer=prefer)
+
+
+def undo_session(
+    project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False
+) -> list[UndoResult]:
+    """Take back what a session taught and is in force; *session* is its id, or how that begins.
+
+    Neighbouring revisions become one, the newest come first; all of them are taken back, or none. Raises as `undo`
+    does, and SessionNotFoundError.
+    """
+    results: list[UndoResult] = []
+    with suppress(_RehearsedError), project.store.write(project.key) as book:
+        session_id = find_session(book, session)
+        everything = RevisionRange(1, book.revision)
+        undone = [each.undone for each in book.undos_in_force(everything)]
+        numbers = [
+            number
+            for number in book.revisions_of_session(session_id)
+            if not any(each.holds(RevisionRange(number, number)) for each in undone)
+        ]
+        for revisions in _neighbours(numbers):
+            # Each is planned on what the one before has left.
+            book = PlaybookRepository.open_to_write(book.connection, project.key)
+            try:
+                results.append(_undo(book, revisions, f"session {session_id}", prefer=prefer))
+            except UndoCollisionError as error:
+                what = f"{revisions}".capitalize()
+                raise UndoCollisionError(what, error.collisions, argument=f"--session={session_id}") from None
+        if dry_run:
+            results = [replace(each, result=replace(each.result, revision=None)) for each in results]
+            raise _RehearsedError
+    return results
+
+
+def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
+    """*numbers*, which come highest first, as ranges without gaps."""
+    ranges: list[RevisionRange] = []
+    for number in numbers:
+        if ranges and ranges[-1].first == number + 1:
+            ranges[-1] = RevisionRange(number, ranges[-1].last)
+        else:
+            ranges.append(RevisionRange(number, number))
+    return ranges
 
 
 def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResult:

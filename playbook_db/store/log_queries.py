@@ -121,6 +121,9 @@ SELECT c.revision, c.kind, count(*) FROM changes AS c
 WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers
 GROUP BY c.revision, c.kind
 """).bindparams(bindparam("numbers", expanding=True))
+_OF_SESSION = sql("""
+SELECT number FROM revisions WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY number DESC
+""")
 _SESSIONS = sql("""
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
@@ -309,6 +312,10 @@ class LogQueries(PlaybookRows):
             changes = self._changes_of_point(log_filter.point_id, oldest=rows[-1].number, newest=rows[0].number)
             counts.update((number, Counter(change.kind for change in made)) for number, made in changes.items())
         return [_logged(row, counts.get(row.number, {}), changes.get(row.number, ())) for row in rows]
+
+    def revisions_of_session(self, session_id: str) -> list[int]:
+        """The numbers of the revisions that came from a session, the newest first."""
+        return list(self._execute(_OF_SESSION, session_id=session_id).scalars())
 
     def sessions_beginning(self, beginning: str) -> list[str]:
         """The sessions that revisions came from and whose id begins so."""

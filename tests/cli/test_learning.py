@@ -140,7 +140,7 @@ def test_bootstrap_begins_with_the_oldest_session(
 
 
 def test_bootstrap_has_the_budget_that_was_agreed_to(
-    playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
+    playbook: Playbook, folder: Path, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever today's is; at what was estimated it stops, says so, and goes on when it is called again."""
     _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
