@@ -35,8 +35,8 @@ def log(as_json: bool, **options: Any) -> None:
     """List what was done to the playbook, the newest first.
 
     With NAME it is what was done to that key point, live or retired. As text these are the newest 20 revisions, unless
-    -n, --since or --session says otherwise. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or
-    yesterday.
+    -n, --since or --session says otherwise. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago",
+    yesterday, or one that any command printed.
     """
     from playbook_db.services import history
 
@@ -76,7 +76,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
     """Show the playbook as it was at a revision or a time.
 
     Revision 0 is the empty playbook; a date means its evening. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h,
-    3d, "2 weeks ago" or yesterday.
+    3d, "2 weeks ago", yesterday, or one that any command printed.
     """
     from playbook_db.domain import playbook_file
     from playbook_db.services import history
@@ -105,8 +105,8 @@ def diff(before: str, after: str, as_json: bool) -> None:
     """Show what differs between two states of the playbook.
 
     A and B (default: now) are a revision, a time or a playbook file (- for stdin) each. A TIME is such as 2026-03-01,
-    "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday. A file whose name could be taken for one is named with its
-    folder: ./12
+    "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday, or one that any command printed. A file whose name could be
+    taken for one is named with its folder: ./12
     """
     from playbook_db.cli import history_view
     from playbook_db.services import history

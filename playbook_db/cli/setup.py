@@ -49,7 +49,9 @@ def install_hooks(scope: str) -> None:
         if done.backup:
             click.echo(f"the file as it was: {done.backup}")
         budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
-        click.echo(f"learning may use {budget} tokens a day; PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
+        click.echo(
+            f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit"
+        )
     else:
         click.echo(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)

@@ -99,8 +99,8 @@ class Mirror:
 @dataclass(frozen=True, slots=True)
 class RevisionResult:
     """What a commit did to the playbook of `key`: the revision's number (None where nothing changed, or in a dry run),
-    the header afterwards,
-    the changes and votes, what was skipped, notes for the user, and what entries of a file said beside (`extras`)."""
+    the header afterwards, the changes and votes, what was skipped, notes for the user, and in `extras`, by name, what
+    entries of a file say of points beside what a point is, as JSON."""
 
     revision: int | None
     header: Header

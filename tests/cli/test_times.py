@@ -14,7 +14,7 @@ from tests.cli.conftest import Playbook
 TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d\S*")
 COMMANDS = [
     ["log"], ["log", "oth-001"], ["show", "oth-001"], ["show", "r1"], ["diff", "1"], ["at", "1 week ago"],
-    ["why", "oth-001"], ["sessions"], ["stats"], ["project", "list"], ["backup", "--list"],
+    ["why", "oth-001"], ["sessions"], ["stats"], ["status"], ["project", "list"], ["backup", "--list"],
 ]  # fmt: skip
 
 
