@@ -115,7 +115,7 @@ def filled(folder: Path) -> Path:
 def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
     """What only looks at the points reads them as the hooks do, where nothing stands in the way."""
     assert not _loaded_by(
-        _HEAVY, "list", "list --json", "list --retired", "show oth-001", "show oth-002 --json", "render"
+        _HEAVY, "list", "list --json", "list --retired", "show oth-001", "show oth-002 --json", "render", "status"
     )
 
 
