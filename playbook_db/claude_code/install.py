@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -132,6 +132,21 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
         for backup in backups.keys() - kept:
             _discard(backup)
         return Uninstalled(path, is_ours_alone, tuple(kept))
+
+    return _until_unchanged(path, attempt)
+
+
+def take_out(path: str, commands: Collection[str], *, now: datetime, private: bool) -> str:
+    """Take the hooks that run *commands* out of the settings file at *path*, whosever they are; the copy that holds the
+    file as it was. Raises InstallError."""
+
+    def attempt() -> str:
+        data = _read(path) or b"{}"
+        with _errors_located(path, data):
+            new = _edit(data, lambda text: settings_json.without_commands(text, commands))
+        backup = _keep_copy(path, data, now)
+        _replace(path, new, expected=data, private=private)
+        return backup
 
     return _until_unchanged(path, attempt)
 

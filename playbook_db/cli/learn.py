@@ -67,22 +67,19 @@ def bootstrap(yes: bool) -> None:
     wait until tomorrow. Without a terminal and --yes, today's budget holds. It can be interrupted and called again:
     nothing is learned from twice.
     """
-    from playbook_db.claude_code import learner, worker
+    from playbook_db.claude_code import learner
     from playbook_db.llm import choose
     from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
 
     with opened(may_be_new=True) as project:
-        paths = worker.list_transcripts(project.key)
-        unread = {path: os.path.getsize(path) - queue.learned_to(project, path) for path in paths}
-        new = [path for path in paths if unread[path] > 0]
+        unread = _unread(project)
+        new = [path for path in unread if unread[path] > 0]
         if not new:
-            click.echo(
-                f"nothing new in {count_of(len(paths), 'transcript')}" if paths else "this project had no session yet"
-            )
+            paths = count_of(len(unread), "transcript")
+            click.echo(f"nothing new in {paths}" if unread else "this project had no session yet")
             return
-        with choose.living_in(project_env.of_jobs(project.folder or project.key)):
-            estimate, told = _estimate(project, [unread[path] for path in new])
+        estimate, told = _estimate(project, [unread[path] for path in new])
         notify([told])
         budget = None
         if yes or is_interactive():
@@ -105,6 +102,26 @@ def bootstrap(yes: bool) -> None:
                 progress(done)
         learned = f"learned from {count_of(chunks, 'chunk')} of {count_of(len(new), 'transcript')}"
         click.echo(f"{learned}, {count_of(tokens, 'token')}, for {one_line(project.key)}")
+
+
+def estimate_of_bootstrap(project: "Project") -> str:
+    """What `bootstrap` would learn from, and at what cost, in words; `""` where there is nothing new. Raises as
+    `choose.find_model` does."""
+    from playbook_db.llm import choose
+
+    choose.find_model(project.folder)
+    new = [size for size in _unread(project).values() if size > 0]
+    return _estimate(project, new)[1] if new else ""
+
+
+def _unread(project: "Project") -> dict[str, int]:
+    """The transcripts that Claude Code kept of the project's sessions, oldest first, and how many bytes of each are
+    new."""
+    from playbook_db.claude_code import worker
+    from playbook_db.services import queue
+
+    paths = worker.list_transcripts(project.key)
+    return {path: os.path.getsize(path) - queue.learned_to(project, path) for path in paths}
 
 
 @cli.command()
@@ -165,7 +182,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     """The tokens that learning from transcripts of these *sizes*, in bytes, takes at most, about; and that in words."""
     from playbook_db.claude_code.learner import CHUNK_CHARS
     from playbook_db.domain.prompt_text import render_points
-    from playbook_db.llm import prices
+    from playbook_db.llm import choose, prices
     from playbook_db.llm.anthropic_api import model_name
     from playbook_db.llm.model import CHARACTERS_A_TOKEN
     from playbook_db.services.projects import read_playbook
@@ -173,8 +190,9 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
     shown = 2 * len(render_points(read_playbook(project).points))  # to the reflector and to the curator
     tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
-    model = model_name()
-    cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
+    with choose.living_in(project_env.of_jobs(project.folder or project.key)):
+        model = model_name()
+        cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
     price = "" if cost is None else f", about ${cost:.2f}"
     return (
         tokens,

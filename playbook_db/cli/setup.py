@@ -30,7 +30,8 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
     show_default=True,
     help="Whose settings: yours for all projects, this project's, or yours for this project.",
 )
-def install_hooks(scope: str) -> None:
+@click.option("--replace", is_flag=True, help="Take the hooks of the older system out, which has JSON files alone.")
+def install_hooks(scope: str, replace: bool) -> None:
     """Register the hooks in Claude Code's settings.
 
     From there it starts them in every session. Nothing else in the settings file changes, and the file as it was is
@@ -40,7 +41,10 @@ def install_hooks(scope: str) -> None:
 
     from playbook_db.claude_code import install
 
-    done = install.install(scope, project_folder(must_exist=scope != "user"), now=datetime.now(UTC))
+    folder = project_folder(must_exist=scope != "user")
+    if replace and not _take_out_older(folder):
+        notify(["no settings file has hooks of the older system"])
+    done = install.install(scope, folder, now=datetime.now(UTC))
     if done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
         click.echo(f"{done.path}: registered the hooks for {hooks}")
@@ -55,6 +59,41 @@ def install_hooks(scope: str) -> None:
     else:
         click.echo(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
+    _tell_of_older(folder)
+
+
+def _take_out_older(folder: str) -> bool:
+    """Take the older system's hooks out of all settings files, and its templates out of our way; whether there were
+    any."""
+    from datetime import UTC, datetime
+
+    from playbook_db.claude_code import older_hooks
+
+    found = older_hooks.find(folder)
+    for hooks in found:
+        kept = older_hooks.take_out(hooks, now=datetime.now(UTC))
+        click.echo(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
+        click.echo(f"the file as it was: {kept}")
+    for aside in older_hooks.set_templates_aside() if found else ():
+        click.echo(f"its template, which doesn't fit here, is now {aside}")
+    return bool(found)
+
+
+def _tell_of_older(folder: str) -> bool:
+    """Tell of the older system's hooks, if there are any; whether there are."""
+    from playbook_db.claude_code import older_hooks
+
+    found = older_hooks.find(folder)
+    if found:
+        where = ", ".join(hooks.path for hooks in found)
+        notify(
+            [
+                f"{where} has hooks of the older system, which keeps the playbook in .claude/playbook.json alone: each "
+                "session would be shown both playbooks and be learned from twice. To replace them: "
+                "playbook install --replace"
+            ]
+        )
+    return bool(found)
 
 
 @cli.command("uninstall")
@@ -92,11 +131,13 @@ def uninstall_hooks(scope: str) -> None:
 @cli.command()
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
 @click.option("--new", is_flag=True, help="Begin anew where the database is gone though there are backups of it.")
-def init(yes: bool, new: bool) -> None:
+@click.pass_context
+def init(ctx: click.Context, yes: bool, new: bool) -> None:
     """Take this project in; make the database where none is.
 
     An existing .claude/playbook.json is shown first, since its text goes into prompts. It is asked about on a terminal;
-    without one, and without --yes, it is left alone.
+    without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
+    the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
     from playbook_db.services import mirror
     from playbook_db.services.projects import read_playbook
@@ -111,6 +152,40 @@ def init(yes: bool, new: bool) -> None:
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points = count_of(len(read_playbook(project).points), "key point")
         click.echo(f"{one_line(project.key)}: {points} in {project.store.where} (mirror: {mirror.state(project)})")
+        learnable = _earlier_sessions(project)
+    _offer_replacement(ctx)
+    if learnable and is_interactive():
+        from playbook_db.cli.learn import bootstrap
+
+        ctx.invoke(bootstrap, yes=False)
+    elif learnable:
+        notify([f"{learnable}. To learn from them: playbook bootstrap"])
+
+
+def _earlier_sessions(project: "Project") -> str:
+    """What there is to learn from sessions that this project had, and at what cost; `""` where some were learned from
+    already, or there is no model to ask."""
+    from playbook_db.cli.learn import estimate_of_bootstrap
+    from playbook_db.errors import PlaybookError
+    from playbook_db.services import history
+
+    try:
+        return "" if history.sessions(project) else estimate_of_bootstrap(project)
+    except PlaybookError:  # no model, or one that needs consent: `bootstrap` explains it
+        return ""
+
+
+def _offer_replacement(ctx: click.Context) -> None:
+    """Tell of the older system's hooks, and on a terminal ask whether ours shall take their place."""
+    from playbook_db.claude_code import install
+
+    folder = project_folder()
+    if not _tell_of_older(folder) or not is_interactive() or not click.confirm("Replace them now?", err=True):
+        return
+    _take_out_older(folder)
+    ours = install.find_registrations(folder)
+    if not ours.files and ours.plugin is None:
+        ctx.invoke(install_hooks, scope="user", replace=False)
 
 
 @cli.command("mirror")
