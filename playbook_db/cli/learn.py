@@ -154,7 +154,7 @@ def sessions(as_json: bool) -> None:
 def why(name: str, as_json: bool) -> None:
     """Show where the point NAME came from.
 
-    These are its sessions, its votes with their reasons, its edits and merges.
+    These are its sessions, its votes with their reasons, its edits and merges, and what was undone.
     """
     from playbook_db.services import history
 
@@ -170,7 +170,7 @@ def why(name: str, as_json: bool) -> None:
             f"r{event.revision}",
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
-            event.text or "",
+            "; ".join(filter(None, (event.text, event.message if event.source == "undo" else None))),
             f"session {session_name(event.session_id)}" if event.session_id else event.actor,
         )
         for event in life.events

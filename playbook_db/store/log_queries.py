@@ -228,15 +228,18 @@ _MERGED = sql("""
 SELECT DISTINCT k.name FROM changes AS c
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
 WHERE c.playbook_id = :playbook_id AND c.successor_id = :point_id
+  AND coalesce((SELECT t.last FROM taken_back AS t
+                WHERE t.playbook_id = :playbook_id AND t.first <= c.revision
+                ORDER BY t.first DESC LIMIT 1), 0) < c.revision
 ORDER BY k.name
 """)
 
 
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
-    """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore) or a vote's tag
-    (helpful, harmful, neutral). `text` is the text it got, the reason, or the vote's rationale; `successor` the point
-    that it went into."""
+    """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore; vote where
+    counters changed without one, as by an undo) or a vote's tag (helpful, harmful, neutral). `text` is the text it got,
+    what else was set and the reason, or the vote's rationale; `successor` the point that it went into."""
 
     revision: int
     time: str
@@ -251,10 +254,25 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """All that happened to a point, the oldest first, and the points that were merged into it."""
+    """All that happened to a point, the oldest first, and the points that were merged into it, but for merges that were
+    taken back."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
+
+
+def _told(change: LoggedChange, was_voted: bool) -> str | None:
+    """What *change* did in words, but for its kind: the text that it gave, else what else it set, and why."""
+    point, before = change.point, change.before
+    if before is None or change.kind in ("add", "restore") or change.is_reworded:
+        return point.text
+    told = []
+    if point.section != before.section:
+        told.append(f"from {before.section} to {point.section}")
+    if not was_voted and (point.helpful, point.harmful) != (before.helpful, before.harmful):
+        counted = (f"{each.helpful} helpful, {each.harmful} harmful" for each in (point, before))
+        told.append("; before: ".join(counted))
+    return "; ".join([*told, *([change.reason] if change.reason else [])]) or None
 
 
 class LogQueries(PlaybookRows):
@@ -364,11 +382,12 @@ class LogQueries(PlaybookRows):
         events: list[LifeEvent] = []
         for made in reversed(self.read_log(all_revisions, limit=MAX_COUNTER, most_changes=EVERY_CHANGE)):
             origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
-            for change in made.changes:
-                if change.kind != "vote":
-                    gave_text = change.kind in ("add", "restore") or change.is_reworded
-                    text = change.point.text if gave_text else change.reason
-                    events.append(LifeEvent(*origin, change.kind, text, change.successor))
+            was_voted = any(tag != "neutral" for tag, _ in votes[made.number])
+            events += [
+                LifeEvent(*origin, change.kind, _told(change, was_voted), change.successor)
+                for change in made.changes
+                if change.kind != "vote" or not was_voted  # else the votes themselves say it
+            ]
             events += [LifeEvent(*origin, tag, rationale) for tag, rationale in votes[made.number]]
         return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))
 
