@@ -110,9 +110,13 @@ def _ask_for_a_playbook(folder: str) -> None:
 
 
 def notify(lines: Iterable[str]) -> None:
-    """Print *lines* for the person, on stderr."""
+    """Print *lines* for the person, on stderr, each once in a command."""
+    context = click.get_current_context(silent=True)
+    said = context.meta.setdefault("playbook_db.said", set()) if context else set()
     for line in lines:
-        click.echo(f"playbook: {readable(line)}", err=True)
+        if line not in said:
+            said.add(line)
+            click.echo(f"playbook: {readable(line)}", err=True)
 
 
 def is_interactive() -> bool:

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import itertools
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -360,7 +361,7 @@ def _keep_aside(path: str, data: bytes) -> str:
     """Keep *data*, which the file is about to lose, beside it; where."""
     aside = _free_path(path, "extra")
     try:
-        files.replace_file(aside, data)
+        files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))
     except OSError as error:
         raise MirrorError(f"{aside} can't be written: {error.strerror}. The database has everything.") from error
     return aside

@@ -195,6 +195,14 @@ def test_help_names_every_command(playbook: Playbook) -> None:
     assert playbook("--version").out.startswith("playbook, version ")
 
 
+def test_what_is_shown_before_a_file_is_taken_in_is_not_said_again_afterwards(playbook: Playbook, folder: Path) -> None:
+    """Each note once in a command."""
+    entry = an_entry("oth-001") | {"note": "mine"}
+    (folder / ".claude" / "playbook.json").write_text(json.dumps(a_sections_dict({"OTHERS": [entry]})))
+
+    assert playbook("init", "--yes").err.count("1 entry has other keys") == 1
+
+
 def test_other_keys_of_an_entry_are_told_of_shown_and_written(playbook: Playbook, folder: Path) -> None:
     """By both ways to read a point, live or retired, and by an export that asks for them."""
     entry = an_entry("oth-001") | {"note": "mine"}

@@ -452,11 +452,13 @@ def test_what_the_mirror_loses_is_kept_aside_once(project: Project, file: Path) 
     _mirrored(project, an_entry("oth-001"))
     _edit(file, lambda entries: entries[0].update(note="mine"))
     before = file.read_bytes()
+    file.chmod(0o600)
 
     told = mirror.sync(project).notes
 
     (aside,) = file.parent.glob("playbook.json.extra-*")
     assert aside.read_bytes() == before
+    assert stat.S_IMODE(aside.stat().st_mode) == 0o600
     assert f"as it was, it is kept as {aside}" in told[-1]
     assert "note" not in file.read_text()
     file.write_bytes(before)
