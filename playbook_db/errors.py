@@ -143,7 +143,10 @@ class MissingExtraError(PlaybookError):
     """*what* needs the package *package*, which comes with an *extra* that isn't installed."""
 
     def __init__(self, what: str, package: str, *, extra: str) -> None:
-        super().__init__(f"{what} needs {package}, which isn't installed. Run: pip install 'playbook-db[{extra}]'")
+        super().__init__(
+            f"{what} needs {package}, which isn't installed. In the checkout of playbook-db, install it once more with "
+            f"'.[{extra}]' in place of '.': uv tool install --force, pipx install --force, or pip install."
+        )
 
 
 class TimeOverError(PlaybookError):
@@ -323,8 +326,9 @@ class SchemaTooNewError(DatabaseError):
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
-                "If a newer version wrote it, run: pip install --upgrade playbook-db. If an unreleased checkout did, "
-                "export its playbooks with that checkout and import them into a new database."
+                "If a newer version wrote it, bring the checkout of playbook-db up to date (git pull) and install it "
+                "once more. If an unreleased checkout did, export its playbooks with that checkout and import them "
+                "into a new database."
             ),
         )
 

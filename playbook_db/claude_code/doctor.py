@@ -76,7 +76,7 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     message = f"{python}: Python {version}, SQLite {sqlite}"
     number = tuple(map(int, sqlite.split(".")))
     if number < (3, 37):
-        remedy = "uv tool install --force --python 3.13 playbook-db && playbook install"
+        remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
         yield Finding("interpreter", BROKEN, f"{message}; 3.37 or later is needed, as newer Pythons bring it", remedy)
         return
     if number < _SOUND_SQLITE:

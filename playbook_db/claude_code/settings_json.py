@@ -205,7 +205,7 @@ def _prove(old: str, new: str, entries: Mapping[str, Entry]) -> None:
 
 
 def _without_ours(content: dict[str, Any], is_meant: IsMeant = registration.is_ours) -> dict[str, Any]:
-    """*content* without our hooks, or those that *is_meant* says, and without events and `hooks` that are empty then."""
+    """*content* without our hooks, or those that *is_meant* says, and without events and `hooks` left empty."""
     hooks = content.get("hooks", {})
     others = {
         event: _others(groups, is_meant) if isinstance(groups, list) else groups for event, groups in hooks.items()

@@ -312,7 +312,7 @@ def _require_schema(connection: "Connection", path: str) -> None:
     if version != SCHEMA:
         remedy = "Run: playbook db upgrade"
         if version > SCHEMA:
-            remedy = "If a newer version wrote it, run: pip install --upgrade playbook-db. Else see: playbook db check"
+            remedy = "If a newer version wrote it, bring playbook-db up to date. Else see: playbook db check"
         message = f"{path} is at schema {version:04d}, this playbook-db needs {SCHEMA:04d}. {remedy}"
         raise UnusableError(message, is_old=version < SCHEMA)
 

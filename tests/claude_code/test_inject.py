@@ -392,7 +392,7 @@ def test_a_database_that_cannot_be_used_is_left_as_it_is(client: Client, kind: s
     assert done.message in f"playbook: {client.log()[0].split(' inject: ')[1]}"
     assert running.content(client.database) == before
     (line,) = client.log()
-    remedy = {"newer": "pip install --upgrade", "older": "playbook db upgrade"}.get(kind, "playbook")
+    remedy = {"newer": "bring playbook-db up to date", "older": "playbook db upgrade"}.get(kind, "playbook")
     assert str(client.database) in line
     assert remedy in line
 

@@ -132,7 +132,7 @@ _UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "headless": (lambda path: path.write_bytes(bytes(100) + path.read_bytes()[100:]), _REPAIR),
     "no schema": (lambda path: path.write_bytes(path.read_bytes()[:100] + b"\xff" * 3996), _REPAIR),
     "foreign": (_foreign, "another program"),
-    "newer": (_newer, "pip install --upgrade"),
+    "newer": (_newer, "git pull"),
 }
 
 

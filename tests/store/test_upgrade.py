@@ -143,9 +143,7 @@ def test_a_database_newer_than_the_code_is_refused_and_untouched(tmp_path: Path,
     connection.close()
     before = path.read_bytes()
 
-    with pytest.raises(
-        SchemaTooNewError, match=rf"schema 0099.*knows {SCHEMA:04d}.*pip install --upgrade.*unreleased checkout"
-    ):
+    with pytest.raises(SchemaTooNewError, match=rf"schema 0099.*knows {SCHEMA:04d}.*git pull.*unreleased checkout"):
         open_store(f"sqlite:///{path}")
 
     assert path.read_bytes() == before
