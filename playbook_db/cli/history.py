@@ -204,7 +204,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
         raise click.UsageError("--dry-run goes with --at, without a NAME.")
     if len(names) > 1 and moment is not None:
         raise click.UsageError("--at takes one NAME, or none.")
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         if not names:
             undone = undo_service.go_back(project, moment or "", dry_run=dry_run)
             _print_undone(undone, as_json=as_json, dry_run=dry_run)

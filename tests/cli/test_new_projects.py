@@ -9,7 +9,7 @@ from tests.cli.conftest import Playbook
 
 CHANGING = [
     ["add", "use ruff"], ["apply", "-"], ["prune"], ["import", "-"], ["learn", "session.jsonl"], ["bootstrap"],
-    ["mirror", "on"], ["project", "ignore"],
+    ["mirror", "on"], ["project", "ignore"], ["restore", "--at", "now"],
 ]  # fmt: skip
 STDIN = {"apply": "[]", "import": '{"sections": {}}'}
 
