@@ -83,6 +83,7 @@ ON CONFLICT (playbook_id, point_id) DO UPDATE SET fields = excluded.fields
 """)
 _MOVE_MIRROR = sql("UPDATE mirrors SET path = :new_path WHERE playbook_id = :playbook_id AND path = :path")
 _MIRROR_PATHS = sql("SELECT path FROM mirrors WHERE playbook_id = :playbook_id ORDER BY path")
+_MOST_NAMED = 5  # of the points with other keys, in a revision's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "source": source,
             "actor": actor or settings.actor(),
             "session_id": session_id,
-            "message": message,
+            "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "took_back_from": undone.first if undone else None,
             "took_back_to": undone.last if undone else None,
         }
@@ -366,6 +367,10 @@ def learning_projects(connection: Connection) -> list[tuple[str, str]]:
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
     """The path of each mirror that is kept, its playbook's last revision, and what it held when last read."""
     return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
+
+
+def _named(names: Mapping[str, object]) -> str:
+    return ", ".join(list(names)[:_MOST_NAMED]) + ", ..." * (len(names) > _MOST_NAMED)
 
 
 def _retired(row: "Row[*tuple[Any, ...]]") -> RetiredPoint:
