@@ -54,10 +54,11 @@ def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "
         yield f"{mirror} is here but not in use yet. To look at it and take it in: {command} init", _keep_nothing
     yield _question(folder, command), lambda: project_env.keep(folder, agreed=None)
     errors = hook_queries.job_errors(book[0], book[1].id) if book else []
-    waits = [error for error, failed_at in errors if not failed_at and project_env.BUDGET not in error]
+    # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
+    reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_queries.WAITS)]
+    waits = [error[len(hook_queries.WAITS) :] for error in reasons if project_env.BUDGET not in error]
     if waits:
-        why = waits[0].replace(hook_queries.WAITS, "", 1)
-        yield f"learning waits: {_cut(why, _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
+        yield f"learning waits: {_cut(waits[0], _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
     if book:

@@ -56,10 +56,22 @@ def install_hooks(scope: str, replace: bool) -> None:
         click.echo(
             f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit"
         )
+        click.echo(f"learning asks {_model(folder)}")
     else:
         click.echo(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
     _tell_of_older(folder)
+
+
+def _model(folder: str) -> str:
+    """The model that is asked, and with whose key; or why none is."""
+    from playbook_db.errors import PlaybookError
+    from playbook_db.llm import choose
+
+    try:
+        return choose.describe_access(folder)
+    except PlaybookError as error:
+        return f"nobody: {error}"
 
 
 def _take_out_older(folder: str) -> bool:

@@ -86,7 +86,8 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     [(tokens, cost, cost_of_all)] = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(midnight)})
-    errors = [error for error, failed_at in execute(hook_queries.JOB_ERRORS, of_project) if not failed_at]
+    rows = execute(hook_queries.JOB_ERRORS, of_project)
+    errors = [error.removeprefix(hook_queries.WAITS) for error, failed_at in rows if not failed_at]
     return Status(
         key=key,
         database=database,

@@ -104,10 +104,11 @@ ORDER BY r.number DESC, c.seq DESC
 """
 
 WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
-# Why jobs wait, and then why others failed and when, newest first.
+# Why jobs wait until some time, and then why others failed and when, newest first.
 JOB_ERRORS = """
 SELECT j.error, j.finished_at FROM jobs AS j
-WHERE j.playbook_id = :playbook_id AND j.state IN ('queued', 'failed') AND j.error IS NOT NULL
+WHERE j.playbook_id = :playbook_id AND j.error IS NOT NULL
+    AND (j.state = 'failed' OR (j.state = 'queued' AND j.not_before IS NOT NULL))
 ORDER BY j.state DESC, j.id DESC LIMIT 20
 """
 
@@ -386,7 +387,7 @@ def learned_points(connection: "Connection", playbook_id: int, *, since: int) ->
 
 
 def job_errors(connection: "Connection", playbook_id: int) -> "list[tuple[str, str | None]]":
-    """Why jobs wait, and why others failed, with the time of that."""
+    """Why jobs wait until some time, and why others failed, with the time of that."""
     return connection.execute(JOB_ERRORS, {"playbook_id": playbook_id}).fetchall()
 
 

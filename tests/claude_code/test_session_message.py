@@ -36,8 +36,8 @@ def _learn(client: Client, *texts: str) -> None:
 
 def _job(client: Client, state: str, error: str, finished_at: str = "") -> None:
     client.change(
-        "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, finished_at) "
-        f"SELECT 1, count(*) + 1, 'learn', count(*), '{state}', '{error}', '2026', nullif('{finished_at}', '') "
+        "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, not_before, finished_at) "
+        f"SELECT 1, count(*) + 1, 'learn', count(*), '{state}', '{error}', '2026', '2999', nullif('{finished_at}', '') "
         "FROM jobs"
     )
 
@@ -127,7 +127,16 @@ def test_why_learning_waits_is_told_each_time_and_before_what_was_learned(client
 
 def test_the_day_s_budget_is_the_user_s_own_will(client: Client) -> None:
     """It is no fault, and the work goes on by itself: `playbook status` says it."""
-    _job(client, "queued", "1,000 tokens were used today (UTC); PLAYBOOK_DAILY_TOKENS allows 1,000.")
+    _job(client, "queued", "waits: 1,000 tokens were used today (UTC); PLAYBOOK_DAILY_TOKENS allows 1,000.")
+
+    assert client.inject().message == ""
+
+
+def test_what_is_only_tried_again_is_told_to_nobody(client: Client) -> None:
+    """A model that was too busy, a worker that was ended: it goes on by itself."""
+    _job(client, "queued", "ModelError: it is overloaded")
+    _job(client, "queued", "waits: the worker of this time is over")
+    client.change("UPDATE jobs SET not_before = NULL WHERE id = 2")
 
     assert client.inject().message == ""
 
@@ -174,7 +183,7 @@ def test_the_plugin_says_that_it_sets_itself_up_and_that_it_could_not(client: Cl
 
 def test_the_plugin_names_commands_as_a_session_has_them(client: Client) -> None:
     """Its `playbook` is on no terminal's PATH, but `!playbook` works in the session."""
-    _job(client, "queued", "no model.")
+    _job(client, "queued", "waits: no model.")
 
     assert client.inject(scope="plugin").message.endswith("See: !playbook jobs")
 

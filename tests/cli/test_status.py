@@ -81,10 +81,10 @@ def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) ->
     """A file that came with a clone, and what keeps learning."""
     playbook("add", "use uv")
     (folder / ".claude" / "playbook.json").write_text("{}")
-    for number, (state, error) in enumerate([("queued", "'no model'"), ("queued", "'no model'"), ("failed", "'x'")]):
+    for number, (state, error) in enumerate([("queued", "'waits: no model'")] * 2 + [("failed", "'x'")]):
         _change(
-            "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at) "
-            f"VALUES (1, {number + 1}, 'learn', '{number}', '{state}', {error}, '2026')"
+            "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, not_before) "
+            f"VALUES (1, {number + 1}, 'learn', '{number}', '{state}', {error}, '2026', '2999')"
         )
 
     told, short = playbook("status").out, playbook("status", "--short").out
