@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor one of times, which can be given back
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
 
 
@@ -74,7 +76,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     rows = [list(map(readable, row)) for row in rows]
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for name, *cells in zip(titles, *rows, strict=True):
-        is_short = max(map(len, (name, *cells))) <= _SHORT_CELL
+        is_short = max(map(len, (name, *cells))) <= _SHORT_CELL or all(map(_TIME.fullmatch, cells))
         numeric = all(
             cell.strip("+-$").replace(",", "").replace(".", "").isdigit() for cell in cells if cell not in ("", "-")
         )

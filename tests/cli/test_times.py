@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from playbook_db.cli.output import table
 from playbook_db.services import history
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
@@ -48,3 +49,11 @@ def test_a_time_on_the_screen_says_its_offset_and_can_be_given_back(lived: Playb
     in_utc = lived(*command, "--utc")
     for shown in TIME.findall(in_utc.out + in_utc.err):
         assert "+00:00" in shown
+
+
+def test_a_time_in_a_table_is_never_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long what stands beside it: whoever copies it gets all of it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = "2026-03-01 14:30:05+05:45"
+
+    assert shown in table(["taken", "file"], [(shown, "/a/long/path/" * 9), ("-", "")])
