@@ -169,6 +169,7 @@ def init(ctx: click.Context, yes: bool, new: bool) -> None:
     if learnable and is_interactive():
         from playbook_db.cli.learn import bootstrap
 
+        notify(["this project had sessions before; what they teach can be in its playbook from the start:"])
         ctx.invoke(bootstrap, yes=False)
     elif learnable:
         notify([f"{learnable}. To learn from them: playbook bootstrap"])

@@ -48,6 +48,7 @@ def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> N
     lines = dict(line.split("  ", 1) for line in result.out.replace("learn from ", "learn from  ").splitlines())
     assert (result.code, result.err) == (0, "")
     assert lines["playbook"].strip() == str(folder)
+    assert lines["mirror"].strip() == "none"
     assert lines["learned last"].strip() == "nothing yet"
     assert lines["to learn from"].strip() == "nothing"
     assert lines["today (UTC)"].strip() == "0 of 1,000,000 tokens, $0.00 in all projects, $0.00 in this one"
@@ -63,11 +64,13 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     _call(str(folder), days_ago=2)
     _call(str(home))
 
+    playbook("mirror", "on")
     told, short = playbook("status"), playbook("status", "--short")
     record = playbook("status", "--json").json
 
     assert "points        3; a session is shown 3, revision 2\n" in told.out
     assert "revision 2: 2 added\n" in told.out
+    assert "mirror        kept in step\n" in told.out
     assert "2,220 of 1,000,000 tokens, $1.00 in all projects, $0.50 in this one" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
