@@ -89,6 +89,16 @@ class SessionNotFoundError(PlaybookError):
             super().__init__(f"No revision came from a session {session!r}.", remedy)
 
 
+class SkippedSessionError(PlaybookError):
+    """The user keeps a session from being learned from."""
+
+    def __init__(self, session: str) -> None:
+        remedy = Remedy(
+            "What is said in it from now on is learned again after: {}", ("sessions", "skip", session, "--off")
+        )
+        super().__init__(f"Session {session} is kept from being learned from.", remedy)
+
+
 class PointRuleError(PlaybookError):
     """A change to a key point breaks a rule of the playbook; nothing was changed."""
 

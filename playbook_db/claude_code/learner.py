@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from playbook_db import project_env
 from playbook_db.claude_code import chunks, transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
-from playbook_db.errors import RefusalError, TimeOverError
+from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
 from playbook_db.services import learn, queue
 from playbook_db.services.learn import LearnResult
 from playbook_db.services.projects import Project
@@ -61,14 +61,16 @@ def learn_transcript(
 
     *progress* is called with the byte up to which it has come; no chunk is begun after *until* (of `time.monotonic`);
     without a *budget* the daily one holds.
-    Raises FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError; what was learned
-    until then is kept.
+    Raises SkippedSessionError, FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError;
+    what was learned until then is kept.
     """
     secrets = secret_values(os.environ) | secret_values(project_env.brought(project.folder or project.key))
 
     def clean(text: str) -> str:
         return redact(without_private(text), secrets)
 
+    if pass_over(project, path):
+        raise SkippedSessionError(session_of(path))
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
     refused: list[str] = []
@@ -100,6 +102,18 @@ def learn_transcript(
     return TranscriptResult(len(results), learned, tuple(refused))
 
 
+def pass_over(project: Project, path: str) -> bool:
+    """Whether the session of the transcript at *path* is to be kept out; it then counts as learned from to its end, for
+    a fork of it too."""
+    if not queue.is_skipped(session_of(path)):
+        return False
+    first_uuid = _first_uuid(path)
+    cursor = queue.read_cursor(project, path, first_uuid)
+    end = max(os.path.getsize(path), cursor.offset)
+    queue.move_cursor(project, path, cursor, end, session_id=session_of(path), first_uuid=first_uuid)
+    return True
+
+
 def session_of(path: str) -> str:
     """The session that a transcript's name tells; for a subagent's, that of the folder it is in."""
     folder, name = os.path.split(path)
@@ -111,8 +125,7 @@ def session_of(path: str) -> str:
 def _begin(project: Project, path: str) -> tuple[int, str | None]:
     """Where in the transcript to begin, and its first entry: at the cursor; in one that is new, or has taken another's
     place, after what a fork copied into it."""
-    entries = (line.entry for line in transcript.read_lines(path) if line.entry)
-    first_uuid = next((entry.uuid for entry in entries if entry.uuid), None)
+    first_uuid = _first_uuid(path)
     cursor = queue.read_cursor(project, path, first_uuid)
     if not cursor.is_new:
         return cursor.offset, first_uuid
@@ -125,6 +138,11 @@ def _begin(project: Project, path: str) -> tuple[int, str | None]:
     if copied != cursor.offset:
         queue.move_cursor(project, path, cursor, copied, session_id=session_of(path), first_uuid=first_uuid)
     return copied, first_uuid
+
+
+def _first_uuid(path: str) -> str | None:
+    entries = (line.entry for line in transcript.read_lines(path) if line.entry)
+    return next((entry.uuid for entry in entries if entry.uuid), None)
 
 
 def _uuids(path: str, end: int) -> Iterator[str]:

@@ -241,14 +241,15 @@ def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) ->
         try:
             if job.agent_id is not None:
                 time.sleep(_LATE_S)
-            if os.path.isfile(job.transcript_path or ""):
+            path = job.transcript_path or ""
+            if os.path.isfile(path) and not learner.pass_over(project, path):
                 learn.check_budget(project)
                 model = models.of(job.key)
-                done = learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
+                done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)
                 result.changed += [job.key] * bool(done.revisions)
                 if done.refused:
                     raise RefusalError(" ".join(done.refused))
-            else:  # a session in which nothing was said leaves none
+            else:  # a session in which nothing was said leaves none, and some are to be kept out
                 queue.finish(store, job)
             result.learned += 1
         except (NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError) as error:

@@ -21,7 +21,7 @@ from playbook_db.cli.context import (
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_json, print_table, readable, session_name
 from playbook_db.domain.times import local
-from playbook_db.errors import JobError, Remedy, SettingError
+from playbook_db.errors import JobError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -117,17 +117,22 @@ def estimate_of_bootstrap(project: "Project") -> str:
 def _unread(project: "Project") -> dict[str, int]:
     """The transcripts that Claude Code kept of the project's sessions, oldest first, and how many bytes of each are
     new."""
-    from playbook_db.claude_code import worker
+    from playbook_db.claude_code import learner, worker
     from playbook_db.services import queue
 
-    paths = worker.list_transcripts(project.key)
-    return {path: os.path.getsize(path) - queue.learned_to(project, path) for path in paths}
+    return {
+        path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - queue.learned_to(project, path)
+        for path in worker.list_transcripts(project.key)
+    }
 
 
-@cli.command()
+@cli.group(invoke_without_command=True)
 @as_json
-def sessions(as_json: bool) -> None:
+@click.pass_context
+def sessions(ctx: click.Context, as_json: bool) -> None:
     """List what each session taught, and what that took."""
+    if ctx.invoked_subcommand is not None:
+        return
     from playbook_db.services import history
 
     with opened(sync=False) as project:
@@ -146,6 +151,56 @@ def sessions(as_json: bool) -> None:
     ]
     titles = ("session", "first", "revisions", "calls", "tokens", "cost")
     print_table(titles, rows, nothing="no session was learned from yet")
+
+
+sessions.params += PROJECT_OPTIONS  # a group that is a command too
+
+
+@sessions.command()
+@click.argument("session", metavar="[ID]", required=False)
+@click.option("--off", is_flag=True, help="Learn again from what is said in it from now on.")
+@as_json
+def skip(session: str | None, off: bool, as_json: bool) -> None:
+    """Keep a session from being learned from.
+
+    ID is its id, or the beginning of it; within a session of Claude Code it is that session by default. What it taught
+    before stays: playbook undo --session ID takes that back.
+    """
+    from playbook_db.claude_code import learner, worker
+    from playbook_db.services import queue
+
+    beginning = session or settings.session()
+    if not queue.is_session_id(beginning):
+        raise click.UsageError(
+            "Give the ID of a session; they are the names of the files that Claude Code keeps of them."
+        )
+    with opened(sync=False, may_be_new=True) as project:
+        known: dict[str, list[str]] = {}
+        for path in worker.list_transcripts(project.key):
+            known.setdefault(learner.session_of(path), []).append(path)
+        matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
+        if len(matches) > 1:
+            raise SessionNotFoundError(beginning, tuple(matches))
+        (session_id,) = matches or [beginning]
+        was_skipped = queue.is_skipped(session_id)
+        if not off:
+            queue.skip_session(session_id, is_skipped=True)
+        for path in known.get(session_id, ()):
+            learner.pass_over(project, path)  # what was said until now isn't learned later either
+        if off:
+            queue.skip_session(session_id, is_skipped=False)
+    if as_json:
+        print_json({"session": session_id, "skipped": not off, "transcripts": len(known.get(session_id, ()))})
+        return
+    if not off:
+        click.echo(f"nothing is learned from session {session_id} from now on")
+        notify([f"to end that: playbook sessions skip {session_id} --off"])
+    elif was_skipped:
+        click.echo(f"what is said in session {session_id} from now on is learned from again")
+    else:
+        click.echo(f"session {session_id} isn't kept from being learned from")
+    if not matches:
+        notify(["Claude Code keeps no transcript of it for this project yet, so the id must be whole"])
 
 
 @cli.command()

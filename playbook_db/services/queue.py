@@ -2,11 +2,13 @@
 and the cursors, up to which byte each transcript has been learned from."""
 
 import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from playbook_db import project_env
+from playbook_db import project_env, settings
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
@@ -119,6 +121,33 @@ def drop(store: Store, key: str, number: int) -> bool:
         if os.path.isfile(path):
             book.move_cursor(path, max(os.path.getsize(path), book.learned_to(path)), session_id=job.session_id or "")
     return True
+
+
+def skip_session(session: str, *, is_skipped: bool) -> None:
+    """Keep whether nothing is to be learned from the session; a file in the data folder says so, whatever becomes of
+    the database."""
+    path = _skip_mark(session)
+    if is_skipped:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "wb"):
+            pass
+    else:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def is_skipped(session: str) -> bool:
+    """Whether nothing is to be learned from the session."""
+    return is_session_id(session) and os.path.exists(_skip_mark(session))
+
+
+def is_session_id(text: str) -> bool:
+    """Whether *text* can be the id of a session, and so the name of a file."""
+    return re.fullmatch(r"\w[\w.-]{0,199}", text, re.ASCII) is not None
+
+
+def _skip_mark(session: str) -> str:
+    return os.path.join(settings.data_dir(), "skipped", session)
 
 
 def later(seconds: float) -> str:
