@@ -8,6 +8,7 @@ import _signal  # type: ignore[import-not-found]  # `signal` itself would bring 
 import _thread
 import os
 import stat
+import sys
 import time
 
 from playbook_db import settings
@@ -66,9 +67,10 @@ class Hook:
 
     def write_notes(self) -> None:
         """Write what was noted into the log, where that can be written."""
+        logs = sys.argv[3] if sys.argv[3:] else settings.logs_dir()  # where doctor tries a hook, it names a folder
         while self._problems:
             line = f"{self.name}: {without_secrets(self._problems.pop(0))}"
-            append_line(os.path.join(settings.logs_dir(), "hooks.log"), line)
+            append_line(os.path.join(logs, "hooks.log"), line)
 
 
 def run(

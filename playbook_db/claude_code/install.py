@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+from playbook_db import settings
 from playbook_db.claude_code import registration, settings_json
 from playbook_db.errors import InstallError, Remedy
 from playbook_db.files import replace_file, shipped_file, write_new
@@ -69,10 +70,12 @@ class Registration:
 @dataclass(frozen=True, slots=True)
 class Registrations:
     """What all settings files say of our hooks: the files that register them, the plugin's name where one of ours is
-    enabled, the files that turn all hooks off, and those that can't be read, each with what is wrong."""
+    enabled, and its folder, the files that turn all hooks off, and those that can't be read, each with what is
+    wrong."""
 
     files: tuple[Registration, ...]
     plugin: str | None
+    plugin_root: str | None
     off: tuple[str, ...]
     unreadable: tuple[tuple[str, str], ...]
 
@@ -177,15 +180,35 @@ def find_registrations(folder: str) -> Registrations:
         if commands := [hook["command"] for event in hooks.values() for hook in event]:
             missing = tuple(event for event, ours in hooks.items() if not ours)
             registrations.append(Registration(scope, path, tuple(commands), missing, _missing_program(commands)))
-    return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
+    root = root or (_plugin_root(plugin) if plugin else None)
+    return Registrations(tuple(registrations), plugin, root, tuple(off), tuple(unreadable))
 
 
-def interpreters(folder: str) -> tuple[str, str]:
-    """The interpreters of the hooks that answer in *folder*, and of the worker that they start; where no settings file
-    registers them, what an install would take, and this one."""
-    commands = [command for file in find_registrations(folder).files for command in file.commands]
-    live = next((registration.programs(each) for each in commands if registration.is_live(each)), ("", "", ""))
-    return live[0] or interpreter(), live[2] or sys.executable
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """What answers in a project: the interpreter of the hooks, their folder, the interpreter of the worker, and where
+    that finds our code; `""` where it is installed there."""
+
+    python: str
+    hooks_folder: str
+    worker_python: str
+    worker_path: str = ""
+
+
+def programs(folder: str) -> Programs:
+    """What answers in *folder*: what a settings file registers, else the plugin; where neither is, what an install
+    would register."""
+    found = find_registrations(folder)
+    live = [command for file in found.files for command in file.commands if registration.is_live(command)]
+    if live:
+        python, hook, worker_python = registration.programs(live[0])
+        return Programs(python, os.path.dirname(hook), worker_python)
+    root = found.plugin_root
+    if root and os.path.isfile(os.path.join(root, "hooks", "inject.py")):
+        own = os.path.join(settings.runtime_dir(), "interpreter")
+        python = own if os.access(own, os.X_OK) else interpreter()
+        return Programs(python, os.path.join(root, "hooks"), settings.runtime_python(), root)
+    return Programs(interpreter(), hooks_folder(), sys.executable)
 
 
 def interpreter() -> str:
@@ -262,6 +285,25 @@ def _missing_program(commands: list[str]) -> str | None:
         return None
     python, file, _ = registration.programs(dead)
     return next((path for path in (python, file) if path and not os.path.exists(path)), dead)
+
+
+def _plugin_root(name: str) -> str | None:
+    """The folder of the plugin *name*, as Claude Code keeps it (seen with client 2.1.329): a marketplace that is a
+    folder is used where it stands, what another one offers is copied."""
+
+    def read(file: str) -> Any:
+        try:
+            return json.loads(read_plain(os.path.join(settings.claude_dir(), "plugins", file)))
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+    with contextlib.suppress(KeyError, TypeError, IndexError):
+        market = read("known_marketplaces.json")[name.partition("@")[2]]
+        if market["source"]["source"] == "directory":
+            return str(market["installLocation"])
+    with contextlib.suppress(KeyError, TypeError, IndexError):
+        return str(read("installed_plugins.json")["plugins"][name][0]["installPath"])
+    return None
 
 
 def _enabled_plugin(document: dict[str, Any]) -> str | None:

@@ -64,9 +64,9 @@ def main(arguments: "Sequence[str]") -> int:
     return 0
 
 
-def is_ready() -> bool:
-    """Whether the environment is there, made for these dependencies."""
-    return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for()
+def is_ready(root: str = ROOT) -> bool:
+    """Whether the environment is there, made for what the plugin in the folder *root* depends on."""
+    return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for(root)
 
 
 def read_state() -> "dict[str, object]":
@@ -79,11 +79,11 @@ def read_state() -> "dict[str, object]":
     return state if isinstance(state, dict) else {}
 
 
-def describe() -> str:
-    """How far the set-up is, in a line, and what to do where it failed."""
+def describe(root: str = ROOT) -> str:
+    """How far the set-up of the plugin in *root* is, in a line, and what to do where it failed."""
     known = read_state()
     state = known.get("state")
-    if is_ready():
+    if is_ready(root):
         return f"playbook's environment is ready: {settings.runtime_dir()}"
     since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":
@@ -91,14 +91,14 @@ def describe() -> str:
     if state == "failed":
         return (
             f"playbook's environment could not be set up ({since}): {known.get('error')} "
-            f"It is tried again an hour later, or now with: {retry_command()}"
+            f"It is tried again an hour later, or now with: {retry_command(root)}"
         )
     return "playbook's environment isn't set up yet; that begins with the next session"
 
 
-def retry_command() -> str:
-    """The command that tries the set-up again at once."""
-    return f"python3 {shlex.quote(os.path.join(ROOT, 'hooks', 'setup.py'))} --now"
+def retry_command(root: str = ROOT) -> str:
+    """The command that tries the set-up of the plugin in *root* again at once."""
+    return f"python3 {shlex.quote(os.path.join(root, 'hooks', 'setup.py'))} --now"
 
 
 def _make() -> None:
@@ -121,7 +121,7 @@ def _make() -> None:
         shutil.rmtree(target, ignore_errors=True)
         raise
     _put_in_place(target)
-    _note("ready", made_for=_made_for())
+    _note("ready", made_for=_made_for(ROOT))
 
 
 def _put_in_place(target: str) -> None:
@@ -159,9 +159,9 @@ def _run(command: "Sequence[str]") -> str:
     return done.stdout.strip()
 
 
-def _made_for() -> str:
+def _made_for(root: str) -> str:
     """What the environment depends on, as a digest: another version of the plugin may want other packages."""
-    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+    with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         content = file.read()
     head, _, rest = content.partition(b"\ndependencies = [")
     return hashlib.sha256(rest.partition(b"\n]")[0] if rest else head).hexdigest()

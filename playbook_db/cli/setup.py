@@ -337,16 +337,17 @@ def move(old: str, new: str | None) -> None:
 
 
 @cli.command()
+@click.option("--online", is_flag=True, help="Ask the model something tiny.")
 @as_json
 @click.pass_context
-def doctor(ctx: click.Context, as_json: bool) -> None:
+def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
     """Try everything for real, and say what is broken.
 
     That is the hooks, the database, the queue and the settings. Exit code 1 if something is broken.
     """
     from playbook_db.claude_code import doctor as examining
 
-    findings = examining.examine(database_url(), project_folder())
+    findings = examining.examine(database_url(), project_folder(), online=online)
     record = records.doctor_record(findings)
     if as_json:
         print_json(record)

@@ -76,6 +76,12 @@ def list_projects(store: Store) -> list[ListedProject]:
     return [project for project in listed if project.revisions or projects.has_folder(project.key)]
 
 
+def is_ignored(project: Project) -> bool:
+    """Whether the hooks and the worker are kept out of *project*."""
+    with project.store.read(project.key) as book:
+        return book.is_ignored()
+
+
 def ignore(project: Project, *, is_ignored: bool) -> None:
     """Keep the hooks and the worker out of *project* from now on, or let them in again; nothing is forgotten."""
     with project.store.write(project.key) as book:
