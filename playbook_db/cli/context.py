@@ -86,13 +86,14 @@ def opened(*, sync: bool = True, begins_anew: bool = False, may_be_new: bool = F
 
     Its mirror, where it is kept, is brought in step before and after, unless *sync* is off. A database that is gone
     though there are backups of it is made where it *begins_anew*. What may give a project its playbook says that it
-    *may_be_new*: the person is asked first, where the folder doesn't look like one.
+    *may_be_new*: the person is asked first, where the folder doesn't look like one. A session's folder is a project to
+    the hooks, so it is one here.
     """
     from playbook_db.services.projects import is_known, open_project
 
     url, folder = database_and_folder()
     with open_project(url, folder, sync=sync, begins_anew=begins_anew, notify=lambda line: notify([line])) as project:
-        is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
+        is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()
         if may_be_new and not is_named and not projects.is_project(folder) and not is_known(project):
             _ask_for_a_playbook(folder)
         yield project

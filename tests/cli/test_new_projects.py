@@ -53,17 +53,19 @@ def test_on_a_terminal_it_is_asked_about_once(playbook: Playbook, stray: Path, m
     assert (again.code, again.err) == (0, "")
 
 
-@pytest.mark.parametrize("way", ["init", "--project", "CLAUDE_PROJECT_DIR", ".git", ".claude"])
+@pytest.mark.parametrize(
+    "way", ["init", "--project", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", ".git", ".claude"]
+)
 def test_who_says_which_folder_is_meant_is_not_asked(
     playbook: Playbook, stray: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """By `playbook init`, by naming it, or by what makes a folder a project."""
+    """By `playbook init`, by naming it, by a session of Claude Code there, or by what makes a folder a project."""
     options = []
     if way == "init":
         assert playbook("init").out.startswith(f"{stray}: 0 key points")
     elif way == "--project":
         options = ["--project", str(stray)]
-    elif way == "CLAUDE_PROJECT_DIR":
+    elif way.startswith("CLAUDE_"):
         monkeypatch.setenv(way, str(stray))
     else:
         made = stray / "made"
