@@ -227,8 +227,8 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
     notes = [*result.notes]
     if reading.other_form:
         notes.append(f"{path} has {reading.other_form}; it is written anew in the usual form")
-    if result.extras:
-        notes.append(f"{path} is written anew without these keys; as it was, it is kept as {_keep_aside(path, data)}")
+    if result.extras or reading.warnings:
+        notes.append(f"{path} is written anew without that; as it was, it is kept as {_keep_aside(path, data)}")
     return Synced(result if result.revision else None, tuple(notes))
 
 

@@ -500,3 +500,17 @@ def test_a_number_spelled_with_more_digits_in_the_file_is_taken_over(project: Pr
     edit.add(project, "use mypy")
     mirror.sync(project)
     assert '"ratio": 0.10000000000000000555' in file.read_text()
+
+
+def test_a_file_of_which_something_is_passed_over_is_kept_aside(project: Project, file: Path) -> None:
+    """What was said not to be taken in isn't gone."""
+    _mirrored(project, an_entry("oth-001"))
+    content = _content(file) | {"key_points": [an_entry("kpt_001", "never read")]}
+    file.write_text(json.dumps(content, indent=2))
+
+    told = mirror.sync(project).notes
+
+    (aside,) = file.parent.glob("playbook.json.extra-*")
+    assert "never read" in aside.read_text()
+    assert told[0] == "it has both `sections` and `key_points`; `key_points` is ignored"
+    assert told[-1].endswith(f"kept as {aside}")
