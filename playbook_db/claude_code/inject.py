@@ -16,7 +16,7 @@ from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
 DEADLINE_S = 0.3
@@ -77,28 +77,33 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
         problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
-    message = _tell(hook, event, folder, problem, book)
-    if hook.say(_output(text, message)) and text and book and event.session_id:
-        _record(hook, *book, points, event)
+    message, keep_told = _message(hook, event, folder, problem, book)
+    if hook.say(_output(text, message)):
+        _keep(hook, keep_told)
+        if text and book and event.session_id:
+            _record(hook, *book, points, event)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
 
 
-def _tell(
+def _message(
     hook: hook_runner.Hook, event: events.Event, folder: str, problem: str, book: "session_message.Book | None"
-) -> str:
-    """What the user is told; that it was told is kept, where it is told once."""
-    message = ""
+) -> "session_message.Line":
     try:
-        message, keep = session_message.choose(
-            event, folder, problem=problem, book=book, is_plugin=sys.argv[1:2] in ([], ["plugin"])
-        )
-        keep()
+        is_plugin = sys.argv[1:2] in ([], ["plugin"])
+        return session_message.choose(event, folder, problem=problem, book=book, is_plugin=is_plugin)
     except Exception as error:  # the session has its playbook all the same
-        hook.note(f"{error}: what the user {'was told' if message else 'is to be told'} is not on record")
-    return message
+        hook.note(f"{error}: what there is to tell the user was not told")
+        return "", lambda: None
+
+
+def _keep(hook: hook_runner.Hook, keep_told: "Callable[[], object]") -> None:
+    try:
+        keep_told()
+    except OSError as error:
+        hook.note(f"{error}: what the user was told is not on record")
 
 
 def _output(text: str, message: str) -> bytes:

@@ -27,7 +27,7 @@ _MOST_ERROR_CHARS = 200
 
 
 def choose(event: "Event", folder: str, *, problem: str, book: "Book | None", is_plugin: bool) -> "Line":
-    """The line for the session that *event* begins in *folder*; `""` where there is none.
+    """The line for the session that *event* begins in *folder*; `""` where there is none. Writes nothing.
 
     *problem* is why it has no playbook; *book* its project's, where there is one.
     """
@@ -35,6 +35,7 @@ def choose(event: "Event", folder: str, *, problem: str, book: "Book | None", is
     is_read = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0" and event.session_id is not None
     if event.source not in _SOURCES or not is_read or (book and book[1].is_ignored):
         return "", _keep_nothing
+    keep: Callable[[], object] = _keep_nothing
     for text, keep in _lines(folder, problem, book, is_plugin):
         if text:
             from playbook_db.claude_code import registration  # late: mostly there is nothing to tell
@@ -42,7 +43,7 @@ def choose(event: "Event", folder: str, *, problem: str, book: "Book | None", is
             is_on = registration.is_on(SETTING, folder)
             line = " ".join((text if text.startswith("playbook") else f"playbook: {text}").split())
             return (prompt_text.shown(line), keep) if is_on else ("", _keep_nothing)
-    return "", _keep_nothing
+    return "", keep
 
 
 def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "Iterator[Line]":
@@ -52,7 +53,8 @@ def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "
     mirror = projects.mirror_path(folder)
     if (book is None or book[1].mirror == "undecided") and os.path.exists(mirror):
         yield f"{mirror} is here but not in use yet. To look at it and take it in: {command} init", _keep_nothing
-    yield _question(folder, command), lambda: project_env.keep(folder, agreed=None)
+    question = _question(folder, command)
+    yield question, (lambda: project_env.keep(folder, agreed=None)) if question else _keep_nothing
     errors = hook_queries.job_errors(book[0], book[1].id) if book else []
     # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
     reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_queries.WAITS)]
@@ -109,9 +111,7 @@ def _news(folder: str, command: str, book: "Book", failures: "list[str]") -> "Li
         parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
     if failed:
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
-    if not parts:
-        _keep(path, now_to)  # so that a session's start never looks at these again
-    return "; ".join(parts), lambda: _keep(path, now_to)
+    return "; ".join(parts), lambda: _keep(path, now_to)  # also where that is nothing: it is never looked at again
 
 
 def _keep(path: str, text: str) -> None:
