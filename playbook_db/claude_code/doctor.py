@@ -18,7 +18,7 @@ from datetime import timedelta
 from shlex import quote
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
+from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import local
@@ -219,6 +219,11 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("plugin", OK, f"{registrations.plugin} is in use")
     if len(registrations.files) + bool(registrations.plugin) > 1:
         yield Finding("hooks", NOTE, "registered more than once; the first answers, the others stay silent")
+    for older in older_hooks.find(folder):
+        message = (
+            f"{older.path} has hooks of the older system too: sessions are shown both playbooks and learned from twice"
+        )
+        yield Finding("hooks", NOTE, message, "playbook install --replace")
     if not registrations.files and not registrations.plugin:
         yield Finding("hooks", BROKEN, "registered nowhere: Claude Code doesn't know of them", "playbook install")
     if settings.is_disabled():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import install, older_hooks
+from playbook_db.claude_code import doctor, install, older_hooks
 from tests.cli.conftest import Playbook
 
 SCRIPTS = {"UserPromptSubmit": "user_prompt_inject", "SessionEnd": "session_end", "PreCompact": "precompact"}
@@ -54,6 +54,14 @@ def test_init_finds_the_older_hooks_and_says_what_to_do(playbook: Playbook, sett
     assert f"{settings_file} has hooks of the older system" in result.err
     assert "playbook install --replace" in result.err
     assert settings_file.read_text() == before
+
+
+def test_doctor_notes_the_older_hooks(settings_file: Path, folder: Path) -> None:
+    """With what replaces them."""
+    found = [finding for finding in doctor._registrations("", str(folder)) if finding.state == doctor.NOTE]
+
+    assert [finding.remedy for finding in found] == ["playbook install --replace"]
+    assert f"{settings_file} has hooks of the older system" in found[0].message
 
 
 def test_on_a_terminal_init_asks_and_replaces_them(
