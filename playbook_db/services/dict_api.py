@@ -185,6 +185,8 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
             header = merge.without_erased_header(book.header, theirs.header)
         else:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
+            if was_erased:  # what was forgotten may stand in a reason too
+                done = Done(votes=tuple(replace(vote, rationale=None) for vote in done.votes if vote.matched))
             ours = book.draft.playbook()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)

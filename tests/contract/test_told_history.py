@@ -16,7 +16,7 @@ from playbook_db.contract import (
     update_playbook_data,
 )
 from playbook_db.domain import operations as rules
-from playbook_db.services import edit
+from playbook_db.services import edit, forget, history
 from playbook_db.services.projects import Project
 from tests.builders import a_sections_dict, an_entry
 from tests.contract.playbooks import PATTERNS, an_addition, by_json, write_file
@@ -170,3 +170,18 @@ def test_skipped_new_points_are_kept_with_their_reasons(stocked: Project) -> Non
     save_playbook(playbook)
 
     assert [row[1] for row in rows(SKIPPED, stocked, 7)] == ["the playbook says this already"] * 2
+
+
+def test_what_was_forgotten_meanwhile_comes_back_in_no_reason(stocked: Project) -> None:
+    """Votes count; what a program loaded before says beside them may hold the forgotten text."""
+    playbook = apply_bullet_tags(load_playbook(), [{"name": "pat-002", "tag": "helpful", "rationale": "like advice 1"}])
+    gone = {"type": "DELETE", "target_id": "pat-003", "reason": "says no more than advice 1"}
+    playbook = update_playbook_data(playbook, {"operations": [gone, {"type": "ADD", "text": "advice 1"}]})
+    forget.forget(stocked, forget.Request(name="pat-001"))
+
+    save_playbook(playbook)
+
+    last = len(list(history.log(stocked, history.LogQuery())))
+    assert rows(VOTES, stocked, last) == [("pat-002", "helpful", None, 1)]
+    assert rows(SKIPPED, stocked, last) == []
+    assert ("retire", "pat-003", 0, 0, None, "removed on the other side", None) in rows(HISTORY, stocked, last)
