@@ -40,8 +40,9 @@ def test_each_slash_command_calls_a_command_that_there_is() -> None:
         for name in COMMANDS
     }
 
-    assert {name: words - {"list"} or words for name, words in called.items()} == {name: {name} for name in COMMANDS}
-    assert {*COMMANDS} <= {*cli.list_commands(Context(cli))}
+    expected = {**{name: {name} for name in COMMANDS}, "private": {"sessions"}}
+    assert {name: words - {"list"} or words for name, words in called.items()} == expected
+    assert {*COMMANDS} - {"private"} <= {*cli.list_commands(Context(cli))}
     assert all(f"`{name}`" in (REPOSITORY / "README.md").read_text() for name in COMMANDS if name != "list")
 
 
@@ -49,7 +50,7 @@ def test_those_that_change_something_are_not_for_the_model_to_call() -> None:
     """It may look by itself; a change is asked for by the user."""
     kept = {name for name in COMMANDS if "\ndisable-model-invocation: true\n" in _text_of(name)}
 
-    assert kept == {"add", "retire", "undo", "vote"}
+    assert kept == {"add", "private", "retire", "undo", "vote"}
 
 
 def test_what_the_user_types_reaches_no_shell() -> None:
@@ -74,6 +75,7 @@ def _text_of(name: str) -> str:
         ("/playbook:undo", "took back revision 1 "),
         ("/playbook:why don't", "The user wants to know where"),
         ("/playbook:doctor", "database: "),
+        ("/playbook:private", "learned from"),
     ],
 )
 def test_slash_command_puts_its_answer_before_the_model(ready: World, typed: str, told: str) -> None:
