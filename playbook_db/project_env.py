@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
-_KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
+KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
 _WAYS = (  # in capitals: what decides where a transcript goes
     *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
@@ -34,7 +34,7 @@ _WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the sess
 
 def brought(folder: str) -> "dict[str, str]":
     """The variables that the project in *folder* brings; the user's own settings are no project's."""
-    return {name: value for path in _its_files(folder) for name, value in _env_of(path).items()}
+    return {name: value for path in _its_files(folder) for name, value in env_of(path).items()}
 
 
 def may_ask(folder: str) -> bool:
@@ -78,11 +78,11 @@ def of_the_user(folder: str) -> "dict[str, str]":
 
     What the user's own settings say comes back; what the shell said can't be known any more, and is noted as withheld.
     """
-    own, mine = brought(folder), _env_of(_users_file())
+    own, mine = brought(folder), env_of(_users_file())
     environ = {name: value for name, value in os.environ.items() if own.get(name) != value}
     gone = os.environ.keys() - environ.keys()
     environ.update({name: mine[name] for name in gone & mine.keys()})
-    withheld = sorted(name for name in gone - mine.keys() if name in _KEYS or name.upper() in _WAYS)
+    withheld = sorted(name for name in gone - mine.keys() if name in KEYS or name.upper() in _WAYS)
     if withheld:
         environ[_WITHHELD] = " ".join(withheld)
     if DATABASE in gone and consent(folder):
@@ -105,10 +105,10 @@ def of_jobs(folder: str) -> "dict[str, str]":
     agreed = consent(folder) if asked else None
     if asked and agreed is None:
         raise errors.ConsentError(folder, asked)
-    names = {name for name in own if name in _KEYS or name in _HARMLESS}
+    names = {name for name in own if name in KEYS or name in _HARMLESS}
     if _has_key(own):
         if any(own.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
-            for name in (*_KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
+            for name in (*KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
                 environ.pop(name, None)
             names.update(_URLS)
         environ["AGENTIC_CONTEXT_BACKEND"] = "api"
@@ -126,7 +126,7 @@ def database_url(folder: str) -> str:
     value = os.environ.get(DATABASE)
     if not value or brought(folder).get(DATABASE) != value or consent(folder):
         return settings.database_url()
-    return settings.database_url(_env_of(_users_file()).get(DATABASE) or settings.default_database())
+    return settings.database_url(env_of(_users_file()).get(DATABASE) or settings.default_database())
 
 
 def _needs_consent(name: str, own: "Mapping[str, str]") -> bool:
@@ -134,7 +134,7 @@ def _needs_consent(name: str, own: "Mapping[str, str]") -> bool:
 
 
 def _has_key(own: "Mapping[str, str]") -> bool:
-    return any(own.get(name, "").strip() for name in _KEYS)
+    return any(own.get(name, "").strip() for name in KEYS)
 
 
 def _its_files(folder: str) -> "list[str]":
@@ -147,7 +147,7 @@ def _users_file() -> str:
     return os.path.join(settings.claude_dir(), "settings.json")
 
 
-def _env_of(path: str) -> "dict[str, str]":
+def env_of(path: str) -> "dict[str, str]":
     """The `env` of the settings file at *path*, as the client passes it on."""
     content = _content(path)
     if b'"env"' not in content:

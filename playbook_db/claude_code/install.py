@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -152,6 +152,22 @@ def take_out(path: str, commands: Collection[str], *, now: datetime, private: bo
         return backup
 
     return _until_unchanged(path, attempt)
+
+
+def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
+    """Put *value* under the keys *way* of the user's settings, or with None take out what stands there; the file, and
+    whether it changed. Raises InstallError."""
+    path = _settings_file("user", "")
+
+    def attempt() -> bool:
+        data = _read(path)
+        with _errors_located(path, data):
+            new = _edit(data or b"{}\n", lambda text: settings_json.with_value(text, way, value))
+        if new != (data or b"{}\n"):
+            _replace(path, new, expected=data, private=True)
+        return new != (data or b"{}\n")
+
+    return path, _until_unchanged(path, attempt)
 
 
 def find_registrations(folder: str) -> Registrations:

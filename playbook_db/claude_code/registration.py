@@ -46,10 +46,16 @@ def is_on(switch: str, folder: str) -> bool:
     """Whether *switch*, one of SWITCHES, is on for the project in *folder*; it is, where no file says otherwise."""
     on = True
     for path in settings_files(folder):
-        document = _read_if_it_holds(switch, path)
-        if isinstance(document, dict) and isinstance(document.get(switch), bool):
-            on = document[switch]
+        given = switch_in(switch, path)
+        on = on if given is None else given
     return on
+
+
+def switch_in(switch: str, path: str) -> "bool | None":
+    """What the settings file at *path* says of *switch*, None where nothing."""
+    document = _read_if_it_holds(switch, path)
+    given = document.get(switch) if isinstance(document, dict) else None
+    return given if isinstance(given, bool) else None
 
 
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:

@@ -85,6 +85,42 @@ def without_commands(text: str, commands: Collection[str]) -> str:
     return new
 
 
+def with_value(text: str, way: Sequence[str], value: object) -> str:
+    """*text* with *value* under the keys *way*, which lead down from the top; with None, without what stands there.
+
+    Raises JsonTextError where the text isn't JSON, or *way* leads through what is no object.
+    """
+    before, stood = _take(parse(text), way)
+    where, new, wanted = _container(text, _skip_space(text, 0), "{", "the settings"), text, value
+    for depth, key in enumerate(way):
+        member, further = where.only(key), way[depth + 1 :]
+        if member is not None and further:
+            where = _container(text, member.value, "{", f'"{key}"')
+            continue
+        if member is not None:
+            kept = json.dumps(value, ensure_ascii=False)
+            new = remove(text, member) if value is None else text[: member.value] + kept + text[member.end :]
+        elif value is not None:
+            for inner in reversed(further):
+                wanted = {inner: wanted}
+            new = append(text, where, wanted, key=key)
+        break
+    if _take(parse(new), way) != (before, None if value is None else _exact(value)):
+        raise JsonTextError(0, "the edit would have changed more than this setting. This is a bug in playbook-db.")
+    return text if stood is not None and stood == _exact(value) else new
+
+
+def _take(content: Any, way: Sequence[str]) -> tuple[Any, Any]:
+    """*content* without what stands under *way*, and without what holds nothing then; and what stood there."""
+    if not isinstance(content, dict) or way[0] not in content:
+        return content, None
+    rest = {key: value for key, value in content.items() if key != way[0]}
+    if len(way) == 1:
+        return rest, content[way[0]]
+    inner, value = _take(content[way[0]], way[1:])
+    return ({**rest, way[0]: inner} if inner != {} else rest), value
+
+
 def parse(text: str) -> Any:
     """The content of *text*, exact: numbers stay as they are written, and a key that stands twice isn't lost.
 

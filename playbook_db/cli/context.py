@@ -4,14 +4,14 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import readable
-from playbook_db.errors import ProjectError, Remedy, SettingError
+from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
     from playbook_db.services.projects import Project
@@ -138,6 +138,17 @@ def read_input(file: str) -> bytes:
     if len(data) > settings.MAX_FILE_BYTES:
         raise click.UsageError(f"{file} is larger than {settings.MAX_FILE_BYTES >> 20} MiB; nothing was taken in.")
     return data
+
+
+def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of the live points that begin so, for a shell's completion, which no error may disturb."""
+    from playbook_db.services import quick_reads
+
+    ctx.obj = ctx.find_root().params
+    with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
+        points = quick_reads.live_points(*database_and_folder()) or []
+        return [point.name for point in points if point.name.startswith(incomplete)]
+    return []
 
 
 def _options() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened
+from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json
 from playbook_db.errors import SettingError
@@ -45,7 +45,7 @@ _TRACES = (
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=point_names)
 @click.option("--match", "pattern", metavar="REGEX", help="Whatever this regular expression (Python's) matches.")
 @click.option("--all-projects", is_flag=True, help="With --match: in the playbooks of all projects.")
 @click.option("--yes", is_flag=True, help="Don't ask.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, opened, read_input
+from playbook_db.cli.context import as_json, dry_run_option, notify, opened, point_names, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, write_text
 from playbook_db.services import records
@@ -24,7 +24,7 @@ SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json ha
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=point_names)
 @click.option("--session", metavar="S", help="Only what this session did: its id, or the beginning of it.")
 @click.option("--since", metavar="REV|TIME", help="Not what was before.")
 @click.option("--until", metavar="REV|TIME", help="Not what came after.")

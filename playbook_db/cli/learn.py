@@ -16,6 +16,7 @@ from playbook_db.cli.context import (
     is_interactive,
     notify,
     opened,
+    point_names,
     project_folder,
 )
 from playbook_db.cli.main import cli
@@ -204,7 +205,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("name", shell_complete=point_names)
 @as_json
 def why(name: str, as_json: bool) -> None:
     """Show where the point NAME came from.

@@ -22,7 +22,8 @@ EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 # The commands under what a person wants, each with the module that it is in.
 _GROUPS = {
     "Set up": {
-        "init": "setup", "install": "setup", "uninstall": "setup", "doctor": "setup", "project": "setup",
+        "init": "setup", "install": "setup", "uninstall": "setup", "config": "setup",
+        "doctor": "setup", "project": "setup",
     },
     "Look": {
         "status": "status", "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",

@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
+_LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor one of times, which can be given back
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
 
@@ -75,23 +76,20 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
     rows = [list(map(readable, row)) for row in rows]
     drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for name, *cells in zip(titles, *rows, strict=True):
-        is_short = max(map(len, (name, *cells))) <= _SHORT_CELL or all(map(_TIME.fullmatch, cells))
-        numeric = all(
-            cell.strip("+-$").replace(",", "").replace(".", "").isdigit() for cell in cells if cell not in ("", "-")
-        )
-        drawn.add_column(
-            Text(one_line(name)),
-            justify="right" if numeric and any(cells) else "left",
-            no_wrap=is_short,
-            overflow="fold",
-        )
+    for place, (name, *cells) in enumerate(zip(titles, *rows, strict=True)):
+        is_whole = max(map(len, (name, *cells))) <= (_SHORT_CELL if place else _LONGEST_NAME)
+        justify: Literal["left", "right"] = "right" if any(cells) and all(map(_is_number, cells)) else "left"
+        drawn.add_column(Text(one_line(name)), justify=justify, no_wrap=is_whole, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(cell, style=_STYLES.get(name, "")) for name, cell in zip(titles, row, strict=True)))
     console = Console()
     with console.capture() as capture:
         console.print(drawn)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def _is_number(cell: str) -> bool:
+    return cell in ("", "-") or cell.strip("+-$").replace(",", "").replace(".", "").isdigit()
 
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:

@@ -12,6 +12,7 @@ from playbook_db.cli.context import (
     is_interactive,
     notify,
     opened,
+    point_names,
     read_input,
 )
 from playbook_db.cli.main import cli
@@ -108,7 +109,7 @@ def _ordered(points: "Sequence[PromptPoint]", order: str | None) -> "Sequence[Pr
 
 
 @cli.command()
-@click.argument("name", metavar="NAME|REV")
+@click.argument("name", metavar="NAME|REV", shell_complete=point_names)
 @as_json
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, or one revision.
@@ -142,7 +143,7 @@ def add(text: str, section: str | None, as_json: bool) -> None:
 
 
 @cli.command("edit")
-@click.argument("name")
+@click.argument("name", shell_complete=point_names)
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="The section it moves to.")
 @as_json
@@ -167,7 +168,7 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
 @as_json
 def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
@@ -182,7 +183,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @click.argument("tag", metavar="TAG", type=click.Choice(["helpful", "harmful", "neutral"]))
 @as_json
 def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:

@@ -4,6 +4,7 @@ import re
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 
 from playbook_db.cli.main import cli
 from tests.cli.conftest import Playbook
@@ -47,3 +48,21 @@ def test_a_mistyped_name_is_answered_with_the_one_that_is_meant(
 
     assert (result.code, result.out) == (2, "")
     assert meant in result.err.partition("Did you mean")[2]
+
+
+@pytest.mark.parametrize(
+    "command", [["show"], ["vote", "pat-001"], ["why"], ["--project", ".", "retire"]], ids=" ".join
+)
+def test_a_shell_completes_the_names_of_key_points(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    """And says nothing where there is no database."""
+    completing = ShellComplete(cli, {}, "playbook", "_PLAYBOOK_COMPLETE")
+
+    assert completing.get_completions(command, "pat-") == []
+    playbook("add", "one", "--section", "pat")
+    playbook("add", "two", "--section", "mis")
+    capsys.readouterr()
+
+    assert [item.value for item in completing.get_completions(command, "pat-")] == ["pat-001"]
+    assert capsys.readouterr() == ("", "")
