@@ -7,7 +7,7 @@ import click
 
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, print_table, readable_size, write_text
+from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, readable_size, write_text
 from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
@@ -24,21 +24,25 @@ def database() -> None:
 
 
 @database.command()
-def path() -> None:
+@as_json
+def path(as_json: bool) -> None:
     """Print where the database is, whether or not it is there yet."""
     from playbook_db.services import maintenance
 
-    click.echo(maintenance.location(database_url()))
+    where = maintenance.location(database_url())
+    print_answer(where, as_json=as_json, database=where)
 
 
 @database.command()
-def upgrade() -> None:
+@as_json
+def upgrade(as_json: bool) -> None:
     """Bring the database to this version's schema, after a backup."""
     from playbook_db.services import maintenance
 
     schema, backup = maintenance.upgrade(database_url())
     where = maintenance.location(database_url())
-    click.echo(f"{where} is at schema {schema:04d}" + (f"; backup: {backup}" if backup else ""))
+    text = f"{where} is at schema {schema:04d}" + (f"; backup: {backup}" if backup else "")
+    print_answer(text, as_json=as_json, database=where, schema=schema, backup=backup)
 
 
 @database.command()
@@ -99,7 +103,8 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
 @cli.command("restore-backup")
 @click.argument("file")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-def restore_backup(file: str, yes: bool) -> None:
+@as_json
+def restore_backup(file: str, yes: bool, as_json: bool) -> None:
     """Put the backup FILE in the place of the database.
 
     What is there now is kept as a backup before. FILE is checked first, and what it holds is shown beside what is here.
@@ -121,7 +126,8 @@ def restore_backup(file: str, yes: bool) -> None:
         if replaced.worker_was_at_work:
             notify(["a worker is at work; what it learns comes on top of the backup"])
         notify(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
-        click.echo(f"{chosen.path} holds what {file} holds")
+        record = {"database": chosen.path, "restored": file, "backup": replaced.backup, "aside": [*replaced.aside]}
+        print_answer(f"{chosen.path} holds what {file} holds", as_json=as_json, **record)
 
 
 def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:

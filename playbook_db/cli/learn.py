@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,12 +21,13 @@ from playbook_db.cli.context import (
     project_folder,
 )
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, print_table, readable, session_name
+from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, readable, session_name
 from playbook_db.domain.times import local
 from playbook_db.errors import JobError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
+    from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.projects import Project
 
 _TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
@@ -35,7 +37,8 @@ _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 @cli.command()
 @click.argument("transcript", type=click.Path(dir_okay=False))
-def learn(transcript: str) -> None:
+@as_json
+def learn(transcript: str, as_json: bool) -> None:
     """Learn from TRANSCRIPT now.
 
     What is new in it counts once, whoever else has seen it.
@@ -50,7 +53,9 @@ def learn(transcript: str) -> None:
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         result = learner.learn_transcript(project, path, model, progress=progress)
     notify(result.refused)
-    if not result.learned and not result.refused:
+    if as_json:
+        print_json(_learned_record(1, [result]))
+    elif not result.learned and not result.refused:
         click.echo(f"nothing new in {path}")
     elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
@@ -60,7 +65,8 @@ def learn(transcript: str) -> None:
 
 @cli.command()
 @click.option("--yes", is_flag=True, help="Begin without asking.")
-def bootstrap(yes: bool) -> None:
+@as_json
+def bootstrap(yes: bool, as_json: bool) -> None:
     """Learn from all sessions that this project had.
 
     Their transcripts are those that Claude Code kept; the oldest comes first. It shows an estimate and asks; what you
@@ -78,7 +84,8 @@ def bootstrap(yes: bool) -> None:
         new = [path for path in unread if unread[path] > 0]
         if not new:
             paths = count_of(len(unread), "transcript")
-            click.echo(f"nothing new in {paths}" if unread else "this project had no session yet")
+            text = f"nothing new in {paths}" if unread else "this project had no session yet"
+            print_answer(text, as_json=as_json, **_learned_record(0, []))
             return
         estimate, told = _estimate(project, [unread[path] for path in new])
         notify([told])
@@ -92,17 +99,30 @@ def bootstrap(yes: bool) -> None:
                 return
             budget = learn_service.Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
-        tokens = chunks = done = 0
+        done = 0
+        results: list[TranscriptResult] = []
         with _progress("transcripts", sum(unread.values())) as progress:
             for path in new:
                 result = learner.learn_transcript(project, path, model, budget=budget)
                 notify(result.refused)
-                tokens += result.tokens
-                chunks += len(result.learned)
+                results.append(result)
                 done += unread[path]
                 progress(done)
-        learned = f"learned from {count_of(chunks, 'chunk')} of {count_of(len(new), 'transcript')}"
-        click.echo(f"{learned}, {count_of(tokens, 'token')}, for {one_line(project.key)}")
+        record = _learned_record(len(new), results)
+        learned = f"learned from {count_of(record['chunks'], 'chunk')} of {count_of(len(new), 'transcript')}"
+        text = f"{learned}, {count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
+        print_answer(text, as_json=as_json, **record)
+
+
+def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
+    """What was learned, as JSON."""
+    return {
+        "transcripts": transcripts,
+        "chunks": sum(len(each.learned) for each in results),
+        "tokens": sum(each.tokens for each in results),
+        "revisions": [revision for each in results for revision in each.revisions],
+        "refused": [text for each in results for text in each.refused],
+    }
 
 
 def estimate_of_bootstrap(project: "Project") -> str:
@@ -271,7 +291,8 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @cli.command()
-def work() -> None:
+@as_json
+def work(as_json: bool) -> None:
     """Do now what the worker does in the background.
 
     It takes in what waits, learns from it, and brings mirrors in step.
@@ -281,7 +302,9 @@ def work() -> None:
 
     with choose.living_in(project_env.of_the_user(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
         result = worker.run(database_url())
-    if result is None:
+    if as_json:
+        print_json(None if result is None else asdict(result))
+    elif result is None:
         click.echo("another worker is at it")
     else:
         click.echo(
@@ -330,7 +353,8 @@ jobs.params += PROJECT_OPTIONS  # a group that is a command too
 @jobs.command()
 @click.argument("numbers", metavar="[ID]...", type=int, nargs=-1)
 @click.option("--all", "of_all", is_flag=True, help="Every job of any project that failed or waits.")
-def retry(numbers: tuple[int, ...], of_all: bool) -> None:
+@as_json
+def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
     """Queue failed or waiting jobs of this project afresh."""
     from playbook_db.services import queue
 
@@ -341,15 +365,20 @@ def retry(numbers: tuple[int, ...], of_all: bool) -> None:
         for number in numbers:
             if not queue.retry(project.store, project.key, number):
                 raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
-            click.echo(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
-    if of_all:
+            count += 1
+            if not as_json:
+                click.echo(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
+    if as_json:
+        print_json({"queued": count})
+    elif of_all:
         told = "is" if count == 1 else "are"
         click.echo(f"{count_of(count, 'job')} {told} queued; to begin now: playbook work" if count else "nothing waits")
 
 
 @jobs.command()
 @click.argument("number", metavar="ID", type=int)
-def drop(number: int) -> None:
+@as_json
+def drop(number: int, as_json: bool) -> None:
     """Remove the job ID of this project.
 
     Its transcript is not learned from, unless it grows.
@@ -359,4 +388,4 @@ def drop(number: int) -> None:
     with opened(sync=False) as project:
         if not queue.drop(project.store, project.key, number):
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
-    click.echo(f"job {number} of {one_line(project.key)} is removed")
+    print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)

@@ -32,6 +32,14 @@ def print_json(document: Any) -> None:
     click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
+def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
+    """Print what a command did: in words, or with *as_json* as the JSON object *record*."""
+    if as_json:
+        print_json(record)
+    else:
+        click.echo(text)
+
+
 def shown_json(text: str) -> str:
     """The JSON *text* with the same values, and with nothing in it that may not be shown."""
     return (text if text.isascii() else text.translate(_unseen())).replace("\x7f", "\\u007f").replace("</", "<\\/")

@@ -289,7 +289,8 @@ def prune(dry_run: bool, as_json: bool) -> None:
 
 @cli.command()
 @click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
-def render(is_whole: bool) -> None:
+@as_json
+def render(is_whole: bool, as_json: bool) -> None:
     """Print the text that goes into a prompt. It is empty for an empty playbook."""
     text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
     if text is None:
@@ -297,7 +298,9 @@ def render(is_whole: bool) -> None:
 
         with opened() as project:
             text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
-    if text:
+    if as_json:
+        print_json({"text": text})
+    elif text:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
 
 
@@ -333,7 +336,8 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
 @click.argument("file")
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
 @click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
-def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
+@as_json
+def import_file(file: str, replace: bool, rename_duplicates: bool, as_json: bool) -> None:
     """Merge a playbook FILE of any shape in.
 
     FILE is - for standard input. A point that is here already keeps the higher of both counters; a name that belongs to
@@ -351,7 +355,9 @@ def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
         notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
         points = count_of(len(read_playbook(project).points), "point")
         of_playbook = f"the playbook of {one_line(project.key)} has {points}"
-        if revised.revision is None:
+        if as_json:
+            print_json(records.batch_record(revised, dry_run=False))
+        elif revised.revision is None:
             click.echo(f"nothing new in {source}; {of_playbook}")
         else:
             summary = import_export.summary(revised)

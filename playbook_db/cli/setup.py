@@ -9,7 +9,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, print_table
+from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table
 from playbook_db.domain.times import local
 from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
@@ -31,7 +31,8 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
     help="Whose settings: yours for all projects, this project's, or yours for this project.",
 )
 @click.option("--replace", is_flag=True, help="Take the hooks of the older system out, which has JSON files alone.")
-def install_hooks(scope: str, replace: bool) -> None:
+@as_json
+def install_hooks(scope: str, replace: bool, as_json: bool) -> None:
     """Register the hooks in Claude Code's settings.
 
     From there it starts them in every session. Nothing else in the settings file changes, and the file as it was is
@@ -45,7 +46,10 @@ def install_hooks(scope: str, replace: bool) -> None:
     if replace and not _take_out_older(folder):
         notify(["no settings file has hooks of the older system"])
     done = install.install(scope, folder, now=datetime.now(UTC))
-    if done.changed:
+    if as_json:
+        record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}
+        print_json({"settings": done.path, "changed": done.changed, **record})
+    elif done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
         click.echo(f"{done.path}: registered the hooks for {hooks}")
         click.echo(f"interpreter: {done.python}")
@@ -116,12 +120,14 @@ def _tell_of_older(folder: str) -> bool:
     show_default=True,
     help="Whose settings: yours for all projects, this project's, yours for this project, or all of them.",
 )
-def uninstall_hooks(scope: str) -> None:
+@as_json
+def uninstall_hooks(scope: str, as_json: bool) -> None:
     """Take the hooks out of Claude Code's settings. What was learned stays."""
     from playbook_db.claude_code import install
 
     folder = project_folder(must_exist=scope != "user")
-    any_done, problems = False, []
+    changed: list[str] = []
+    problems = []
     for each in registration.SCOPES if scope == _ALL else (scope,):
         try:
             done = install.uninstall(each, folder)
@@ -129,22 +135,25 @@ def uninstall_hooks(scope: str) -> None:
             problems.append(str(error))
             continue
         if done is not None:
-            any_done = True
+            changed.append(done.path)
             end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
-            click.echo(f"{done.path}: {end}")
+            if not as_json:
+                click.echo(f"{done.path}: {end}")
             notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
     if problems:
         raise InstallError("\n".join(problems))
-    if not any_done:
+    if not changed and not as_json:
         click.echo("no settings file has hooks of ours; nothing was changed")
-    click.echo(f"what was learned stays in {settings.data_dir()}")
+    kept = settings.data_dir()
+    print_answer(f"what was learned stays in {kept}", as_json=as_json, settings=changed, data=kept)
 
 
 @cli.command()
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
 @click.option("--new", is_flag=True, help="Begin anew where the database is gone though there are backups of it.")
+@as_json
 @click.pass_context
-def init(ctx: click.Context, yes: bool, new: bool) -> None:
+def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     """Take this project in; make the database where none is.
 
     An existing .claude/playbook.json is shown first, since its text goes into prompts. It is asked about on a terminal;
@@ -162,8 +171,9 @@ def init(ctx: click.Context, yes: bool, new: bool) -> None:
             if is_interactive():
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
-        points = count_of(len(read_playbook(project).points), "key point")
-        click.echo(f"{one_line(project.key)}: {points} in {project.store.where} (mirror: {mirror.state(project)})")
+        points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
+        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {state})"
+        print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
         learnable = _earlier_sessions(project)
     _offer_replacement(ctx)
     if learnable and is_interactive():
@@ -204,7 +214,8 @@ def _offer_replacement(ctx: click.Context) -> None:
 @cli.command("mirror")
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
-def switch_mirror(state: str, yes: bool) -> None:
+@as_json
+def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
     """Keep .claude/playbook.json in step, or leave it alone.
 
     From now on it is what the database holds, and the other way round. A file that was never taken in is shown first,
@@ -216,7 +227,8 @@ def switch_mirror(state: str, yes: bool) -> None:
         is_wanted = state == "on" and mirror.is_foreign(project) and _is_wanted(project, yes)
         notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
         where = project.mirror_path
-        click.echo(f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on")
+        text = f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on"
+        print_answer(text, as_json=as_json, mirror=where, state=mirror.state(project))
 
 
 def _is_wanted(project: "Project", yes: bool) -> bool:
@@ -276,7 +288,8 @@ def project_list(as_json: bool) -> None:
 
 @project.command()
 @click.option("--off", is_flag=True, help="Let the hooks in again.")
-def ignore(off: bool) -> None:
+@as_json
+def ignore(off: bool, as_json: bool) -> None:
     """Keep the hooks out of this project.
 
     No playbook goes into its sessions, and nothing is learned from them.
@@ -285,13 +298,15 @@ def ignore(off: bool) -> None:
 
     with opened(sync=False, may_be_new=True) as here:
         projects_service.ignore(here, is_ignored=not off)
-        click.echo(f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks")
+        text = f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks"
+        print_answer(text, as_json=as_json, project=here.key, ignored=not off)
 
 
 @project.command()
 @click.option("--off", is_flag=True, help="Leave it out: use your own in its place.")
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
-def trust(off: bool, yes: bool) -> None:
+@as_json
+def trust(off: bool, yes: bool, as_json: bool) -> None:
     """Use the address and programs that the project brings.
 
     They stand in the `env` of its settings, and so may a database. Without that, nothing is learned from this project
@@ -305,7 +320,8 @@ def trust(off: bool, yes: bool) -> None:
         folder = here.folder or here.key
         values = project_env.questions(folder)
         if not values:
-            click.echo(f"{folder}: its settings bring nothing that needs your consent")
+            text = f"{folder}: its settings bring nothing that needs your consent"
+            print_answer(text, as_json=as_json, project=folder, names=[], agreed=None)
             return
         notify(f"{name}={one_line(redact_message(value))}" for name, value in values.items())
         if not off and not yes:
@@ -317,13 +333,15 @@ def trust(off: bool, yes: bool) -> None:
         for job in queue.list_jobs(here.store, here.key):
             if job.not_before is not None:
                 queue.retry(here.store, here.key, job.id)
-        click.echo(f"{folder}: {', '.join(values)} {'not used' if off else 'used'} from now on")
+        text = f"{folder}: {', '.join(values)} {'not used' if off else 'used'} from now on"
+        print_answer(text, as_json=as_json, project=folder, names=[*values], agreed=not off)
 
 
 @project.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
-def move(old: str, new: str | None) -> None:
+@as_json
+def move(old: str, new: str | None, as_json: bool) -> None:
     """Give the playbook of the folder OLD to NEW.
 
     For a folder that has moved. NEW is this project by default.
@@ -332,8 +350,9 @@ def move(old: str, new: str | None) -> None:
 
     with projects_service.open_store(database_url()) as store:
         target = os.path.abspath(new) if new else project_folder()
+        before = projects.project_key(os.path.abspath(old))
         key = projects_service.move(store, os.path.abspath(old), target)
-        click.echo(f"the playbook of {projects.project_key(os.path.abspath(old))} is now that of {key}")
+        print_answer(f"the playbook of {before} is now that of {key}", as_json=as_json, before=before, project=key)
 
 
 @cli.command()
