@@ -179,8 +179,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
     message = ", ".join(f"{count} {state}" for state, count in counts.items())
     failed = [job for job in jobs if job.state == "failed"]
     if held := [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_queries.WAITS)]:
-        told = "1 waits" if len(held) == 1 else f"{len(held)} wait"
-        message += f"; {told}, the last, job {held[-1].id} of {held[-1].key}, since: {_why(held[-1])}"
+        message += f"; {len(held)} put off, the last, job {held[-1].id} of {held[-1].key}: {_why(held[-1])}"
     if failed:
         last = failed[-1]
         message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
@@ -268,7 +267,7 @@ def _model(url: str, folder: str) -> Iterator[Finding]:
         message = f"configured, not tried: {choose.describe_access(folder)}"
         waits = _refusals(url, folder)
         if waits:
-            yield Finding("model access", NOTE, f"{message}; work waits since: {waits[-1]}", _TRY)
+            yield Finding("model access", NOTE, f"{message}; work waits, as it was refused: {waits[-1]}", _TRY)
         else:
             yield Finding("model access", OK, f"{message}; to ask it something tiny: {_TRY}")
     except ConsentError as error:

@@ -281,7 +281,7 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
             until = timestamp(_midnight() + timedelta(days=1))
             raise BudgetError(
                 f"{spent:,} tokens were used today (UTC){whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} "
-                f"(0: no limit). The work waits until {local(until)}.",
+                f"(0: no limit). The work waits until {local(until)} at most.",
                 until=until,
             )
 

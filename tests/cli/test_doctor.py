@@ -356,7 +356,7 @@ def test_a_model_that_refused_is_not_called_ok(
 
     assert [budget[about][0]["state"] for about in ("queue", "model access")] == ["note", "ok"]
     assert [refused[about][0]["state"] for about in ("queue", "model access")] == ["note", "note"]
-    assert "work waits since: claude gave no answer: 401" in refused["model access"][0]["told"]
+    assert "work waits, as it was refused: claude gave no answer: 401" in refused["model access"][0]["told"]
     assert refused["model access"][0]["remedy"] == "playbook doctor --online"
 
 

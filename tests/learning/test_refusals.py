@@ -1,11 +1,12 @@
 """What a worker does where the account is refused, and where the model refuses: nothing is lost, nobody is pestered."""
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import learner, worker
+from playbook_db.claude_code import learner, spool, worker
 from playbook_db.services import edit, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.jobs import Job
@@ -69,17 +70,19 @@ def test_where_the_account_is_refused_all_work_waits_and_goes_on_when_that_is_me
 def test_what_comes_in_while_the_account_is_refused_asks_no_second_time(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In that run of the worker."""
+    """In that run of the worker, nor is what waits already taken up again in it."""
     _queue(learner_project, tmp_path / "s-1.jsonl", "hello")
 
+    later = str(shutil.copy(tmp_path / "s-1.jsonl", tmp_path / "s-2.jsonl"))
+
     def refuse(request: Request) -> Answer:
-        _queue(learner_project, tmp_path / f"s-{len(api.messages()) + 1}.jsonl", "hello")
+        spool.keep({"project": learner_project.key, "transcript_path": later, "session_id": "s-2"})
         return CREDIT
 
     with MessagesApi(refuse) as api:
         model_at(api, monkeypatch)
-        assert _work(learner_project).put_off == 2
-        assert len(api.messages()) == 1
+        done = _work(learner_project)
+        assert (done.spooled, done.put_off, len(api.messages())) == (1, 2, 1)
 
 
 def test_a_job_that_failed_itself_waits_its_time_though_others_are_let_go(
