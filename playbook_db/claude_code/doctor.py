@@ -247,17 +247,20 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
             is_ready = plugin_env.is_ready(root)
             yield Finding("worker", OK if is_ready else NOTE, plugin_env.describe(root))
     python = programs.worker_python
-    if programs.worker_path and not os.access(python, os.X_OK):
+    is_plugins = bool(registrations.plugin and not registrations.files)
+    if is_plugins and not (programs.worker_path and os.access(python, os.X_OK)):
         return  # told above
     command = [python, "-P", "-c", f"import {worker_start.WORKER}"]
     environ = {**os.environ, **({"PYTHONPATH": programs.worker_path} if programs.worker_path else {})}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/", env=environ)
-        problem = done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+        last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+        problem = last if done.returncode else ""
     except (OSError, subprocess.SubprocessError) as error:
         problem = str(error)
     if problem:
-        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", "playbook install")
+        anew = f"rm -r {quote(settings.runtime_dir())} && {plugin_env.retry_command(programs.worker_path)}"
+        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", anew if is_plugins else "playbook install")
     else:
         yield Finding("worker", OK, f"{python} can run it")
 

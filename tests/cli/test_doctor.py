@@ -261,8 +261,11 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
     assert "environment is ready" in found["worker"][0]["told"]
     assert found["worker"][1]["told"] == f"{runtime}/bin/python can run it"
+    (runtime / "bin" / "python").unlink()
+    (runtime / "bin" / "python").symlink_to("/bin/false")
+    assert findings()["worker"][1]["remedy"].startswith(f"rm -r {runtime} && python3 {root}/hooks/setup.py")
     (plugins / "installed_plugins.json").unlink()
-    assert findings()["worker"][0]["state"] == "note"
+    assert [finding["state"] for finding in findings()["worker"]] == ["note"]
 
 
 def test_a_plugin_of_a_marketplace_that_is_a_folder_is_found_there(home: Path, folder: Path) -> None:
