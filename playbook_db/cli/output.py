@@ -118,7 +118,7 @@ def _has_pager() -> bool:
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
     """Print what a revision did, a line for each change and each skipped operation, and which playbook's it is."""
     for change in revised.changes:
-        click.echo(_change_line(change))
+        click.echo(folded(_change_line(change), " " * 10).lstrip())
     for item in revised.skipped:
         click.echo(f"skipped   operation {item.index + 1}: {one_line(item.reason)}")
     if dry_run:

@@ -228,9 +228,10 @@ def _show_point(
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
-    click.echo(f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})")
+    head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
+    click.echo(folded(head))
     if retired:
-        click.echo(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
+        click.echo(folded(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}"))
     print_texts([f"{folded(readable(point.text))}\n"], paged=True)
 
 

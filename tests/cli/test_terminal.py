@@ -43,6 +43,9 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
         (["log"], ""),
         (["stats"], ""),
         (["show", "3"], ""),
+        (["show", "pat-001"], ""),
+        (["show", "oth-001"], ""),
+        (["edit", "pat-001", "--text", f"{LONG}, always"], ""),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
