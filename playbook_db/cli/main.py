@@ -22,7 +22,7 @@ EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 # The commands under what a person wants, each with the module that it is in.
 _GROUPS = {
     "Set up": {
-        "init": "setup", "install": "setup", "uninstall": "setup", "config": "setup",
+        "init": "setup", "install": "setup", "uninstall": "setup", "config": "config",
         "doctor": "setup", "project": "setup",
     },
     "Look": {
