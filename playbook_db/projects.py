@@ -49,7 +49,11 @@ def as_text(path: str) -> str:
 
 def as_path(text: str) -> str:
     """The path that `as_text` made *text* of."""
-    return text if os.path.lexists(text) else text.translate({there: here for here, there in _TO_TEXT.items()})
+    return (
+        text
+        if text.isascii() or os.path.lexists(text)
+        else text.translate({there: here for here, there in _TO_TEXT.items()})
+    )
 
 
 def has_folder(key: str) -> bool:
