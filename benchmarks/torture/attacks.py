@@ -218,12 +218,17 @@ def _address_of_a_project(life: Life) -> str:
     return "each goes its own way, and the project's own transcript only after consent"
 
 
-@_attack(4, "a project whose settings name a database", quick=True)
+@_attack(4, "a project whose settings name a database, in plain, in escapes and in UTF-16", quick=True)
 def _database_of_a_project(life: Life) -> str:
     elsewhere = life.folder / "elsewhere.db"
     brought = life.settings(life.project(), PLAYBOOK_DB_URL=str(elsewhere))
     life.command("add", "not for them", **brought)
-    life.hook("enqueue", **brought)
+    file = life.project() / ".claude" / "settings.json"
+    plain = file.read_text()
+    for content in (plain.encode(), plain.replace('"env"', '"\\u0065nv"').encode(), plain.encode("utf-16")):
+        file.write_bytes(content)
+        promise("not for them" in life.hook("inject", **brought), "the session is shown another database")
+        life.hook("enqueue", **brought)
     promise(not elsewhere.exists() and life.database.exists(), "it was used without consent")
     return "it isn't used without consent"
 
