@@ -1,9 +1,10 @@
 """What a project brings to the environment of its sessions, how far that reaches, and what the user said to it.
 
-Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json` on to its hooks, in place
-of what the user's own settings and the shell say (seen with client 2.1.329). That concerns the project's own jobs
-alone. What would take its transcripts, or the playbooks, elsewhere counts only with a key that the project brings too,
-or where the user has agreed to these very values. Standard library only.
+Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json`, and of the latter in its
+repository's main worktree, on to its hooks, in place of what the user's own settings and the shell say (seen with
+client 2.1.329). That concerns the project's own jobs alone. What would take its transcripts, or the playbooks,
+elsewhere counts only with a key that the project brings too, or where the user has agreed to these very values.
+Standard library only.
 """
 
 import os
@@ -39,7 +40,11 @@ def brought(folder: str) -> "dict[str, str]":
     found: dict[str, str] = {}
     for path in _its_files(folder):
         env = _env_of(path)
-        found.update({name: os.environ[name] for name in filter(_takes_elsewhere, os.environ)} if env is None else env)
+        if env is None:
+            env = {name: os.environ[name] for name in filter(_takes_elsewhere, os.environ)}
+        for name, value in env.items():
+            if name not in found or found[name] != os.environ.get(name):  # of several, what the session has
+                found[name] = value
     return found
 
 
@@ -153,6 +158,9 @@ def _has_key(own: "Mapping[str, str]") -> bool:
 
 def _its_files(folder: str) -> "list[str]":
     paths = [os.path.join(folder, ".claude", name) for name in ("settings.json", "settings.local.json")]
+    shared = os.path.join(projects.repository(folder), ".claude", "settings.local.json")
+    if os.path.realpath(folder) != os.path.dirname(os.path.dirname(shared)):
+        paths.insert(1, shared)
     users = os.path.dirname(os.path.realpath(_users_file()))
     return [path for path in paths if os.path.dirname(os.path.realpath(path)) != users]
 

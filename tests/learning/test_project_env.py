@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +311,25 @@ def test_a_project_s_database_is_used_only_with_consent(client: Client, tmp_path
     (kept,) = (client.data / "consents").iterdir()
     assert "correcthorse" not in kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("place", [".", "mid"])
+def test_what_the_repository_brings_to_a_folder_in_it_is_the_project_s(
+    client: Client, another: Path, gateway: MessagesApi, place: str
+) -> None:
+    """The client (2.1.329) reads the local settings of the repository's main worktree too."""
+    within = replace(client, folder=client.folder / place / "within")
+    within.folder.mkdir(parents=True)
+    (client.folder / ".git").mkdir()
+    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)
+    settings = client.folder / ".claude" / "settings.json"
+    settings.rename(settings.with_name("settings.local.json"))
+    _bring(within.folder, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+
+    _end_session(within, {**session, "ANTHROPIC_API_KEY": USERS_KEY, "CLAUDE_PROJECT_DIR": str(within.folder)})
+
+    assert gateway.messages() == []
+    assert _jobs(client)["another"][0] == "queued"
 
 
 def test_a_database_that_is_no_text_in_a_project_s_settings_is_the_project_s(client: Client) -> None:
