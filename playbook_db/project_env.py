@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
-_KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
+KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
 _WAYS = (  # in capitals: what decides where a transcript goes
     *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
@@ -97,7 +97,7 @@ def of_the_user(folder: str) -> "dict[str, str]":
     environ = {name: value for name, value in os.environ.items() if own.get(name) != value}
     gone = os.environ.keys() - environ.keys()
     environ.update({name: mine[name] for name in gone & mine.keys()})
-    withheld = sorted(name for name in gone - mine.keys() if name in _KEYS or name.upper() in _WAYS)
+    withheld = sorted(name for name in gone - mine.keys() if name in KEYS or name.upper() in _WAYS)
     if withheld:
         environ[_WITHHELD] = " ".join(withheld)
     if DATABASE in gone and consent(folder):
@@ -120,10 +120,10 @@ def of_jobs(folder: str) -> "dict[str, str]":
     agreed = consent(folder) if asked else None
     if asked and agreed is None:
         raise errors.ConsentError(folder, asked)
-    names = {name for name in own if name in _KEYS or name in _HARMLESS}
+    names = {name for name in own if name in KEYS or name in _HARMLESS}
     if _has_key(own):
         if any(own.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
-            for name in (*_KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
+            for name in (*KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
                 environ.pop(name, None)
             names.update(_URLS)
         environ["AGENTIC_CONTEXT_BACKEND"] = "api"
@@ -153,7 +153,7 @@ def _takes_elsewhere(name: str) -> bool:
 
 
 def _has_key(own: "Mapping[str, str]") -> bool:
-    return any(own.get(name, "").strip() for name in _KEYS)
+    return any(own.get(name, "").strip() for name in KEYS)
 
 
 def _its_files(folder: str) -> "list[str]":
