@@ -18,10 +18,12 @@ from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.cli.conftest import Playbook
+from tests.databases import put_empty_database
 from tests.transcripts_made_up import TranscriptBuilder
 
 _READS = (["list"], ["list", "--json"], ["render"], ["show", "oth-001"], ["export"], ["log"], ["stats"], ["at", "1"])
 _COMMANDS = (*_READS, ["add", "a point"], ["init", "--yes"], ["work"], ["db", "check"], ["db", "upgrade"], ["backup"])
+_OF_A_FILE = (["restore-backup", "FILE", "--yes"], ["learn", "FILE"])
 
 
 @pytest.fixture
@@ -49,19 +51,28 @@ def _below_a_file_of_claude_s_name(path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", [_a_pipe, _a_folder, _below_a_file, _below_a_file_of_claude_s_name])
-@pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", [*_COMMANDS, *_OF_A_FILE], ids=" ".join)
 def test_a_place_that_can_hold_no_database_is_told(
-    playbook: Playbook, data: Path, state: Callable[[Path], None], command: list[str]
+    playbook: Playbook,
+    data: Path,
+    state: Callable[[Path], None],
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Exit code 1, in no time, and what is in the way is named."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-key")
+    put_empty_database(tmp_path / "file")
     state(data / "playbook.db")
 
-    told = playbook(*command)
+    told = playbook(*[str(tmp_path / "file") if word == "FILE" else word for word in command])
 
     assert told.code == EXIT_KNOWN_ERROR
     assert str(data.parent) in told.err
     assert "Traceback" not in told.err
-    if command[0] in ("list", "add", "init"):
+    if command[0] in ("list", "add", "init", "learn") or (
+        command[0] == "restore-backup" and state in (_a_pipe, _a_folder)
+    ):
         assert "Move" in told.err
 
 
