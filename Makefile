@@ -41,7 +41,7 @@ bench: $(READY) ## the figures of README.md and docs/benchmarks.md, on this mach
 bench-redaction: $(READY) ## how many secrets are masked, how many harmless texts are not, and how fast
 	$(BIN)/python -m benchmarks redaction
 
-torture: $(READY) ## 1,000 kills, crowds, 10,000 mutations; takes an hour
+torture: $(READY) ## attacks from outside, 1,000 kills, crowds, 10,000 mutations; takes an hour
 	$(BIN)/python -m benchmarks.torture
 
 docs: $(READY) ## docs/commands.md, from the commands' own help

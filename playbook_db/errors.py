@@ -288,6 +288,10 @@ class RepairError(DatabaseError):
     """A damaged database can't be repaired; it was not changed."""
 
 
+class DiskError(DatabaseError):
+    """The disk doesn't let the database be used so: it is full, read-only, out of reach, or failing."""
+
+
 class DatabaseBusyError(DatabaseError):
     """Another process held the write lock for too long; nothing was changed."""
 

@@ -1,9 +1,10 @@
 """What a project brings to the environment of its sessions, how far that reaches, and what the user said to it.
 
-Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json` on to its hooks, in place
-of what the user's own settings and the shell say (seen with client 2.1.329). That concerns the project's own jobs
-alone. What would take its transcripts, or the playbooks, elsewhere counts only with a key that the project brings too,
-or where the user has agreed to these very values. Standard library only.
+Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json`, and of the latter in its
+repository's main worktree, on to its hooks, in place of what the user's own settings and the shell say (seen with
+client 2.1.329). That concerns the project's own jobs alone. What would take its transcripts, or the playbooks,
+elsewhere counts only with a key that the project brings too, or where the user has agreed to these very values.
+Standard library only.
 """
 
 import os
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
-KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
+KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
 _WAYS = (  # in capitals: what decides where a transcript goes
     *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
@@ -33,14 +34,29 @@ _WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the sess
 
 
 def brought(folder: str) -> "dict[str, str]":
-    """The variables that the project in *folder* brings; the user's own settings are no project's."""
-    return {name: value for path in _its_files(folder) for name, value in env_of(path).items()}
+    """The variables that the project in *folder* brings; the user's own settings are no project's.
+
+    Where a file of it can't be read as the client may read it, whatever could take something elsewhere counts as its.
+    """
+    found: dict[str, str] = {}
+    for path in _its_files(folder):
+        env = env_of(path)
+        if env is None:
+            env = {name: os.environ[name] for name in filter(_takes_elsewhere, os.environ)}
+        for name, value in env.items():
+            if name not in found or found[name] != os.environ.get(name):  # of several, what the session has
+                found[name] = value
+    return found
 
 
 def may_ask(folder: str) -> bool:
     """Whether there can be `questions`, seen without reading JSON, which costs a hook more than all the rest."""
     contents = [_content(path).upper() for path in _its_files(folder)]
-    return any(f'"{name}"'.encode() in content for content in contents if content for name in (*_WAYS, DATABASE))
+    return any(
+        _is_in_disguise(content) or any(f'"{name}"'.encode() in content for name in (*_WAYS, DATABASE))
+        for content in contents
+        if content
+    )
 
 
 def questions(folder: str) -> "dict[str, str]":
@@ -78,7 +94,7 @@ def of_the_user(folder: str) -> "dict[str, str]":
 
     What the user's own settings say comes back; what the shell said can't be known any more, and is noted as withheld.
     """
-    own, mine = brought(folder), env_of(_users_file())
+    own, mine = brought(folder), env_of(_users_file()) or {}
     environ = {name: value for name, value in os.environ.items() if own.get(name) != value}
     gone = os.environ.keys() - environ.keys()
     environ.update({name: mine[name] for name in gone & mine.keys()})
@@ -126,11 +142,15 @@ def database_url(folder: str) -> str:
     value = os.environ.get(DATABASE)
     if not value or brought(folder).get(DATABASE) != value or consent(folder):
         return settings.database_url()
-    return settings.database_url(env_of(_users_file()).get(DATABASE) or settings.default_database())
+    return settings.database_url((env_of(_users_file()) or {}).get(DATABASE) or settings.default_database())
 
 
 def _needs_consent(name: str, own: "Mapping[str, str]") -> bool:
-    return name == DATABASE or (name.upper() in _WAYS and not _has_key(own))
+    return _takes_elsewhere(name) and (name == DATABASE or not _has_key(own))
+
+
+def _takes_elsewhere(name: str) -> bool:
+    return name == DATABASE or name.upper() in _WAYS
 
 
 def _has_key(own: "Mapping[str, str]") -> bool:
@@ -139,6 +159,9 @@ def _has_key(own: "Mapping[str, str]") -> bool:
 
 def _its_files(folder: str) -> "list[str]":
     paths = [os.path.join(folder, ".claude", name) for name in ("settings.json", "settings.local.json")]
+    shared = os.path.join(projects.repository(folder), ".claude", "settings.local.json")
+    if os.path.realpath(folder) != os.path.dirname(os.path.dirname(shared)):
+        paths.insert(1, shared)
     users = os.path.dirname(os.path.realpath(_users_file()))
     return [path for path in paths if os.path.dirname(os.path.realpath(path)) != users]
 
@@ -147,19 +170,29 @@ def _users_file() -> str:
     return os.path.join(settings.claude_dir(), "settings.json")
 
 
-def env_of(path: str) -> "dict[str, str]":
-    """The `env` of the settings file at *path*, as the client passes it on."""
+def env_of(path: str) -> "dict[str, str] | None":
+    """The `env` of the settings file at *path*, as the client passes it on; None where it may see one that we can't."""
     content = _content(path)
-    if b'"env"' not in content:
+    if not content and os.path.isfile(path) and os.path.getsize(path):
+        return None
+    if b'"env"' not in content and not _is_in_disguise(content):
         return {}
     import json  # late: most projects bring nothing
 
+    text = content.decode(json.detect_encoding(content), "replace")  # as the client reads it, damaged or not
     try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
+        document = json.loads(text, parse_int=float)
+    except ValueError:
         return {}
+    except RecursionError:
+        return None
     given = document.get("env") if isinstance(document, dict) else None
     return dict(_passed_on(given)) if isinstance(given, dict) else {}
+
+
+def _is_in_disguise(content: bytes) -> bool:
+    """Whether a name in the JSON *content* may not stand there in plain ASCII: escaped, or in UTF-16."""
+    return b"\\u" in content or b"\0" in content
 
 
 def _content(path: str) -> bytes:
@@ -171,15 +204,25 @@ def _content(path: str) -> bytes:
 
 def _passed_on(given: "dict[str, object]") -> "Iterator[tuple[str, str]]":
     for name, value in given.items():
-        if not isinstance(value, (str, int, float)):
-            continue
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        try:
-            pair = os.fsencode(f"{name}={text}")
-        except UnicodeEncodeError:
-            continue
-        if name and "=" not in name and b"\0" not in pair:  # else no program can be given it
+        text = value if isinstance(value, str) else _in_javascript(value)
+        if _takes_elsewhere(name) and not (isinstance(value, str) and _can_be_given(name, value)):
+            text = os.environ.get(name)  # what the client made of it
+        if text is not None and _can_be_given(name, text):
             yield name, text
+
+
+def _in_javascript(value: object) -> "str | None":
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, (bool, float)) else None
+
+
+def _can_be_given(name: str, text: str) -> bool:
+    """Whether a program can be given the variable *name* with this *text*."""
+    try:
+        return bool(name) and "=" not in name and b"\0" not in os.fsencode(f"{name}={text}")
+    except UnicodeEncodeError:
+        return False
 
 
 def _digest(folder: str) -> str:

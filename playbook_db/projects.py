@@ -34,12 +34,18 @@ def project_dir(given: "str | None" = None) -> str:
 def project_key(folder: str) -> str:
     """The key under which the playbook of *folder* is kept: a real path, the same for all worktrees, as `as_text`."""
     real = os.path.realpath(folder)
-    root = next((folder for folder in upwards(real) if os.path.lexists(os.path.join(folder, ".git"))), real)
+    root = _root(real)
     main = _main_worktree(root)
     if main is None:
         return as_text(real)
     inside = os.path.relpath(real, root)
     return as_text(main if inside == "." else os.path.join(main, inside))
+
+
+def repository(folder: str) -> str:
+    """The main worktree of the repository that *folder* is in; *folder* itself where it is in none."""
+    root = _root(os.path.realpath(folder))
+    return _main_worktree(root) or root
 
 
 def as_text(path: str) -> str:
@@ -49,7 +55,11 @@ def as_text(path: str) -> str:
 
 def as_path(text: str) -> str:
     """The path that `as_text` made *text* of."""
-    return text if os.path.lexists(text) else text.translate({there: here for here, there in _TO_TEXT.items()})
+    return (
+        text
+        if text.isascii() or os.path.lexists(text)
+        else text.translate({there: here for here, there in _TO_TEXT.items()})
+    )
 
 
 def has_folder(key: str) -> bool:
@@ -109,6 +119,10 @@ def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
     if left < 0:
         raise _unreadable(f"it is larger than {most_bytes >> 20} MiB", path)
     return b"".join(chunks)
+
+
+def _root(real: str) -> str:
+    return next((folder for folder in upwards(real) if os.path.lexists(os.path.join(folder, ".git"))), real)
 
 
 def _main_worktree(root: str) -> "str | None":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.torture import backups, damage, hooks, kills, lessons, mutations, processes, upkeep
+from benchmarks.torture import attacks, backups, damage, hooks, kills, lessons, mutations, processes, upkeep
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]  # starts processes
 
@@ -12,6 +12,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.allow_hos
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
     """In place of the one for all tests: commands are forked by way of a socket, and an API is on loopback."""
+
+
+def test_what_once_succeeded_when_it_was_attacked_is_held_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Played from outside, with a line that says what held for each."""
+    found = attacks.run(tmp_path, quick=True)
+
+    assert len(capsys.readouterr().out.split("\n")) == found.attacks + 2 > 6
 
 
 def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_path: Path) -> None:

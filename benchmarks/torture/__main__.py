@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.torture import backups, damage, hooks, kills, learning, lessons, mutations, processes, upkeep
+from benchmarks.torture import attacks, backups, damage, hooks, kills, learning, lessons, mutations, processes, upkeep
 
-KINDS = ("kills", "upkeep", "processes", "mutations", "hooks", "learning", "lessons", "damage", "backups")
+KINDS = ("attacks", "kills", "upkeep", "processes", "mutations", "hooks", "learning", "lessons", "damage", "backups")
 
 
 def main() -> int:
@@ -37,6 +37,7 @@ def main() -> int:
     if set(given.kinds) - set(KINDS):
         parser.error(f"a kind is one of: {', '.join(KINDS)}")
     works: list[tuple[str, str, Callable[[Path], Any]]] = [
+        ("attacks", "", attacks.run),
         ("kills", "", lambda folder: kills.run(folder, count=_or(given.kills, 350), seed=given.seed)),
         ("upkeep", "", lambda folder: upkeep.run(folder, count=_or(given.kills, 300), seed=given.seed)),
         *(("processes", f" {size}", _crowd(size, given.rounds, given.seed)) for size in given.crowds),

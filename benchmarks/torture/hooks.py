@@ -167,7 +167,7 @@ def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, what
     event = {"session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder))}
     for hook, name in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
         data = json.dumps({**event, "hook_event_name": name, "source": "startup"}).encode()
-        told = _run(hook, data, variables, found, what, before=_bind_permissions)
+        told = _run(hook, data, variables, found, what, before=bind_permissions)
         if hook == "inject" and told == b"{}\n":
             promise(_content(path) == before, f"{what}: inject could not read it and changed it")
     if spool.exists() and os.listdir(spool):
@@ -260,7 +260,7 @@ def _nothing() -> str:
     return shutil.which("true") or "/bin/true"
 
 
-def _bind_permissions() -> None:
+def bind_permissions() -> None:
     """Let file permissions bind a process even where it is root's."""
     if os.geteuid() == 0 and sys.platform == "linux":
         libc = ctypes.CDLL(None)

@@ -111,7 +111,7 @@ def _switch(name: str, folder: str) -> Setting:
 def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:
     here = os.environ.get(name, "").strip()
     for path in reversed(registration.settings_files(folder)):
-        value = project_env.env_of(path).get(name, "").strip()
+        value = (project_env.env_of(path) or {}).get(name, "").strip()
         if value:
             note = "" if value == here else f"this terminal has {_shown(name, here) if here else 'none'}"
             if name in waiting and path != registration.settings_file("user", folder):  # type: ignore[operator]

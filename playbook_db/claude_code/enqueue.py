@@ -60,7 +60,7 @@ def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
     path, parent = event.transcript_path, None
     if name == "SubagentStop":
         path, parent = event.agent_transcript_path, path
-        if not event.agent_type and not (path and os.path.exists(path)):
+        if not event.agent_type and not (path and os.path.exists(projects.as_path(path))):
             return None  # a compaction's own agent; it leaves no transcript
     if not path:
         hook.note(f"{name} named no transcript; nothing was queued")

@@ -14,6 +14,7 @@ from playbook_db import project_env
 from playbook_db.claude_code import chunks, transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
+from playbook_db.projects import as_text
 from playbook_db.services import learn, queue
 from playbook_db.services.learn import LearnResult
 from playbook_db.services.projects import Project
@@ -118,8 +119,8 @@ def session_of(path: str) -> str:
     """The session that a transcript's name tells; for a subagent's, that of the folder it is in."""
     folder, name = os.path.split(path)
     if os.path.basename(folder) == "subagents":
-        return os.path.basename(os.path.dirname(folder))
-    return name.removesuffix(".jsonl")
+        return as_text(os.path.basename(os.path.dirname(folder)))
+    return as_text(name.removesuffix(".jsonl"))
 
 
 def _begin(project: Project, path: str) -> tuple[int, str | None]:

@@ -35,6 +35,7 @@ from playbook_db.llm.model import (
     is_of_account,
     shortened,
 )  # fmt: skip
+from playbook_db.project_env import KEYS
 
 if TYPE_CHECKING:
     import anthropic
@@ -47,7 +48,6 @@ JITTER = 0.25  # of a wait, up or down
 MAX_RETRY_AFTER_S = 60.0  # the longest wait that a server can ask for
 TIMEOUT_S = 30.0  # without a sign of life
 CONNECT_S = 10.0
-_KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
 _BEARER = "ANTHROPIC_AUTH_TOKEN"
 _MODELS = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
@@ -76,7 +76,7 @@ _ABOUT_FORMAT = re.compile(
 
 def key_name() -> str | None:
     """The environment variable that the key is taken from, None where there is no key. Source: contract, section 8."""
-    return next((name for name in _KEYS if os.environ.get(name, "").strip()), None)
+    return next((name for name in KEYS if os.environ.get(name, "").strip()), None)
 
 
 def model_name() -> str:
@@ -221,7 +221,7 @@ def _client() -> "anthropic.Anthropic":
     """A client for one call that uses our key only and makes no attempts of its own."""
     name = key_name()
     if name is None:
-        raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(_KEYS)}.")
+        raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(KEYS)}.")
     key = os.environ[name].strip()
     import anthropic  # late: it costs most of a second
     import httpx2

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.domain.redaction.redact import MIN_VALUE_CHARS, redact_message
 from playbook_db.errors import TemplateError
+from playbook_db.project_env import KEYS
 
 MAX_REPLY_CHARS = 1_000_000  # of what a model says; some 60,000 are usual at most
 MAX_REPLY_BYTES = 8_000_000  # of a reply on its way: in small pieces, each in an event of its own
@@ -174,7 +175,12 @@ def first_set(names: Iterable[str], default: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text of an error from outside, without secrets, on one line and without its full stop, for a sentence."""
+    """The text of an error from outside, without secrets, on one line and without its full stop, for a sentence.
+
+    The user's own key is no secret by its look where a gateway's administrator chose words for it.
+    """
+    for key in filter(None, (os.environ.get(name, "").strip() for name in KEYS)):
+        text = text.replace(key, "[masked: API key]") if len(key) >= MIN_VALUE_CHARS else text
     return " ".join(redact_message(text, os.environ).split())[:300].rstrip(".")
 
 

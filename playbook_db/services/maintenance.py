@@ -181,6 +181,7 @@ def _path(url: str) -> str:
     path = connect.sqlite_path(url)
     if not path:
         raise DatabaseError(f"{connect.described(url)} is no SQLite file; back it up with its own tools.")
+    connect.dialect_for(url)  # raises where something else is in its place
     return path
 
 

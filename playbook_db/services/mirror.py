@@ -19,7 +19,7 @@ from playbook_db import files, projects, settings
 from playbook_db.domain import merge, playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.errors import MirrorError, PlaybookFileError
+from playbook_db.errors import DiskError, MirrorError, PlaybookFileError
 from playbook_db.services import diagnostics, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
@@ -87,14 +87,17 @@ def sync(project: Project) -> Synced:
 
 @contextlib.contextmanager
 def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
-    """The mirror, where it is kept, in step before and after what is done; *notify* is given what came of it."""
-    before = _lines(project, sync(project))
+    """The mirror, where it is kept, in step before and after what is done; *notify* is given what came of it.
+
+    On a disk that takes nothing it isn't: what is there can be read all the same.
+    """
+    before = _lines(project)
     for line in before:
         notify(line)
     if is_waiting(project):
         notify(f"{project.mirror_path} is here but not taken in; look at it with: playbook init")
     yield
-    for line in _lines(project, sync(project)):
+    for line in _lines(project):
         if line not in before:
             notify(line)
 
@@ -175,8 +178,13 @@ def write(project: Project) -> Synced:
     return _sync(project, project.mirror_path, make=True, insist=True)
 
 
-def _lines(project: Project, synced: Synced) -> list[str]:
-    """What came of it, for a person."""
+def _lines(project: Project) -> list[str]:
+    """Bring the mirror in step; what came of it, for a person."""
+    try:
+        synced = sync(project)
+    except (DiskError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        return [f"{project.mirror_path} was not brought in step: {why}"]
     lines = list(synced.notes)
     if synced.result is not None:
         summary = import_export.summary(synced.result)

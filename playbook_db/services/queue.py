@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from playbook_db import project_env, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
@@ -210,4 +210,4 @@ def known_transcripts(store: Store) -> list[KnownTranscripts]:
 
 
 def _without_secrets(job: Job, why: str) -> str:
-    return redact_message(why, os.environ, project_env.brought(job.key))
+    return projects.as_text(redact_message(why, os.environ, project_env.brought(job.key)))

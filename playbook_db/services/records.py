@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from playbook_db.projects import has_folder
+from playbook_db.projects import as_text, has_folder
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -257,7 +257,7 @@ def job_record(job: "Job") -> Record:
         "project": job.key,
         "kind": job.kind,
         "session": job.session_id,
-        "transcript": job.transcript_path,
+        "transcript": job.transcript_path and as_text(job.transcript_path),
         "agent": job.agent_id,
         "reason": job.reason,
         "state": job.state,

@@ -1,11 +1,12 @@
 """The queue: what there is to learn from, until it is learnt."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select, true, update
 from sqlalchemy import text as sql
 
+from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.tables import jobs, playbooks
 
@@ -38,7 +39,8 @@ _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job.__slots__ if name !=
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
     """Queue *job*, as a hook does, unless its transcript waits already."""
-    columns = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
+    given = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
+    columns = {name: value if value is None else as_text(value) for name, value in given.items()}
     connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
 
 
@@ -142,7 +144,10 @@ def _read(connection: Connection, condition: ColumnElement[bool], *, limit: int 
         .order_by(jobs.c.created_at, playbooks.c.key, jobs.c.id)
         .limit(limit)
     )
-    return [Job(*row) for row in rows]
+    return [
+        replace(job, transcript_path=job.transcript_path and as_path(job.transcript_path))
+        for job in (Job(*row) for row in rows)
+    ]
 
 
 def _is_due(now: str) -> ColumnElement[bool]:
@@ -167,7 +172,7 @@ def _update(connection: Connection, job: Job, **columns: object) -> None:
 def _queue_again(connection: Connection, job: Job, **columns: object) -> None:
     """Queue *job* with *columns*; where the same transcript has been queued meanwhile, that job takes over."""
     is_twin = (playbooks.c.key == job.key) & (jobs.c.id != job.id) & (jobs.c.kind == job.kind)
-    is_twin &= (jobs.c.transcript_path == job.transcript_path) & (jobs.c.state == "queued")
+    is_twin &= (jobs.c.transcript_path == as_text(job.transcript_path or "")) & (jobs.c.state == "queued")
     if _read(connection, is_twin, limit=1):
         connection.execute(delete(jobs).where(_is(job)))
     else:

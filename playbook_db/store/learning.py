@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
-from playbook_db.projects import as_text
+from playbook_db.projects import as_path, as_text
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
@@ -131,7 +131,7 @@ class LearningRows(PlaybookRows):
         query = select(transcripts.c.path, transcripts.c.learnt_to).where(transcripts.c.playbook_id == self.playbook_id)
         if first_uuid is not None:
             query = query.where(transcripts.c.first_uuid == first_uuid)
-        return dict(self.connection.execute(query).all())
+        return {as_path(path): offset for path, offset in self.connection.execute(query)}
 
     def move_cursor(
         self, path: str, offset: int, *, session_id: str, last_uuid: str | None = None, first_uuid: str | None = None

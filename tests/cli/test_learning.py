@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
+from playbook_db.claude_code import worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.services import edit, queue
 from playbook_db.services.projects import Project, read_playbook
@@ -97,6 +98,29 @@ def test_a_transcript_is_learned_from_once_where_its_path_is_no_utf_8(
 
     with open_store(settings.database_url()) as store:
         assert queue.learned_to(Project.in_folder(store, str(folder)), path) == os.path.getsize(path)
+
+
+def test_a_lost_session_is_learned_from_where_its_path_is_no_utf_8(
+    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker that finds it goes on with all projects' jobs, and finds it once."""
+    monkeypatch.setenv("HOME", str(tmp_path / os.fsdecode(b"caf\xe9")))
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", settings.home())
+    try:
+        os.mkdir(settings.home())
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    playbook("add", "a point")
+    path = _session(Path(worker._folder_of(settings.home()), "s-1.jsonl"), "mend the bug")
+    monkeypatch.setattr(worker, "QUIET_S", 0.0)
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        assert "1 sessions found; 1 learnt from" in playbook("work").out
+        assert "0 sessions found; 0 learnt from" in playbook("work").out
+
+    assert playbook("jobs", "--json").json[0]["state"] == "done"
+    with open_store(settings.database_url()) as store:
+        assert queue.learned_to(Project.in_folder(store, settings.home()), path) == os.path.getsize(path)
 
 
 def test_a_transcript_that_is_not_there_is_a_known_error(playbook: Playbook, tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,35 @@ def test_another_project_s_transcript_never_goes_where_the_session_s_project_say
     assert _keys(users) == {USERS_KEY}
     assert "the other's words" in users.messages()[0].last_said
     assert _jobs(client) == {}
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda text: text.replace('"env"', '"\\u0065nv"').encode(),
+        lambda text: text.replace("ANTHROPIC", "\\u0041NTHROPIC").encode(),
+        lambda text: b"\xff\xfe" + text.encode("utf-16-le"),
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: text.encode()[:-1] + b', "x": "\xff"}',
+        lambda text: (text[:-1] + f', "x": {"9" * 6000}}}').encode(),
+        lambda text: (text[:-1] + f', "x": {"[" * 3000}{"]" * 3000}}}').encode(),
+        lambda text: text.encode() + b" " * (1 << 20),
+        lambda text: re.sub('"http[^"]*"', r'"http://x/\\ud800"', text).encode(),
+    ],
+    ids=["key", "name", "utf-16", "bom", "bytes", "digits", "depth", "size", "surrogate"],
+)
+def test_what_a_project_brings_is_its_own_however_its_settings_are_written(
+    client: Client, another: Path, gateway: MessagesApi, disguise: Callable[[str], bytes]
+) -> None:
+    """In whatever the client (2.1.329) reads, and what it may read."""
+    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)
+    file = client.folder / ".claude" / "settings.json"
+    file.write_bytes(disguise(file.read_text()))
+
+    _end_session(client, {**session, "ANTHROPIC_API_KEY": USERS_KEY})
+
+    assert gateway.messages() == []
+    assert _jobs(client)["another"][0] == "queued"
 
 
 def test_where_the_user_s_own_address_is_covered_up_another_project_waits(
@@ -280,6 +311,35 @@ def test_a_project_s_database_is_used_only_with_consent(client: Client, tmp_path
     (kept,) = (client.data / "consents").iterdir()
     assert "correcthorse" not in kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("place", [".", "mid"])
+def test_what_the_repository_brings_to_a_folder_in_it_is_the_project_s(
+    client: Client, another: Path, gateway: MessagesApi, place: str
+) -> None:
+    """The client (2.1.329) reads the local settings of the repository's main worktree too."""
+    within = replace(client, folder=client.folder / place / "within")
+    within.folder.mkdir(parents=True)
+    (client.folder / ".git").mkdir()
+    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)
+    settings = client.folder / ".claude" / "settings.json"
+    settings.rename(settings.with_name("settings.local.json"))
+    _bring(within.folder, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+
+    _end_session(within, {**session, "ANTHROPIC_API_KEY": USERS_KEY, "CLAUDE_PROJECT_DIR": str(within.folder)})
+
+    assert gateway.messages() == []
+    assert _jobs(client)["another"][0] == "queued"
+
+
+def test_a_database_that_is_no_text_in_a_project_s_settings_is_the_project_s(client: Client) -> None:
+    """The client makes a text of it, which would be a file in the project's folder."""
+    (client.folder / ".claude" / "settings.json").write_text('{"env": {"PLAYBOOK_DB_URL": null}}')
+
+    client.enqueue(PLAYBOOK_DB_URL="null")
+
+    assert not (client.folder / "null").exists()
+    assert client.rows("SELECT count(*) FROM jobs") == [(1,)]
 
 
 def test_the_user_is_asked_once_at_a_session_s_start(client: Client, gateway: MessagesApi) -> None:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from sqlalchemy.exc import DBAPIError
 
 from playbook_db import settings
-from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, DiskError
 from playbook_db.files import replace_by, to_disk
 from playbook_db.store.hook_queries import is_at_rest
 
@@ -78,8 +78,8 @@ def explained(
 ) -> Iterator[None]:
     """Turn the errors of SQLite and its driver into ours, and with *of_files* those of the file system; bugs stay.
 
-    Damage gives DamagedError, a lock that is held too long DatabaseBusyError, all else a *kind*: "*where* *problem*:
-    the reason. *end*"
+    Damage gives DamagedError, a lock that is held too long DatabaseBusyError, all else a *kind*, which for the disk is
+    a DiskError unless another is asked for: "*where* *problem*: the reason. *end*"
     """
     try:
         yield
@@ -95,7 +95,9 @@ def explained(
             raise
         if cause.sqlite_errorcode & 0xFF in _BUSY:
             raise DatabaseBusyError(where, settings.LOCK_WAIT_S) from error
-        of_disk = _trouble_of_disk(where) if cause.sqlite_errorcode & 0xFF in _OF_THE_DISK else None
+        of_disk = None
+        if cause.sqlite_errorcode & 0xFF in _OF_THE_DISK:
+            of_disk, kind = _trouble_of_disk(where), DiskError if kind is DatabaseError else kind
         raise kind(f"{where} {problem}: {of_disk or cause}. {end}") from error
 
 
