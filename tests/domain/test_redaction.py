@@ -31,7 +31,7 @@ def test_every_secret_of_the_set_is_redacted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cases", "share"), [(blind_secrets.usual(), 0.95), (blind_secrets.hard(), 0.75)], ids=["usual", "hard"]
+    ("cases", "share"), [(blind_secrets.usual(), 0.97), (blind_secrets.hard(), 0.88)], ids=["usual", "hard"]
 )
 def test_of_the_blind_set_as_many_are_redacted_as_ever(cases: list[blind_secrets.Case], share: float) -> None:
     """The set's author had not seen the rules; docs/benchmarks.md says how many of the half nobody looked at."""
@@ -45,7 +45,7 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
     assert sum(redact(text) != text for text in blind_secrets.harmless()) <= 1
 
 
-@pytest.mark.parametrize(("name", "share"), [("usual", 0.90), ("hard", 0.60), ("harmless", 0.99)])
+@pytest.mark.parametrize(("name", "share"), [("usual", 0.97), ("hard", 0.87), ("harmless", 0.996)])
 def test_of_the_second_blind_set_as_many_are_redacted_as_ever(name: str, share: float) -> None:
     """Its author had seen neither the rules nor the first set; docs/benchmarks.md says what those unread come to."""
     rows = second_blind_set.rows(name)
@@ -365,6 +365,7 @@ def test_a_secret_is_found_among_other_text(made: MadeUp, before: str, after: st
             " is the key",
             "words: ",
         ),
+        *("/hook/a", "kty", "auth(a,", "-u a -p ", "password for a ", "%3D", "token | ", "x=1 token: {"),
         *("\\u0022", "\\\\u003d", "\x1b[0m", "\x1b[", "assword: \nsend", "abandon ", "a" * 50 + " is the key "),
     ],
 )

@@ -11,7 +11,7 @@ from playbook_db.domain.redaction.entropy import (
     is_random,
     is_secret,
 )
-from playbook_db.domain.redaction.escapes import Secret
+from playbook_db.domain.redaction.escapes import Secret, places_of
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 
 _CELLS = re.compile(r"[^|,;\t]+")
@@ -29,7 +29,7 @@ _LAST_WORD = re.compile(r"[`\"']?([^\s\"'`()]{8,128})[`\"']?\Z")
 _HAS_DIGIT = re.compile("[0-9]")
 _NO_NAME = re.compile(r"(?=[A-Za-z_.,-]*[^A-Za-z_.,-])\S+")
 _KIND_SECRET = re.compile(r"kind\\{0,4}[\"']?:[ ]?\\{0,4}[\"']?Secret(?![A-Za-z])")
-_DATA = re.compile(r"(?:string)?[dD]ata\\{0,4}[\"']?:(?:[ ]?\{|[ ]*(?=\r?\n|\\{1,4}n))")
+_DATA = re.compile(r"(?<![a-zA-Z])(?:string)?[dD]ata\\{0,4}[\"']?:(?:[ ]?\{|[ ]*(?=\r?\n|\\{1,4}n))")
 _ENTRY = re.compile(
     r"(?:\r?\n|\\{1,4}n|[,{]|(?<=\{))\s*\\{0,4}[\"']?[\w.-]{1,80}\\{0,4}[\"']?[ ]?:[ ]?"
     r"(?:[|>][-+]?(?:\r?\n|\\{1,4}n)\s*)?\\{0,4}[\"']?(?P<value>[^\s\"'\\,{}|>]{4,4096})?\\{0,4}[\"']?"
@@ -45,6 +45,12 @@ _BEFORE = re.compile(
     r"[ ](?:as|is)[ ](?:the|my|our|your|its|a)[ ](?:[\w/-]{1,20}[ ]){0,2}?"
     r"(?i:password|passphrase|key|token|secret|pwd)\b"
 )
+_INSERT = re.compile(
+    r" ?(?i:into|copy) [\w.\"`\[\]]{1,80} ?\(([\w, \"`\[\]]{1,400})\)\s{1,20}(?i:values\s{0,20}(?=\()|from stdin;\n)"
+)
+_VALUES = re.compile(r"\(((?:'(?:[^'\\\n]|''|\\.){0,400}'|[^'()\n]){1,2000})\)[,\s]{0,20}")
+_LINE_OF_VALUES = re.compile(r"([^\n\\(]{1,2000}\t[^\n\\]{1,2000})(?:\n|$)")
+_ONE_VALUE = re.compile(r"[ ]*(?:'((?:[^'\\\n]|''|\\.)*)'|([^',]*))(?:,|$)")
 _LONGEST_MANIFEST = 20_000  # characters
 
 
@@ -53,6 +59,7 @@ def blocks(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     yield from _columns(text, stems)
     yield from _manifests(text)
     yield from _lists(text, stems)
+    yield from _inserts(text)
     for name in _BEFORE.finditer(text):
         word = _LAST_WORD.search(text, max(name.start() - 200, 0), name.start())
         if word and _HAS_DIGIT.search(word[1]) and is_random(word[1]):
@@ -71,9 +78,30 @@ def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
             continue
         done = name.end()
         while done < name.end() + _LONGEST_MANIFEST and (item := _ITEM.match(text, done)):
-            if _HAS_DIGIT.search(item["value"]) and is_random(item["value"]):
+            value = item["value"]
+            is_quoted = text[item.end("value") : item.end()].strip("\\") != ""
+            if _HAS_DIGIT.search(value) and (
+                is_random(value) or (is_quoted and kind == "password" and is_secret(value, password=True, literal=True))
+            ):
                 yield item.start("value"), item.end("value"), kind
             done = item.end()
+
+
+def _inserts(text: str) -> Iterator[Secret]:
+    """The values of columns with such names in an INSERT or a COPY."""
+    places = (place for word in (" INTO ", " into ", "COPY ", "copy ") for place in places_of(word, text))
+    for insert in filter(None, (_INSERT.match(text, place) for place in places)):
+        kinds = [kind_of_name(name.strip(' "`[]')) for name in insert[1].split(",")]
+        at = insert.end()
+        while any(kinds) and (row := _VALUES.match(text, at) or _LINE_OF_VALUES.match(text, at)):
+            at = row.end()
+            values = (
+                _ONE_VALUE.finditer(text, *row.span(1)) if row[0][0] == "(" else _CELLS.finditer(text, *row.span(1))
+            )
+            for kind, value in zip(kinds, values, strict=False):
+                group = 1 if row[0][0] == "(" else 0
+                if kind and value[group] and _is_secret(value[group], kind):
+                    yield *value.span(group), kind
 
 
 def _manifests(text: str) -> Iterator[Secret]:
@@ -108,7 +136,7 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
         cells = _SPACED if _CELLS.fullmatch(head[0]) else _CELLS
         names = list(cells.finditer(head[0]))
         columns = [(place, cell, kind_of_name(cell[0].strip(" \t\"'`*\\"))) for place, cell in enumerate(names)]
-        secret = [(place, cell, kind) for place, cell, kind in columns if kind]
+        secret = [(place, cell, kind) for place, cell, kind in columns if kind and len(cell[0].split()) < 4]
         if len(names) < 2 or not secret or not all(_NAME.fullmatch(cell[0]) for cell in names):
             continue
         while (line := _LINE.match(text, done)) and line[2].strip():

@@ -13,26 +13,31 @@ MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's
 
 _ESCAPED = re.compile(
     r"\\{1,8}(?:u00(?P<sign>[2-7][0-9a-fA-F])|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m"
+    # Of a whole URL or form in a parameter of another one, the signs that part it.
+    r"|%(?P<part>3[dD]|22|26(?=[\w.-]{1,40}%3[dD])|3[aA](?=%2[fF]%2[fF]|%22|[^\s%&/]{1,64}%40)"
+    r"|2[fF](?:(?<=%3[aA]%2[fF])|(?<=%3[aA]%2[fF]%2[fF]))|40(?=\w)|3[fF](?=[\w.-]{1,40}%3[dD]))"
 )
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
-_MARKS = ("\\u00", "\x1b[", "\\x1b[", "\\033[", "\\e[")
+_PART = 16_000  # characters
+_LONGEST_LITERAL = 60
+_MARKS = ("\\u00", "\x1b[", "\\x1b[", "\\033[", "\\e[", "%3D", "%3d", "%22", "%40")
 
 
 def word_of(literal: str) -> str:
-    """The longest part of *literal* that is in `Unescaped.words` as it is here, with the space behind a whole word."""
+    """The longest part of *literal* that is one of the words of `Unescaped` as it is here, with the space behind it."""
     return max(re.findall(r"[^ ]+ ?", literal.encode().translate(_SIGNS).decode()), key=len, default="")
 
 
-def places_of(literal: str, text: str) -> Iterator[int]:
-    """Where *literal* is in *text*."""
-    at = text.find(literal)
+def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Where *literal* is in *text*, between *start* and *end*."""
+    at = text.find(literal, start, end)
     while at >= 0:
         yield at
-        at = text.find(literal, at + 1)
+        at = text.find(literal, at + 1, end)
 
 
 class Unescaped:
-    """*raw* as it is read: `text`; and `words`, each of its words once, to ask what is in it at all."""
+    """*raw* as it is read: `text`; and the words in it, to ask what is in it at all."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
@@ -45,16 +50,41 @@ class Unescaped:
         self.text = "".join(self._parts) if self._parts else raw
 
     @cached_property
+    def parts_with_words(self) -> list[tuple[int, int, str]]:
+        """Where each part of the text begins and ends, and its words, each once.
+
+        What `word_of` makes of a literal is among them if the literal begins in that part.
+        """
+        parts: list[tuple[int, int, str]] = []
+        at = 0
+        while at < len(self.text):
+            end = min(at + _PART, len(self.text))
+            text = self.text[at : end + _LONGEST_LITERAL].encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
+            words = set(text.translate(_SIGNS).decode("utf-8", "surrogatepass").split(" "))
+            parts.append((at, end, " ".join(["", *words, ""])))
+            at = end
+        return parts
+
+    @cached_property
     def words(self) -> str:
-        """Each word once: what `word_of` makes of a literal is in it if the literal is in the text."""
-        text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
-        return " ".join(["", *set(text.translate(_SIGNS).decode("utf-8", "surrogatepass").split(" ")), ""])
+        """The words of all parts."""
+        return "".join(words for _, _, words in self.parts_with_words)
+
+    def places(self, literal: str, word: str) -> list[int]:
+        """Where *literal* is in the text; *word* is its word."""
+        return [
+            place
+            for start, end, words in self.parts_with_words
+            if word in words
+            for place in places_of(literal, self.text, start, end + len(literal) - 1)
+        ]
 
     def _read(self) -> None:
         size = at = 0
         for escape in [*_ESCAPED.finditer(self.raw), None]:
             start, end = escape.span() if escape else (len(self.raw), len(self.raw))
-            sign = chr(int(escape["sign"], 16)) if escape and escape["sign"] else ""
+            code = escape and (escape["sign"] or escape["part"])
+            sign = chr(int(code, 16)) if code else ""
             for part, begin, stop in (
                 (self.raw[at:start], at, start),
                 ("\\" + sign if sign == '"' else sign, start, end),

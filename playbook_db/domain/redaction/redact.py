@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 from playbook_db.domain.redaction.assignments import assignments
 from playbook_db.domain.redaction.blocks import blocks
-from playbook_db.domain.redaction.commands import COMMANDS
+from playbook_db.domain.redaction.commands import COMMANDS, calls
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
 from playbook_db.domain.redaction.escapes import MARKER, Secret, Unescaped
 from playbook_db.domain.redaction.names import kind_of_name, stems
@@ -63,7 +63,7 @@ def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
     yield from unescaped.in_raw(chain(key_blocks(text), find_secrets(TOKENS, unescaped), unknown_tokens(unescaped)))
     yield from _values(raw, values)
     named = chain(blocks(text, names), assignments(text, names))
-    yield from unescaped.in_raw(chain(find_secrets(_BESIDE, unescaped), named))
+    yield from unescaped.in_raw(chain(find_secrets(_BESIDE, unescaped), calls(unescaped), named))
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:

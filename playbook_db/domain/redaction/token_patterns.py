@@ -1,6 +1,6 @@
 """Secrets known by their look: tokens with a prefix, headers, passwords in URLs and files, private keys.
 
-A pattern is tried only at its anchor, a literal, and in a text that has a word of it (`Unescaped.words`). Each pattern
+A pattern is tried only at its anchor, a literal, and in a text that has a word of it (`Unescaped`). Each pattern
 has a bound, or begins where a run of its characters begins, so that no text takes more than linear time.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_strong
-from playbook_db.domain.redaction.escapes import Secret, Unescaped, places_of, word_of
+from playbook_db.domain.redaction.escapes import Secret, Unescaped, word_of
 
 # What stands before a token is no part of a word, but it may be the end of an escape: \n, %3D, \u0022, ESC[0m.
 _LEFT = (
@@ -44,6 +44,7 @@ class Pattern:
                 done = match.end()
 
 
+WORD = r"(?<![\w-])"  # what begins a pattern whose anchor begins a word
 Table = tuple[tuple[str, str, tuple[Pattern, ...]], ...]  # anchor, its word, and the patterns that are tried there
 
 
@@ -52,18 +53,18 @@ def by_anchor(patterns: Iterable[Pattern]) -> Table:
     groups: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         groups.setdefault(pattern.anchor, []).append(pattern)
-    return tuple((anchor, word_of(anchor), tuple(group)) for anchor, group in groups.items())
+    return tuple(
+        (anchor, (" " if group[0].regex.pattern.startswith(WORD) else "") + word_of(anchor), tuple(group))
+        for anchor, group in groups.items()
+    )
 
 
 def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
     """What the patterns of *table* find in the text of *unescaped*."""
-    text, words = unescaped.text, unescaped.words
     for anchor, word, patterns in table:
-        if word not in words:
-            continue
-        places = list(places_of(anchor, text)) if anchor else []
-        for pattern in patterns:
-            for match in pattern.matches(text, places):
+        places = unescaped.places(anchor, word) if anchor else []
+        for pattern in patterns if places or not anchor else ():
+            for match in pattern.matches(unescaped.text, places):
                 if pattern.accepts(match[1]):
                     yield match.start(1), match.end(1), pattern.kind
 
@@ -95,6 +96,10 @@ def _real(value: str) -> bool:
     return not is_placeholder(value) and len(set(value)) > 5
 
 
+def _real_id(value: str) -> bool:
+    return (_real(value) if "/" in value else is_random(value)) and bool(re.search("[0-9]", value))
+
+
 def _real_word(value: str) -> bool:
     return not is_placeholder(value)
 
@@ -107,16 +112,32 @@ def _is_basic(value: str) -> bool:
     return b":" in plain and not is_placeholder(plain.decode("utf-8", "replace"))
 
 
+def _is_encoded(value: str) -> bool:
+    try:
+        plain = base64.b64decode(value, validate=True).decode("ascii")
+    except ValueError:
+        return False
+    return re.search("[0-9]", plain) is not None and " " not in plain
+
+
 def _is_mnemonic(value: str) -> bool:
-    words = value.replace(",", " ").split()
-    return len(words) % 3 == 0 and len(set(words)) > 9 and _GRAMMAR.isdisjoint(words)
+    words = re.findall("[a-z]+", value)
+    return (
+        len(words) % 3 == 0
+        and len(set(words)) > (5 if "." in value or ")" in value else 9)
+        and sum(map(len, words)) > 4 * len(words)
+        and _GRAMMAR.isdisjoint(words)
+    )
 
 
+_COUNTERS = ("_g", "__utm", "_fbp", "_hj")  # cookies of those who count visitors
 _GRAMMAR = {"the", "and", "for", "with", "that", "this", "not", "are", "was", "you", "from", "should", "must", "into"}
 
 
 def _is_cookie(value: str) -> bool:
-    return "[masked: " in value or any(is_random(part.partition("=")[2].strip()) for part in value.split(";"))
+    return "[masked: " in value or any(
+        is_random(part.partition("=")[2].strip()) for part in value.split(";") if not part.strip().startswith(_COUNTERS)
+    )
 
 
 def _is_url_password(value: str) -> bool:
@@ -131,7 +152,7 @@ _UNKNOWN = re.compile(
     r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{31})(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?P<body>[A-Za-z0-9]{28,100})(?![A-Za-z0-9_/+=-])"
 )
-_IDS = "sha1 sha256 sha384 sha512 md5 chatcmpl resp msg cs pi seti rs file run req toolu call".split()  # noqa: SIM905
+_IDS = "sha1 sha256 sha384 sha512 md5 chatcmpl resp msg cs pi seti rs file run req toolu call pk".split()  # noqa: SIM905
 
 
 def _is_unknown(token: re.Match[str]) -> bool:
@@ -143,7 +164,7 @@ _LONG = r"[A-Za-z0-9_-]{20,}(?:[.+/=][A-Za-z0-9_-]+)*={0,2}"
 _PREFIXED = (
     ("Anthropic key", "sk-ant-", r"[A-Za-z0-9_-]{20,}", _real),
     ("OpenAI key", "sk-proj- sk-svcacct- sk-admin-", r"[A-Za-z0-9_-]{20,}", _real),
-    ("API key", "sk-", r"(?:[a-z0-9]{2,10}-){0,2}[A-Za-z0-9_-]{20,}", is_random),
+    ("API key", "sk-", r"(?!ssh-|ecdsa-)(?:[a-z0-9]{2,10}-){0,2}[A-Za-z0-9_-]{20,}", is_random),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{30,}", _real),
     ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}", _real),
     ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glsoat- gloas- glagent- glft- glimt- glffct- GR1348941",
@@ -161,11 +182,12 @@ _PREFIXED = (
      "pscale_tkn_ pscale_pw_ pscale_oauth_ sbp_ sb_secret_ dp.pt. dp.st. dp.sa. dp.ct. tskey- sq0csp- sq0atp- "
      "rubygems_ AGE-SECRET-KEY-1 rnd_ pul- nvapi- tfp_ pnu_ pnb_ pcsk_ lsv2_pt_ lsv2_sk_ ls__ tvly- jina_ tgp_v1_ "
      "fw_ xkeysib- xsmtpsib- re_ mlsn. phx_ dt0c01. dt0s01. CFPAT- HRKU- fm1r_ fm2_ fo1_ nfp_ nfc_ napi_ ATBB BBDC- "
-     "CCIPAT_ CCIPRJ_ bkua_ bkct_ sqp_ squ_ sqa_ CLOJARS_ ops_eyJ A3- KGAT_ wandb_v1_ pk_ APP_USR- duffel_live_ "
+     "CCIPAT_ CCIPRJ_ bkua_ bkct_ sqp_ squ_ sqa_ CLOJARS_ ops_eyJ A3- KGAT_ wandb_v1_ APP_USR- duffel_live_ "
      "duffel_test_ shippo_live_ shippo_test_ FLWSECK- FLWSECK_TEST- snyk_uat. snyk_sat. rdme_ zpka_ "
-     "fc- csk- sl. sl.u. sgp_ v1.0-",
+     "fc- csk- sl. sl.u. sgp_ v1.0- NRII- sk.eyJ mfa. eyJrIjoi eyJhdXRocyI6 syt_ npg_ sha256~",
      _LONG, is_random),
-    ("token", "live_ test_ EZAK EZTK AKCp EAA sess- secret_", r"[A-Za-z0-9]{30,}", is_random),
+    ("token", "EZAK EZTK AKCp EAA sess- secret_", r"[A-Za-z0-9]{30,}", is_random),
+    ("token", "pk_", r"[0-9]{5,12}_[A-Z0-9]{20,}", _real),
     ("token", "dapi key- cio oy2 sk_", r"[A-Za-z0-9]{32,}(?:-[0-9])?" + _RIGHT, is_random),
     ("token", "sdk- api- pat-na1- pat-eu1- pat-na2- access-production- access-sandbox- access-development-",
      _UUID, _real),
@@ -195,6 +217,22 @@ _LOOKS = (
      rf"{_LEFT}({_AWS_ID}(?:[\s:,;|/\"']{{1,5}}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))?){_RIGHT}",
      lambda value: not value[:20].endswith("EXAMPLE")),
     ("JWT", "eyJ", rf"{_RUN_LEFT}(eyJ{_URL_SAFE}{{8,}}\.(?:eyJ)?{_URL_SAFE}*(?:\.{_URL_SAFE}+){{1,3}})", _real),
+    ("password hash", "$1$|$2a$|$2b$|$2y$|$5$|$6$|$y$|$apr1$|$7$|$argon2",
+     r"(?:(?<=:)|(?<=[0-9] )|(?<=[d:] [\"']))"
+     r"(\$[a-z0-9]{1,8}\$(?:[\w./=,+-]{1,40}\$){0,3}[A-Za-z0-9./+]{22,100})", _real),
+    ("webhook", "/hooks/catch/|/with/key/|/hooks/|/hook/|hook.eu1.make.com/|hook.us1.make.com/",
+     r"[\w./]{1,40}?/((?:[0-9]{4,12}/)?(?:[A-Za-z0-9_-]{16,64}|(?<=[0-9]/)[a-z0-9]{6,12}))(?![A-Za-z0-9])", _real_id),
+    ("private key", "priv:|privateExponent:|prime1:|prime2:",
+     r"[a-zA-Z0-9]+:((?:(?:\s|\\n){0,20}[0-9a-f]{2}:(?:[0-9a-f]{2}:?){0,31}){1,40})", _real),
+    ("private key", "<D>|<DP>|<DQ>|<InverseQ>", r"<[A-Za-z]{1,8}>([A-Za-z0-9+/=]{20,800})<", _real),
+    ("private key", "kty", r"kty[^{}]{0,200}?\\{0,8}\"[dk]\\{0,8}\"\s?:\s?\\{0,8}\"([A-Za-z0-9_-]{20,800})", _real),
+    ("vault", "$ANSIBLE_VAULT;", r"[^\n\\]{10,60}((?:(?:\s|\\n){1,40}[0-9a-f]{20,90})+)", _real),
+    ("token", "live_|test_", rf"(?<!pk_){_LEFT}((?:live|test)_[A-Za-z0-9]{{30,}})", is_random),
+    ("token", ":APA91b", r"(:APA91b[A-Za-z0-9_-]{60,})", _real),
+    ("token", "1000.", rf"{_LEFT}(1000\.[0-9a-f]{{32}}\.[0-9a-f]{{32}})", _real),
+    ("token", "amzn.mws.", rf"(amzn\.mws\.{_UUID})", _real),
+    ("token", "AAAAAAAAAAAAAAAAAAAAA", r"(A{21}[A-Za-z0-9%]{40,})", _real),
+    ("API key", "infura.io/v3/|alchemy.com/v2/", r"[a-z]+\.[a-z]+/v[23]/([A-Za-z0-9_-]{20,64})", _real),
     ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
     ("Teams webhook", "/IncomingWebhook/", r"/IncomingWebhook/([0-9a-f]{20,40}/[\w/-]{20,80})", _real),
     ("Terraform token", ".atlasv1.", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.([A-Za-z0-9_=-]{60,})", _real),
@@ -212,14 +250,18 @@ TOKENS = by_anchor((*_compiled(_LOOKS), *_prefixed()))
 _MASKED = r"\[masked:\s[A-Za-z ]{1,30}\]"
 _GAP = r"(?:\s|\\n){1,20}"  # in `.netrc`, which may stand in a JSON string
 
+_IPV6_END = re.compile(r"[0-9a-f]{1,4}(?:[/%].*)?")
+_BETWEEN_WORDS = r"(?:[ ,]{1,2}|\s{1,20}[0-9]{1,2}[.)] )"
 _HEADED = (
     ("password", "://",
-     r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5},)([^\s/?#\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])", _is_url_password),
-    ("token", "://", r"://([A-Za-z0-9_-]{20,128})@(?=[\w\[])", is_random),
+     r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5}[,?#])([^\s/\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])", _is_url_password),
+    ("token", "://", r"://([A-Za-z0-9_-]{20,128})(?::[^\s/@]{0,128})?@(?=[\w\[])", is_random),
     ("token", "earer |EARER ", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
     ("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
+    ("credential", "echo",
+     r"echo (?:-[ne]{1,2} )?[\"']?([A-Za-z0-9+/]{12,400}={0,2})(?=[\"']? ?\| ?base64 (?:-d|-D|--decode))", _is_encoded),
     ("token", "uthorization|UTHORIZATION|-key|-Key|-Api|-Token",
-     r"[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?(?:[A-Za-z-]{1,16}[ ])?(?:token=)?"
+     r"(?<!ocket)[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?(?:[A-Za-z-]{1,16}[ ])?(?:token=)?"
      r"([A-Za-z0-9._~+/=-]{20,})", is_random),
     ("cookie", "ookie|OOKIE",
      rf"(?i:ookie)(?:\\{{0,8}}[\"'])?\]?\s?[:=]\s?(?:\\{{0,8}}[\"'])?([\w.%$!-]{{1,64}}=(?:{_MASKED}|[^\s;\"'\\]){{1,4096}}"
@@ -229,8 +271,8 @@ _HEADED = (
      rf"(?:login|machine)[ \t]+[\w@.+-]{{1,200}}{_GAP}(?:account\s+\S{{1,200}}{_GAP})?"
      r"password[ \t]+([^\s\"'\\]{4,200})", _real_word),
     ("wallet", "nemonic|NEMONIC|hrase|HRASE|words",
-     r"[A-Za-z]{5,7}[\"']?(?:\\{1,4}n|[\s:=\"'\\]){1,10}"
-     r"([a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![ ,]{0,2}[a-z])", _is_mnemonic),
+     r"[A-Za-z]{5,7}[\"']?(?: is| are)?(?:\\{1,4}n|[\s:=\"'\\]){1,10}(?:1[.)] )?"
+     rf"([a-z]{{3,8}}(?:{_BETWEEN_WORDS}[a-z]{{3,8}}){{5,23}})(?!{_BETWEEN_WORDS}[a-z])", _is_mnemonic),
     ("private key", "Private-Lines: ",
      r"Private-Lines: [0-9]+((?:(?:\s|\\r|\\n){1,4}[A-Za-z0-9+/=]{4,64}(?![\w-])){1,200})", _real),
     ("password", "assword",
@@ -241,7 +283,7 @@ _HEADED = (
     ("password", "jdbc:oracle", r"jdbc:oracle:[a-z0-9]{1,8}:[\w.]{1,60}/([^@\s\"']{4,200})@", _real_word),
     ("password", "",
      r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])",
-     _real_word),
+     lambda value: _real_word(value) and not _IPV6_END.fullmatch(value)),
 )  # fmt: skip
 HEADERS = tuple(_compiled(_HEADED))
 
