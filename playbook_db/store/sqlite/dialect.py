@@ -141,8 +141,11 @@ class SqliteDialect:
                 engine = SqliteDialect(self.path, "read").make_engine()
             else:
                 engine = create_engine("sqlite://", execution_options={"playbook_dialect": self})
-            with engine.begin() as connection:
-                yield connection
+            try:
+                with engine.begin() as connection:
+                    yield connection
+            finally:
+                engine.dispose()
 
     def prepare(self) -> None:
         """Make the file and its folder, for their owner alone, where they aren't there yet."""
