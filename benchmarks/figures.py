@@ -22,6 +22,7 @@ def alternate(
 ) -> list[list[float]]:
     """The seconds that each of *works* took in each of *rounds* rounds: A B A B, so that both meet the same machine."""
     taken: list[list[float]] = [[] for _ in works]
+    gc.freeze()  # what was there before is none of the works': it isn't looked at each time
     for _ in range(rounds):
         for work, seconds in zip(works, taken, strict=True):
             gc.collect()

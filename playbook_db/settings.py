@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
 LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives up
 QUERY_TIMEOUT_S = 60.0  # that SQLite may work on one question of a person's
+COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
 MAX_ACTOR_LENGTH = 200  # characters
 DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
 DAILY_TOKENS = 1_000_000  # that learning may use where PLAYBOOK_DAILY_TOKENS says nothing

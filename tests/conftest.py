@@ -16,6 +16,7 @@ from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
 from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements
 
+gc.set_threshold(50_000, 20, 20)
 settings.register_profile(
     "search", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -38,7 +39,6 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: the garbage collector need not look at it again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

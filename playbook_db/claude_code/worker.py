@@ -7,6 +7,7 @@ It ends when there is nothing left, or its time is over.
 """
 
 import contextlib
+import gc
 import glob
 import json
 import os
@@ -66,6 +67,7 @@ class WorkResult:
 
 def main() -> None:
     """Work until nothing is left, and end; what goes wrong is noted in the log alone."""
+    gc.set_threshold(settings.COLLECT_AFTER)
     try:
         if not settings.is_disabled():
             run(settings.database_url())

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import click
 
-from playbook_db import __version__
+from playbook_db import __version__, settings
 from playbook_db.cli.context import Group, in_utc
 from playbook_db.cli.output import readable
 from playbook_db.errors import PlaybookError
@@ -45,7 +45,6 @@ _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ENOTDIR,
     errno.EISDIR, errno.EEXIST, errno.ELOOP,
 )  # fmt: skip
-_COLLECT_AFTER = 100_000  # new objects
 _MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
 
 
@@ -105,7 +104,7 @@ def run() -> None:
     What SQLAlchemy's import makes stays to the end: to look for garbage in it meanwhile, and to take it down piece by
     piece before the process ends, would be an eighth of most commands' time.
     """
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(settings.COLLECT_AFTER)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed as the bytes that it is, be they UTF-8 or not
         sys.stdout.reconfigure(errors="surrogateescape")
     code = main(sys.argv[1:])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from playbook_db.claude_code import install, registration
@@ -147,6 +148,7 @@ def test_install_and_uninstall_leave_no_trace(original: bytes, folder: Path, set
     assert _names(settings.parent) == ["settings.json"]
 
 
+@hypothesis_settings(max_examples=25)
 @given(
     content=st.dictionaries(
         st.text(), st.recursive(st.none() | st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists)

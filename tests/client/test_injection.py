@@ -84,7 +84,7 @@ def test_two_sessions_of_a_project_at_once_are_each_told_once(world: World) -> N
     assert set(injected_sources(world)) == {"startup"}  # a hook doesn't wait where the other is just keeping its record
 
 
-@pytest.fixture(params=["sentences of plain words ", "naïve café ", "漢字かな交じり文", "🙂🙃👩‍👩‍👧‍👦"])
+@pytest.fixture(params=["naïve café ", "漢字かな🙂👩‍👩‍👧‍👦"])
 def long_texts(request: pytest.FixtureRequest) -> list[str]:
     """500 long texts in one script."""
     return [f"{number}: {request.param * 12}".strip() for number in range(500)]

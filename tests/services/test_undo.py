@@ -326,7 +326,7 @@ def test_a_point_whose_place_was_taken_meanwhile_goes_to_the_end(project: Projec
     assert [(p.text, p.position) for p in now(project).points] == [("two", 3), ("one", 4), ("three", 5)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(history=histories)
 def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(new_project: NewProject, history: list[Step]) -> None:
     """After any history: to the byte of the export, and in every place."""
@@ -342,7 +342,7 @@ def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(new_project: Ne
     assert maintenance.check(project.store) == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(history=histories, data=st.data())
 def test_an_older_revision_goes_without_a_trace_elsewhere(
     new_project: NewProject, history: list[Step], data: Any
@@ -365,7 +365,7 @@ def test_an_older_revision_goes_without_a_trace_elsewhere(
     assert maintenance.check(project.store) == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(history=histories, data=st.data())
 def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, history: list[Step], data: Any) -> None:
     """Without a collision, whatever happened since; and one undo brings all of it back."""
