@@ -15,7 +15,8 @@ from tests.contract.playbooks import PATTERNS
 from tests.messages_api import Answer, MessagesApi
 
 Call = Callable[[], Coroutine[Any, Any, dict[str, Any]]]
-pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+# Asks an API on loopback, through a client that takes seconds to import.
+pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.slow]
 TOOL = {"type": "tool_use", "name": "Bash", "input": {"command": "make"}}
 NO_RULE = {"type": "text", "text": "No rule"}
 MESSAGES = [

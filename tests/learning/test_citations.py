@@ -12,6 +12,8 @@ from playbook_db.services.projects import Project
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder, a_call
 
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
 NOTHING = answers(reflection(), curation())
 
 

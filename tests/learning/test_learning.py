@@ -17,6 +17,8 @@ from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation
 from tests.messages_api import Usage
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
 GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
 

@@ -18,6 +18,8 @@ from playbook_db.llm.reflector import extract
 from tests.llm.conftest import a_prompt, soon
 from tests.messages_api import Answer, MessagesApi, Rule, Usage
 
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
 Start = Callable[..., MessagesApi]
 SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
 

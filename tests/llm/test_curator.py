@@ -14,6 +14,8 @@ from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi
 
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
 Start = Callable[..., MessagesApi]
 Ask = Callable[..., JsonAnswer]
 ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}

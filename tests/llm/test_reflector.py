@@ -18,6 +18,8 @@ from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi, Request
 
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
 Start = Callable[..., MessagesApi]
 Ask = Callable[..., JsonAnswer]
 WHOLE = {"analysis": "It went well.", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "tests"}]}
