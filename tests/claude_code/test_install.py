@@ -148,6 +148,7 @@ def test_install_and_uninstall_leave_no_trace(original: bytes, folder: Path, set
     assert _names(settings.parent) == ["settings.json"]
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=25)
 @given(
     content=st.dictionaries(

@@ -17,6 +17,8 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from tests.cli.conftest import Playbook
 
+pytestmark = pytest.mark.slow  # databases in many states
+
 _REPAIR = "playbook db repair"
 
 
@@ -166,7 +168,6 @@ def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playboo
     assert f"playbook restore-backup {made}" in playbook("db", "check").err
 
 
-@pytest.mark.slow
 def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:
     """Bytes turned, pages emptied, the end gone, a log of garbage: told or harmless, and never changed."""
     sound = database.read_bytes()
