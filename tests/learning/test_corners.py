@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -293,16 +294,13 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     assert _states(learner_project.store) == ["done"]
 
 
-@pytest.mark.parametrize("kind", ["directory", "unreadable"])
+@pytest.mark.parametrize("kind", ["directory", "pipe", "unreadable"])
 def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Its job says why, and waits; the next one has its turn."""
     bad = tmp_path / "bad.jsonl"
-    if kind == "directory":
-        bad.mkdir()
-    else:
-        bad.touch(mode=0)
+    {"directory": bad.mkdir, "pipe": partial(os.mkfifo, bad), "unreadable": partial(bad.touch, mode=0)}[kind]()
     _queue(learner_project, str(bad))
     _queue(learner_project, transcript)
     with MessagesApi(*HELPFUL) as api:
@@ -311,7 +309,7 @@ def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
             _work(learner_project)
         else:
             command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
-            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers)
+            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers, timeout=running.PATIENCE_S)
 
     first, second = queue.list_jobs(learner_project.store)
     assert (first.state, first.attempts, second.state) == ("queued", 1, "done")
