@@ -70,9 +70,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     """Learn from all sessions that this project had.
 
     Their transcripts are those that Claude Code kept; the oldest comes first. It shows an estimate and asks; what you
-    agree to, there or by --yes, is its budget, whatever today's is; it counts as used today (UTC), so the worker may
-    wait until tomorrow. Without a terminal and --yes, today's budget holds. It can be interrupted and called again:
-    nothing is learned from twice.
+    agree to, there or by --yes, is a budget of its own beside today's. Without a terminal and --yes, today's holds. It
+    can be interrupted and called again: nothing is learned from twice.
     """
     from playbook_db.claude_code import learner
     from playbook_db.llm import choose
@@ -91,10 +90,6 @@ def bootstrap(yes: bool, as_json: bool) -> None:
         notify([told])
         budget = None
         if yes or is_interactive():
-            allowed = settings.daily_tokens()
-            if 0 < allowed <= learn_service.tokens_today(project.store) + estimate:
-                today = f"today (UTC), where PLAYBOOK_DAILY_TOKENS allows {allowed:,}"
-                notify([f"it counts as used {today}: what other sessions teach may wait until tomorrow"])
             if not yes and not click.confirm("Begin?", err=True):
                 return
             budget = learn_service.Budget(estimate, since=queue.later(0))

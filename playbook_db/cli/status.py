@@ -65,8 +65,9 @@ def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     for reason in found.waits:
         yield "waits", reason
     budget = f" of {found.daily_tokens:,}" if found.daily_tokens else ""
+    agreed = f" and {found.agreed_today:,} that bootstrap was allowed" if found.agreed_today else ""
     cost = f"${found.cost_usd_all_today:.2f} in all projects, ${found.cost_usd_today:.2f} in this one"
-    yield "today (UTC)", f"{found.tokens_today:,}{budget} tokens, {cost}"
+    yield "today (UTC)", f"{found.tokens_today:,}{budget} tokens{agreed}, {cost}"
 
 
 def _jobs(found: "Status") -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SCHEMA = 3  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 4  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 
@@ -123,9 +123,11 @@ GROUP BY c.kind
 
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
 
-# What learning took since a time, in all projects and in one.
+# What learning took since a time: tokens of the day's budget and those agreed to beside it, and US dollars, of one
+# project and of all.
 USED_SINCE = """
-SELECT coalesce(sum(m.input_tokens + m.cached_tokens + m.output_tokens), 0),
+SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - m.agreed)), 0),
+       coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * m.agreed), 0),
        coalesce(sum(CASE WHEN m.playbook_id = :playbook_id THEN m.cost_usd END), 0.0), coalesce(sum(m.cost_usd), 0.0)
 FROM model_calls AS m WHERE m.time >= :since
 """

@@ -32,12 +32,12 @@ def _change(statement: str) -> None:
         connection.execute(statement)
 
 
-def _call(key: str, *, days_ago: int = 0) -> None:
+def _call(key: str, *, days_ago: int = 0, agreed: int = 0) -> None:
     time = (datetime.now(UTC) - timedelta(days=days_ago)).isoformat(timespec="microseconds")
     _change(
         "INSERT INTO model_calls (playbook_id, id, kind, input_tokens, output_tokens, cached_tokens, cost_usd, "
-        f"duration_ms, time) SELECT p.id, (SELECT count(*) FROM model_calls) + 1, 'reflect', 1000, 100, 10, 0.5, 1, "
-        f"'{time}' FROM playbooks AS p WHERE p.key = '{key}'"
+        f"duration_ms, time, agreed) SELECT p.id, (SELECT count(*) FROM model_calls) + 1, 'reflect', 1000, 100, 10, "
+        f"0.5, 1, '{time}', {agreed} FROM playbooks AS p WHERE p.key = '{key}'"
     )
 
 
@@ -76,8 +76,18 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     assert record["learned"]["changes"] == {"add": 2}
     assert record["learned"]["session"] == "5f1c2e1a"
     assert record["today"] == {
-        "tokens": 2220, "daily_tokens": 1_000_000, "cost_usd": 0.5, "cost_usd_all_projects": 1.0,
+        "tokens": 2220, "daily_tokens": 1_000_000, "agreed_tokens": 0, "cost_usd": 0.5, "cost_usd_all_projects": 1.0,
     }  # fmt: skip
+
+
+def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook, folder: Path) -> None:
+    """It is none of the day's tokens, and has its cost."""
+    playbook("add", "use uv")
+    _call(str(folder))
+    _call(str(folder), agreed=1)
+
+    assert "1,110 of 1,000,000 tokens and 1,110 that bootstrap was allowed, $1.00 in all" in playbook("status").out
+    assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 
 def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) -> None:

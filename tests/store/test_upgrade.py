@@ -214,7 +214,7 @@ def test_each_schema_before_ours_has_a_frozen_database() -> None:
 
 
 def test_databases_that_older_versions_wrote_are_upgraded_whole(tmp_path: Path) -> None:
-    """Points, history and retired points are what they were; each point has the rank that a new write gives it."""
+    """Points, history, retired points and costs are what they were; each point has the rank of a new write."""
     for frozen in _frozen():
         _upgrade_and_compare(frozen, tmp_path / frozen.name)
 
@@ -229,13 +229,14 @@ def _upgrade_and_compare(frozen: Path, path: Path) -> None:
     points = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
     columns = "playbook, revision, seq, kind, name, section, helpful, harmful, text, reason, actor"
     history = f"SELECT {columns} FROM history ORDER BY playbook, revision, seq"
+    costs = "SELECT * FROM cost_by_day"
     with closing(sqlite3.connect(frozen)) as connection:
-        before = [connection.execute(query).fetchall() for query in (points, history)]
+        before = [connection.execute(query).fetchall() for query in (points, history, costs)]
 
     migrate.ensure_current(f"sqlite:///{path}")
 
     with closing(sqlite3.connect(path)) as connection:
-        assert [connection.execute(query).fetchall() for query in (points, history)] == before
+        assert [connection.execute(query).fetchall() for query in (points, history, costs)] == before
     assert len(before[0]) > 20
     with open_store(f"sqlite:///{path}") as store:
         assert maintenance.check(store) == []
