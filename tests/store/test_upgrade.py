@@ -226,6 +226,13 @@ def _frozen() -> list[Path]:
 
 def _upgrade_and_compare(frozen: Path, path: Path) -> None:
     shutil.copy(frozen, path)
+    with closing(sqlite3.connect(path)) as connection, connection:  # a session before those that are there
+        earlier = "2026-11-20T01:05:52.123456+00:00"
+        connection.execute(
+            "INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)"
+            " VALUES (1, 'the first', 1, 'startup', 1, '[3,2,999]', 0, ?)",
+            (earlier,),
+        )
     points = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
     columns = "playbook, revision, seq, kind, name, section, helpful, harmful, text, reason, actor"
     history = f"SELECT {columns} FROM history ORDER BY playbook, revision, seq"
