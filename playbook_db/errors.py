@@ -11,7 +11,9 @@ class Remedy:
         self.sentence, self.commands = sentence, commands
 
     def __str__(self) -> str:
-        return self.sentence.format(*[" ".join(("playbook", *command)) for command in self.commands])
+        from shlex import join  # late: no hook that goes well comes here
+
+        return self.sentence.format(*[join(("playbook", *command)) for command in self.commands])
 
 
 class PlaybookError(Exception):

@@ -90,7 +90,7 @@ def describe(root: str = ROOT) -> str:
         return f"playbook's environment is being set up since {since}: {known.get('step')}"
     if state == "failed":
         return (
-            f"playbook's environment could not be set up ({since}): {known.get('error')} "
+            f"playbook's environment could not be set up ({since}): {str(known.get('error')).rstrip('.')}. "
             f"It is tried again an hour later, or now with: {retry_command(root)}"
         )
     return "playbook's environment isn't set up yet; that begins with the next session"
