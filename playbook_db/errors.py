@@ -336,15 +336,14 @@ class QueryTimeoutError(PlaybookError):
 
 
 class SchemaTooNewError(DatabaseError):
-    """The database was written by a newer playbook-db, or by one that was never released; this one must not use it."""
+    """The database was written by a newer playbook-db; this one must not use it."""
 
     def __init__(self, where: str, schema: int, known: int) -> None:
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
-                "If a newer version wrote it, bring the checkout of playbook-db up to date (git pull) and install it "
-                "once more. If an unreleased checkout did, export its playbooks with that checkout and import them "
-                "into a new database."
+                "A newer version wrote it: bring the checkout of playbook-db up to date (git pull) and install it once "
+                "more."
             ),
         )
 
@@ -356,6 +355,19 @@ class SchemaTooOldError(DatabaseError):
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
             Remedy("Run: {} (it takes a backup first).", ("db", "upgrade")),
+        )
+
+
+class UnreleasedSchemaError(DatabaseError):
+    """The database was made by a checkout that was never released, whose schemas had the same numbers as ours."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left as it is.",
+            Remedy(
+                "With that checkout run `playbook export -o playbook.json` in each project; then move the database "
+                "away, and with this one run `playbook init --new` and `playbook import playbook.json`."
+            ),
         )
 
 

@@ -14,6 +14,7 @@ from playbook_db.errors import (
     Remedy,
     SchemaTooNewError,
     SchemaTooOldError,
+    UnreleasedSchemaError,
 )
 from playbook_db.files import shipped_file
 from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
@@ -42,6 +43,7 @@ def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
         version = _version(dialect)
         if version == SCHEMA:
             return None
+        refuse_unreleased(dialect)
         backup = dialect.back_up_before_migration(version) if version else None
         with dialect.explained():
             migrate(url)
@@ -75,6 +77,18 @@ def refuse_newer(where: str, version: int) -> None:
         raise SchemaTooNewError(where, version, SCHEMA)
 
 
+def refuse_unreleased(dialect: Dialect) -> None:
+    """Raise UnreleasedSchemaError where the database has tables of ours, but not as the first migration makes them."""
+    from sqlalchemy import inspect
+
+    with dialect.unchanged() as connection:
+        tables = inspect(connection)
+        if not tables.has_table("revisions"):
+            return
+        if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
+            raise UnreleasedSchemaError(dialect.where)
+
+
 def migrate(url: str) -> None:
     """Run all migrations on the database at *url*, in one transaction; nobody else may be at it."""
     from alembic import command
@@ -103,6 +117,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
             return
         if not dialect.schema_version():  # which raises where the database isn't ours
             refuse_lost(url)
+        refuse_unreleased(dialect)
         dialect.prepare()
         with dialect.exclusive(), _migrating(dialect) as connection:
             run_alembic(context, connection)
