@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow  # starts processes
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, whose playbook has a point that the user added."""
-    made = running.a_client(folder, home)
+    made = running.a_client(folder, home, is_patient=True)
     made.add("use uv for everything")
     return made
 

@@ -25,7 +25,7 @@ from tests.claude_code.running import Client
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def _job(folder: Path, transcript: str = "/t/s.jsonl") -> dict[str, str | None]:

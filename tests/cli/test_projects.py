@@ -16,7 +16,7 @@ from tests.cli.conftest import Playbook
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def test_the_projects_are_listed_by_their_folders(playbook: Playbook, folder: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.cli.conftest import Playbook
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:

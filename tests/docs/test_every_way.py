@@ -111,7 +111,7 @@ def life(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Life]:
     """A playbook that was changed in every way."""
-    client = running.a_client(folder, home)
+    client = running.a_client(folder, home, is_patient=True)
     client.transcript.parent.mkdir(parents=True)
     with open_store(settings.database_url()) as store:
         made = Life(Project.in_folder(store, str(folder)))

@@ -164,7 +164,11 @@ def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
     with MessagesApi(*answers(reflection(), curation(*asked))) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
-    shown = Client(folder, Path(settings.sqlite_file(settings.database_url()) or ""), home).inject().context
+    shown = (
+        Client(folder, Path(settings.sqlite_file(settings.database_url()) or ""), home, is_patient=True)
+        .inject()
+        .context
+    )
     assert shown.count(forged) == len(asked)
     assert not [line for line in shown.splitlines() if line.lstrip().startswith("[pat-999]")]
 

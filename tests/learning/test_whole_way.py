@@ -35,7 +35,7 @@ GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with one point in the playbook, which is mirrored."""
-    made = running.a_client(folder, home)
+    made = running.a_client(folder, home, is_patient=True)
     made.transcript.parent.mkdir(parents=True)
     with open_store(f"sqlite:///{made.database}") as store:
         project = Project.in_folder(store, str(folder))
