@@ -215,7 +215,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         click.echo(f"what is said in session {session_id} from now on is learned from again")
     else:
         click.echo(f"session {session_id} isn't kept from being learned from")
-    if not matches:
+    if session and not matches:  # one that is just beginning has none
         notify(["Claude Code keeps no transcript of it for this project yet, so the id must be whole"])
 
 

@@ -65,6 +65,12 @@ class Terminal:
         return self._tmux("capture-pane", "-p")
 
     @property
+    def told(self) -> str:
+        """What a hook has said to the user at the session's start, on one line; nothing where none has."""
+        above = re.split("──|❯", self.screen)[0]
+        return " ".join(above.split()).partition("SessionStart:startup says: ")[2]
+
+    @property
     def is_over(self) -> bool:
         """Whether the client has ended."""
         return bool(self._noted("code"))
