@@ -1,5 +1,4 @@
-"""What questions about one point, one session or an undo touch: indexes, which revisions are taken back now, and in how
-many sessions each point was shown.
+"""Indexes for what is asked; which revisions are taken back now; in how many sessions each point was shown.
 
 Both are filled from the revisions and the sessions that are there; nothing else changes.
 """
@@ -66,7 +65,7 @@ def upgrade() -> None:
 
 
 def _fill_taken_back(connection: sa.Connection) -> None:
-    """Keep the stretch of each undo that no later one, itself in force, took back."""
+    """Keep the stretch of each undo that no later one, itself in force, took back, as a whole or in part."""
     undos = connection.execute(
         sa.text(
             "SELECT playbook_id, took_back_from, took_back_to, number FROM revisions"
@@ -75,7 +74,10 @@ def _fill_taken_back(connection: sa.Connection) -> None:
     ).all()
     in_force: list[tuple[int, int, int, int]] = []
     for playbook, first, last, number in undos:
-        if not any(by == playbook and begin <= number <= end for by, begin, end, _ in in_force):
+        if not any(
+            by == playbook and (begin <= number <= end or (begin <= last and first <= end))
+            for by, begin, end, _ in in_force
+        ):
             in_force.append((playbook, first, last, number))
             connection.execute(
                 sa.text("INSERT INTO taken_back VALUES (:playbook, :first, :last, :number)"),
