@@ -308,7 +308,7 @@ class QueryError(PlaybookError):
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         known = f" The views are: {', '.join(views)}." if views and problem.startswith("no such table") else ""
-        listed = " Which there are: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
+        listed = " A view's columns: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
         bound = " The one parameter that has a value is :project." if "binding" in problem else ""
         what = problem.rstrip(".")
         super().__init__(f"{what}.{known}{listed}{bound} What the views and their columns mean: docs/sql.md")

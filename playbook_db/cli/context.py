@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.cli.output import readable
+from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def notify(lines: Iterable[str]) -> None:
     for line in lines:
         if line not in said:
             said.add(line)
-            click.echo(f"playbook: {readable(line)}", err=True)
+            say(f"playbook: {readable(line)}", err=True)
 
 
 def is_interactive() -> bool:

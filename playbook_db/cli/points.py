@@ -26,6 +26,7 @@ from playbook_db.cli.output import (
     print_table,
     print_texts,
     readable,
+    say,
     write_text,
 )
 from playbook_db.errors import OperationsFileError
@@ -229,9 +230,9 @@ def _show_point(
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
     head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
-    click.echo(folded(head))
+    say(head)
     if retired:
-        click.echo(folded(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}"))
+        say(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
     print_texts([f"{folded(readable(point.text))}\n"], paged=True)
 
 
@@ -359,10 +360,10 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, as_json: bool
         if as_json:
             print_json(records.batch_record(revised, dry_run=False))
         elif revised.revision is None:
-            click.echo(f"nothing new in {source}; {of_playbook}")
+            say(f"nothing new in {source}; {of_playbook}")
         else:
             summary = import_export.summary(revised)
-            click.echo(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
+            say(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
 
 
 @cli.command()

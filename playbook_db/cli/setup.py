@@ -9,7 +9,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table
+from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
 from playbook_db.domain.times import local
 from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
@@ -51,18 +51,16 @@ def install_hooks(scope: str, replace: bool, as_json: bool) -> None:
         print_json({"settings": done.path, "changed": done.changed, **record})
     elif done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
-        click.echo(f"{done.path}: registered the hooks for {hooks}")
-        click.echo(f"interpreter: {done.python}")
-        click.echo(f"worker's interpreter: {done.worker_python}")
+        say(f"{done.path}: registered the hooks for {hooks}")
+        say(f"interpreter: {done.python}")
+        say(f"worker's interpreter: {done.worker_python}")
         if done.backup:
-            click.echo(f"the file as it was: {done.backup}")
+            say(f"the file as it was: {done.backup}")
         budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
-        click.echo(
-            f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit"
-        )
-        click.echo(f"learning asks {model_in_words(folder)}")
+        say(f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
+        say(f"learning asks {model_in_words(folder)}")
     else:
-        click.echo(f"{done.path}: the hooks are registered already; nothing was changed")
+        say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
     _tell_of_older(folder)
 
@@ -88,10 +86,10 @@ def _take_out_older(folder: str) -> bool:
     found = older_hooks.find(folder)
     for hooks in found:
         kept = older_hooks.take_out(hooks, now=datetime.now(UTC))
-        click.echo(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
-        click.echo(f"the file as it was: {kept}")
+        say(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
+        say(f"the file as it was: {kept}")
     for aside in older_hooks.set_templates_aside() if found else ():
-        click.echo(f"its template, which doesn't fit here, is now {aside}")
+        say(f"its template, which doesn't fit here, is now {aside}")
     return bool(found)
 
 
@@ -138,12 +136,12 @@ def uninstall_hooks(scope: str, as_json: bool) -> None:
             changed.append(done.path)
             end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
             if not as_json:
-                click.echo(f"{done.path}: {end}")
+                say(f"{done.path}: {end}")
             notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
     if problems:
         raise InstallError("\n".join(problems))
     if not changed and not as_json:
-        click.echo("no settings file has hooks of ours; nothing was changed")
+        say("no settings file has hooks of ours; nothing was changed")
     kept = settings.data_dir()
     print_answer(f"what was learned stays in {kept}", as_json=as_json, settings=changed, data=kept)
 
@@ -373,7 +371,8 @@ def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
     else:
         for finding in findings:
             mark, colour = _MARKS[finding.state]
-            click.echo(f"{click.style(f'{mark:<7}', fg=colour)} {finding.about}: {one_line(finding.message)}")
+            head = f"{click.style(f'{mark:<7}', fg=colour)} "
+            click.echo(beside(head, f"{finding.about}: {one_line(finding.message)}", 8))
             if finding.remedy:
                 click.echo(f"        -> {finding.remedy}")
     if not record["ok"]:

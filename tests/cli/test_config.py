@@ -1,7 +1,10 @@
 """config: every setting, where it comes from, and the user's own."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,6 +135,19 @@ def test_what_can_not_be_set_is_explained(
     assert (result.code, result.out) == (code, "")
     assert told in result.err
     assert not (home / ".claude" / "settings.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shell", "counts"), [(None, 5), ("7", 7)])
+def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str | None, counts: int) -> None:
+    """Where the shell says nothing else: `status` shows the budget that counts, not the default."""
+    _put(home / ".claude" / "settings.json", {"env": {"PLAYBOOK_DAILY_TOKENS": "5"}})
+    environ = {**os.environ, **({"PLAYBOOK_DAILY_TOKENS": shell} if shell else {})}
+
+    command = [sys.executable, "-m", "playbook_db", "status", "--json"]
+    done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, check=True)
+
+    assert json.loads(done.stdout)["today"]["daily_tokens"] == counts
 
 
 @pytest.mark.parametrize("text", ['{"env": 3}', '{"env": {"PLAYBOOK_CLAUDE": "a", "PLAYBOOK_CLAUDE": "b"}}', "{,}"])

@@ -45,7 +45,7 @@ def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> N
     """And says so, instead of nothing."""
     result = playbook("status")
 
-    lines = dict(line.split("  ", 1) for line in result.out.replace("learn from ", "learn from  ").splitlines())
+    lines = dict(line.split("  ", 1) for line in result.out.splitlines())
     assert (result.code, result.err) == (0, "")
     assert lines["playbook"].strip() == str(folder)
     assert lines["mirror"].strip() == "none"
@@ -68,9 +68,9 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     told, short = playbook("status"), playbook("status", "--short")
     record = playbook("status", "--json").json
 
-    assert "points        3; a session is shown 3, revision 2\n" in told.out
+    assert "points         3; a session is shown 3, revision 2\n" in told.out
     assert "revision 2: 2 added\n" in told.out
-    assert "mirror        kept in step\n" in told.out
+    assert "mirror         kept in step\n" in told.out
     assert "2,220 of 1,000,000 tokens, $1.00 in all projects, $0.50 in this one" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
@@ -102,9 +102,9 @@ def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) ->
 
     told, short = playbook("status").out, playbook("status", "--short").out
 
-    assert "to learn from 2 sessions waiting, 1 failed\n" in told
-    assert told.count("waits         no model\n") == 1
-    assert f"waits         {folder}/.claude/playbook.json is not in use yet." in told
+    assert "to learn from  2 sessions waiting, 1 failed\n" in told
+    assert told.count("waits          no model\n") == 1
+    assert f"waits          {folder}/.claude/playbook.json is not in use yet." in told
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
 
 
