@@ -165,21 +165,29 @@ def test_a_slash_command_lets_the_model_run_its_command_unasked(
 
 
 @pytest.mark.usefixtures("tmux")
-@pytest.mark.parametrize("is_private", [True, False])
-def test_a_private_session_is_not_learned_from(ready: World, is_private: bool) -> None:
-    """The worker that its end starts asks no model; otherwise it does."""
+@pytest.mark.parametrize("is_said", ["never", "when all is there", "while it is being set up"])
+def test_a_private_session_is_not_learned_from(ready: World, is_said: str) -> None:
+    """The worker that its end starts asks no model; otherwise it does. Also where that was said before the worker's
+    environment was there."""
+    runtime = data_folder(ready) / "runtime"
     with interactive(ready, "--plugin-dir", str(REPOSITORY)) as session:
-        if is_private:
+        if is_said == "while it is being set up":
+            runtime.rename(runtime.with_name("later"))
+        if is_said != "never":
             session.say("/playbook:private")
+        if is_said == "while it is being set up":
+            runtime.with_name("later").rename(runtime)
         session.say("this is my plan")
         session.exit()
-    if is_private:
-        wait_until(lambda: [job.state for job in jobs(ready)] == ["done"], "the worker to be done with the session")
-    else:
+    if is_said == "never":
         wait_until(lambda: questions_of_the_worker(ready.api), "the worker's question")
+    else:
+        wait_until(lambda: [job.state for job in jobs(ready)] == ["done"], "the worker to be done with the session")
 
-    asked = questions_of_the_worker(ready.api)
-    assert ["this is my plan" in request.said for request in asked[:1]] == [True] * (not is_private)
+    asked = ["this is my plan" in request.said for request in questions_of_the_worker(ready.api)]
+    assert asked[:1] == ([True] if is_said == "never" else [])
+    told = f"nothing is learned from session {ready.transcripts()[0].stem} from now on"
+    assert (told in ready.api.messages()[-1].said) == (is_said != "never")
 
 
 def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(ready: World) -> None:
