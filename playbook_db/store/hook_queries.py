@@ -4,7 +4,6 @@ The services read through the same text, so that it can't rot alone.
 """
 
 import os
-import stat
 import sys
 
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -248,6 +247,12 @@ def is_at_rest(path: str) -> bool:
     return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
 
 
+def no_regular_file(path: str) -> "str | None":
+    """What of the database file *path* and those that SQLite keeps beside it is no file: a named pipe is waited for."""
+    files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
+    return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
+
+
 def _open_file(path: str, options: str, wait_s: float) -> "Connection":
     sqlite = driver()
     if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
@@ -255,10 +260,9 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
             f"{sys.executable} brings SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
             "Install a newer Python, then run: playbook install"
         )
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise UnusableError(f"{path} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
-    if not status.st_size:  # SQLite would remove its log
+    if odd := no_regular_file(path):
+        raise UnusableError(f"{odd} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
+    if not os.stat(path).st_size:  # SQLite would remove its log
         raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)
