@@ -6,6 +6,8 @@ from contextlib import closing
 
 import pytest
 
+from playbook_db.domain import operations
+from playbook_db.domain.playbook import Vote
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.services import edit, undo
 from playbook_db.services.projects import Project
@@ -61,6 +63,7 @@ def test_session_that_was_shown_a_point_twice_counts_once(raw: sqlite3.Connectio
 def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw: sqlite3.Connection) -> None:
     """It is counted as a citation; the rate is a part of those who were shown it, and never over 1."""
     show(raw, "a", 1, "[1]")
+    show(raw, "b", 1, "[2]")
     for session in ("a", "b", "c"):
         cite(raw, session, 1)
 
@@ -119,6 +122,21 @@ def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pyte
         assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]
 
 
+def test_impact_of_a_session_is_told_change_by_change(project: Project, raw: sqlite3.Connection) -> None:
+    """However many changes a revision of it has, it is one; and one without any is one, too."""
+    for text in ("four", ""):
+        with project.store.write(project.key) as book:
+            votes = [Vote("pat-001", "helpful"), Vote("pat-002", "harmful")] if text else [Vote("pat-001", "neutral")]
+            cast = operations.cast_votes(book.draft, votes)
+            operations.apply_operations(book.draft, [{"type": "ADD", "section": "pat", "text": text}] if text else [])
+            book.commit("learn", "learned", votes=cast, session_id="a session")
+
+    (row,) = raw.execute("SELECT * FROM session_impact").fetchall()
+
+    assert [row[column] for column in ("revisions", "added", "edited", "retired", "voted")] == [2, 1, 0, 0, 2]
+    assert row["first_at"] < row["last_at"]
+
+
 def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: sqlite3.Connection) -> None:
     """It stays in the log, with the undo that took it back; an undo that is itself undone took nothing back."""
 
@@ -136,6 +154,29 @@ def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: sqlite3.
     assert counted() == (1, 1, 1)
     log = raw.execute("SELECT revision, taken_back_in FROM vote_log ORDER BY revision")
     assert [tuple(row) for row in log] == [(4, 8), (5, None), (6, None)]
+
+
+def test_each_row_knows_the_undo_whose_range_it_is_in(project: Project, raw: sqlite3.Connection) -> None:
+    """Of several ranges; votes on no point have theirs, too."""
+    for _ in range(5):
+        with project.store.write(project.key) as book:
+            votes = [Vote("pat-001", "helpful"), Vote("pat-404", "harmful")]
+            book.commit("edit", "voted", votes=operations.cast_votes(book.draft, votes))
+    merged = {"type": "MERGE", "source_ids": ["pat-002", "pat-003"], "merged_text": "two and three"}
+    edit.apply_batch(project, [merged], origin="a test")
+    for first, last in ((4, 5), (7, 7), (9, 9), (6, 6), (13, 13)):
+        undo.undo(project, RevisionRange(first, last))
+
+    for name, is_matched in (("pat-001", 1), ("pat-404", 0)):
+        rows = raw.execute("SELECT * FROM vote_log WHERE name = ? ORDER BY revision", (name,)).fetchall()
+        taken_back = [(4, 10), (5, 10), (6, None), (7, 11), (8, None)]
+        assert [(row["revision"], row["taken_back_in"]) for row in rows] == taken_back
+        assert {row["is_matched"] for row in rows} == {is_matched}
+    assert use(raw, "pat-001")["helpful"] == 2
+    assert raw.execute("SELECT helpful FROM votes_by_point WHERE name = 'pat-001'").fetchone()["helpful"] == 2
+    assert {row["taken_back_in"] for row in raw.execute("SELECT * FROM lineage")} == {12}
+    undos = raw.execute("SELECT revision, taken_back_in FROM undos ORDER BY revision")
+    assert [tuple(row) for row in undos] == [(10, None), (11, None), (12, None), (13, 14), (14, None)]
 
 
 def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: sqlite3.Connection) -> None:
