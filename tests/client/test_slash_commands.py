@@ -146,6 +146,8 @@ def test_while_its_environment_is_set_up_a_slash_command_says_so(world: World) -
         ("/playbook:why oth-001", f'"{PROGRAM}" why oth-001', POINT),
         ("/playbook:add x", f"\"{PROGRAM}\" add 'say \"what\", don'\\''t shout' --section others", "don't shout"),
         ("/playbook:log oth-001", f'"{PROGRAM}" log -n 10 oth-001', "revision 1 "),
+        ("/playbook:undo 1", f'"{PROGRAM}" undo 1', "took back revision 1 "),
+        ("/playbook:private off", f'"{PROGRAM}" sessions skip --off', "from now on is learned from again"),
         ("/playbook:vote oth-001 helpful", f'"{PROGRAM}" forget oth-001 --yes', "requires approval"),
         ("hello", "playbook list", "requires approval"),
     ],
