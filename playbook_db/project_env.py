@@ -55,8 +55,8 @@ def complete() -> None:
     it: else what a person is shown there, a model or a budget, isn't what counts."""
     if _IN_SESSION not in os.environ:
         for name, value in (env_of(_users_file()) or {}).items():
-            if name.startswith(_OURS):
-                os.environ.setdefault(name, value)
+            if name.startswith(_OURS) and not os.environ.get(name):
+                os.environ[name] = value
 
 
 def may_ask(folder: str) -> bool:

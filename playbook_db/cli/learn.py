@@ -38,6 +38,7 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.projects import Project
+    from playbook_db.store.jobs import Job
 
 _TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
@@ -340,7 +341,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         (
             *([job.key] if of_all else []),
             *(str(job.id), job.state, str(job.attempts), session_name(job.session_id or "-"), job.reason or "-"),
-            f"{job.error or ''}{_next_try(job.not_before)}",
+            f"{job.error or ''}{_next_try(job)}",
         )
         for job in listed
     ]
@@ -348,8 +349,11 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     print_table(titles, rows, nothing="there is nothing to learn from yet; a session is queued when it ends")
 
 
-def _next_try(not_before: str | None) -> str:
-    return f" (next try: {local(not_before)}, or now with: playbook work)" if not_before else ""
+def _next_try(job: "Job") -> str:
+    if not job.not_before:
+        return ""
+    now = "" if project_env.BUDGET in (job.error or "") else ", or now with: playbook work"
+    return f" (next try: {local(job.not_before)}{now})"
 
 
 jobs.params += PROJECT_OPTIONS  # a group that is a command too

@@ -197,26 +197,26 @@ def beside(head: str, text: str, margin: int) -> str:
     return head + folded(text, " " * margin)[margin:]
 
 
-def wrapped(line: str, room: int, *, cuts_words: bool = True) -> list[str]:
-    """*line* in parts that are no wider than *room* columns; a word that is wider stays whole, as a path to be copied
+def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
+    """*line* in parts that are no wider than *width* columns; a word that is wider stays whole, as a path to be copied
     should, unless this *cuts_words*. Scripts without spaces may be cut anywhere."""
-    if width_of(line) <= room:
+    if width_of(line) <= width:
         return [line]
     if line.isascii():
-        return textwrap.wrap(line, room, break_long_words=cuts_words, break_on_hyphens=False)
+        return textwrap.wrap(line, width, break_long_words=cuts_words, break_on_hyphens=False)
     from rich.console import Console
     from rich.text import Text
 
-    return [part.plain.rstrip() for part in Text(line).wrap(Console(width=room), room)]
+    return [part.plain.rstrip() for part in Text(line).wrap(Console(width=width), width)]
 
 
-def shortened(line: str, room: int) -> str:
-    """*line*, or as much of it as goes with a sign that something is missing into *room* columns."""
-    if width_of(line) <= room:
+def shortened(line: str, width: int) -> str:
+    """*line*, or as much of it as goes with a sign that something is missing into *width* columns."""
+    if width_of(line) <= width:
         return line
     from rich.cells import set_cell_size
 
-    return f"{set_cell_size(line, room - 1)}…"
+    return f"{set_cell_size(line, width - 1)}…"
 
 
 def width_of(text: str) -> int:

@@ -138,11 +138,11 @@ def test_what_can_not_be_set_is_explained(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shell", "counts"), [(None, 5), ("7", 7)])
-def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str | None, counts: int) -> None:
+@pytest.mark.parametrize(("shell", "counts"), [("", 5), ("7", 7)])
+def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str, counts: int) -> None:
     """Where the shell says nothing else: `status` shows the budget that counts, not the default."""
     _put(home / ".claude" / "settings.json", {"env": {"PLAYBOOK_DAILY_TOKENS": "5"}})
-    environ = {**os.environ, **({"PLAYBOOK_DAILY_TOKENS": shell} if shell else {})}
+    environ = {**os.environ, "PLAYBOOK_DAILY_TOKENS": shell}
 
     command = [sys.executable, "-m", "playbook_db", "status", "--json"]
     done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, check=True)
