@@ -30,7 +30,7 @@ _HARMLESS = (
     "PLAYBOOK_PRICE_PER_MTOK",
 )  # fmt: skip
 _IN_SESSION = "CLAUDECODE"  # set by the client for all that it starts
-_OURS = ("PLAYBOOK_", "AGENTIC_CONTEXT_", "ANTHROPIC_")  # what is read here begins with one of these
+_OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of what is read here
 _WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the session's project has covered up
 
 
@@ -55,7 +55,7 @@ def complete() -> None:
     it: else what a person is shown there, a model or a budget, isn't what counts."""
     if _IN_SESSION not in os.environ:
         for name, value in (env_of(_users_file()) or {}).items():
-            if name.startswith(_OURS) and not os.environ.get(name):
+            if name.partition("_")[0] in _OURS and not os.environ.get(name):
                 os.environ[name] = value
 
 

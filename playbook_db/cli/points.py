@@ -259,8 +259,9 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
     {"operations": [
        {"type": "ADD", "text": "Use uv, not pip", "section": "PROJECT CONTEXT"},
        {"type": "UPDATE", "target_id": "pat-001", "text": "Test first"},
-       {"type": "MERGE", "source_ids": ["pat-002", "pat-003"], "merged_text": "..."},
-       {"type": "DELETE", "target_id": "oth-001", "reason": "the linter says it"}],
+       {"type": "MERGE", "source_ids": ["pat-002", "pat-003"],
+        "merged_text": "..."},
+       {"type": "DELETE", "target_id": "oth-001", "reason": "the linter does"}],
      "evaluations": [{"name": "pat-004", "rating": "helpful"}]}
     """
     from playbook_db.services import diagnostics, edit

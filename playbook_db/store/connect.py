@@ -51,7 +51,10 @@ def dialect_for(url: URL | str) -> Dialect:
     made = _understood(url)
     path = sqlite_path(made)
     if not path or path == ":memory:":
-        raise DatabaseError(f"{described(made)} is no SQLite file; this version of playbook-db keeps playbooks in one.")
+        raise DatabaseError(
+            f"{described(made)} is no SQLite file, and playbooks are kept in one. "
+            "Name one with --db or PLAYBOOK_DB_URL, or use the default without both."
+        )
     if odd := hook_queries.no_regular_file(path):
         raise DatabaseError(f"{odd} is no regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)
