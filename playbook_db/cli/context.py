@@ -69,7 +69,12 @@ def database_url() -> str:
 def project_folder(*, must_exist: bool = False) -> str:
     """The folder of the project that the options and the environment name. Raises SettingError where it *must_exist*
     and isn't there."""
-    folder = projects.project_dir(_options().get("project"))
+    named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
+    if not named and settings.session():  # what its hooks take for the project, wherever its shell has gone
+        from playbook_db.claude_code import events
+
+        named = events.folder_of_session(settings.session(), os.getcwd())
+    folder = projects.project_dir(named)
     if must_exist and not os.path.isdir(folder):
         raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
     return folder

@@ -235,3 +235,24 @@ def _results(request: Request) -> list[str]:
         for block in (message["content"] if isinstance(message["content"], list) else ())
         if block["type"] == "tool_result"
     ]
+
+
+@pytest.mark.parametrize("launched_in", ["a repository's folder", "a folder that is none"])
+def test_a_session_s_shell_means_the_session_s_own_project_wherever_it_has_gone(ready: World, launched_in: str) -> None:
+    """The hooks go by where the session began, so the command does, though the client doesn't tell its shell."""
+    (ready.project / ".claude").rmdir()
+    if launched_in == "a repository's folder":
+        (ready.project.parent / ".git").mkdir()
+    typed = "mkdir -p deep; cd deep; playbook list; playbook add 'from below' --section others"
+    calls = [
+        Answer(tools=(ToolCall("Bash", {"command": each, "description": "x"}),)) for each in (typed, "playbook list")
+    ]
+    with MessagesApi(*[Rule(call, when=is_turn, times=1) for call in calls]) as api:
+        run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
+        run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "--continue", "/playbook:list")
+
+    first, second = _results(api.messages()[2])
+    assert POINT in first
+    assert "from below" in second
+    assert "oth-002\t0\t0\tOTHERS\tfrom below" in api.messages()[-1].said
+    assert len(revisions(ready)) == 2
