@@ -25,9 +25,9 @@ def raw(project: Project) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def show(raw: sqlite3.Connection, session: str, seq: int, points: str) -> None:
+def show(raw: sqlite3.Connection, session: str, seq: int, points: str, time: str = TIME) -> None:
     """Keep that *session* was shown *points*."""
-    raw.execute("INSERT INTO injections VALUES (1, ?, ?, 'startup', 3, ?, 0, ?)", (session, seq, points, TIME))
+    raw.execute("INSERT INTO injections VALUES (1, ?, ?, 'startup', 3, ?, 0, ?)", (session, seq, points, time))
 
 
 def cite(raw: sqlite3.Connection, session: str, point: int) -> None:
@@ -52,12 +52,13 @@ def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: sqlite3.Conne
 def test_session_that_was_shown_a_point_twice_counts_once(raw: sqlite3.Connection) -> None:
     """A compaction shows the points anew; who was shown a point is a session."""
     show(raw, "a", 1, "[1, 2]")
-    show(raw, "a", 2, "[1]")
+    show(raw, "a", 2, "[1]", later := TIME.replace("01:05", "02:05"))
     show(raw, "b", 1, "[1]")
     cite(raw, "a", 1)
 
     assert (use(raw, "pat-001")["shown_in"], use(raw, "pat-001")["cited_rate"]) == (2, 0.5)
     assert (use(raw, "pat-002")["shown_in"], use(raw, "pat-002")["cited_rate"]) == (1, 0.0)
+    assert [use(raw, name)["last_shown_at"] for name in ("pat-001", "pat-002", "pat-003")] == [later, TIME, None]
 
 
 def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw: sqlite3.Connection) -> None:
