@@ -113,8 +113,11 @@ def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:
     for path in reversed(registration.settings_files(folder)):
         value = (project_env.env_of(path) or {}).get(name, "").strip()
         if value:
-            note = "" if value == here else f"this terminal has {_shown(name, here) if here else 'none'}"
-            if name in waiting and path != registration.settings_file("user", folder):  # type: ignore[operator]
+            is_users = path == registration.settings_file("user", folder)
+            note = f"this terminal has {_shown(name, here) if here else 'none'}"
+            if value == here or (is_users and not here):
+                note = ""
+            if name in waiting and not is_users:  # type: ignore[operator]
                 note = "not used until: playbook project trust"
             return Setting(name, _shown(name, value), path, note)
     return Setting(name, _shown(name, here), _ENVIRONMENT) if here else Setting(name, default, _DEFAULT)

@@ -9,7 +9,7 @@ import click
 from playbook_db import settings
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json, say
+from playbook_db.cli.output import beside, one_line, print_json, say
 from playbook_db.errors import SettingError
 from playbook_db.services import records
 
@@ -97,8 +97,8 @@ def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
     elif forgotten.is_nothing:
         say("nothing that we keep says this")
     else:
-        for line in _lines(forgotten, shows_texts=dry_run):
-            say(one_line(line))
+        for line in map(one_line, _lines(forgotten, shows_texts=dry_run)):
+            click.echo(beside(line[:10], line[10:], 10))
         if dry_run:
             say("dry run: nothing was erased")
     notify(one_line(note) for note in _notes(forgotten))

@@ -128,7 +128,7 @@ def main(arguments: list[str]) -> int:
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        click.echo(_redacted(shown.getvalue()), err=True, nl=False)
+        say(_redacted(shown.getvalue()).rstrip("\n"), err=True)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; nothing half-done was left", EXIT_INTERRUPTED)

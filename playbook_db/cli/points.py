@@ -184,7 +184,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
+@click.argument("names", metavar="NAME...", nargs=-1, shell_complete=point_names)
 @click.argument("tag", metavar="TAG", type=click.Choice(["helpful", "harmful", "neutral"]))
 @as_json
 def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
@@ -194,6 +194,8 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
     """
     from playbook_db.services import edit
 
+    if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
+        raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
     with opened() as project:
         _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 

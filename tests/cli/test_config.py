@@ -47,6 +47,9 @@ def test_a_value_says_where_it_comes_from(
     """The default, the environment, the user's settings, the project's, its local ones: each wins over those before."""
     name = "PLAYBOOK_DAILY_TOKENS"
     assert _one(playbook, name) == ("1000000", "default", "")
+    settings_file = _put(home / ".claude/settings.json", {"env": {name: "2"}})
+    assert _one(playbook, name) == ("2", str(settings_file), "")  # a terminal has it, too
+    settings_file.unlink()
     monkeypatch.setenv(name, "1")
     assert _one(playbook, name) == ("1", "the environment", "")
     for number, path in enumerate((home / ".claude/settings.json", folder / ".claude/settings.local.json"), 2):

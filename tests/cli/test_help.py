@@ -68,3 +68,13 @@ def test_a_shell_completes_the_names_of_key_points(
 
     assert [item.value for item in completing.get_completions(command, "pat-")] == ["pat-001"]
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"), [(["helpful"], "NAME"), (["pat-001"], "'pat-001' is not one of 'helpful'"), ([], "TAG")]
+)
+def test_a_vote_that_lacks_something_is_told_what(playbook: Playbook, given: list[str], missing: str) -> None:
+    """The name of a point isn't taken for a missing name."""
+    result = playbook("vote", *given)
+
+    assert (result.code, missing in result.err) == (2, True)
