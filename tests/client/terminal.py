@@ -80,7 +80,7 @@ class Terminal:
         self.type(text)
         asked = len(self.world.api.messages())
         self._tmux("send-keys", "Enter")
-        if not text.startswith("/"):
+        if text != "/clear":  # all else asks the API something
             assert self.world.api.wait_for(lambda seen: len(seen) > asked, PATIENCE_S), self.screen
         self.wait_idle()
 
