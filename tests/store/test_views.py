@@ -9,7 +9,7 @@ import pytest
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.undo import RevisionRange
-from playbook_db.services import edit, undo
+from playbook_db.services import edit, sql, undo
 from playbook_db.services.projects import Project
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
@@ -204,3 +204,29 @@ def test_lineage_holds_each_merge_and_whether_it_was_taken_back(project: Project
     rows = raw.execute("SELECT name, successor, revision, taken_back_in FROM lineage ORDER BY name")
 
     assert [tuple(row) for row in rows] == [("pat-001", "pat-004", 4, 5), ("pat-002", "pat-004", 4, 5)]
+
+
+def test_line_of_a_point_has_what_went_into_it_by_then_and_stayed(project: Project, raw: sqlite3.Connection) -> None:
+    """Not what a point took over before that was taken back, nor what it took over after it had gone on itself."""
+
+    def goes_into(name: str, successor: str) -> int | None:
+        with project.store.write(project.key) as book:
+            book.draft.retire(name, reason=f"into {successor}", successor=successor)
+            return book.commit("dedup", "a duplicate").revision
+
+    goes_into("pat-001", "pat-002")
+    undo.undo(project)
+    before = goes_into("pat-001", "pat-002")
+    edit.add(project, "four", section="pat")
+    goes_into("pat-004", "pat-002")
+    undo.undo(project)
+    after = goes_into("pat-002", "pat-003")
+    edit.restore(project, "pat-002")
+    goes_into("pat-004", "pat-002")
+    (question,) = (
+        each.sql for each in sql.parse_questions(sql.read_docs()) if each.title.startswith("Which points did one come")
+    )
+
+    rows = raw.execute(question.replace("pat-018", "pat-003"), {"project": project.key}).fetchall()
+
+    assert [tuple(row)[:4] for row in rows] == [("pat-002", "pat-003", after, 1), ("pat-001", "pat-002", before, 2)]
