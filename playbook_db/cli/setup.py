@@ -158,6 +158,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
     the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
+    from playbook_db.cli.status import MIRRORS
     from playbook_db.services import mirror
     from playbook_db.services.projects import read_playbook
 
@@ -170,7 +171,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
-        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {state})"
+        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
         learnable = _earlier_sessions(project)
     _offer_replacement(ctx)

@@ -25,7 +25,7 @@ _KINDS = {
     "restore": "restored",
     "vote": "voted on",
 }
-_MIRRORS = {"on": "kept in step", "found": "kept in step", "off": "left alone", "undecided": "none"}
+MIRRORS = {"on": "kept in step", "found": "kept in step", "off": "left alone", "undecided": "none"}
 
 
 @cli.command()
@@ -51,7 +51,7 @@ def status(short: bool, as_json: bool) -> None:
 def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     yield "playbook", found.key
     yield "database", found.database + ("" if os.path.exists(found.database) else " (not made yet)")
-    yield "mirror", _MIRRORS[found.mirror]
+    yield "mirror", MIRRORS[found.mirror]
     shown = f"; a session is shown {found.shown}" if found.points else ""
     yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
     if found.is_ignored:
