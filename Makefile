@@ -15,7 +15,7 @@ demo: $(READY) ## do the main job on real input: import, vote, apply, render, ex
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(READY) ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
 
 test-fast: $(READY) ## those that start no process and take no time: while you work
 	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast
@@ -41,7 +41,7 @@ bench: $(READY) ## the figures of README.md and docs/benchmarks.md, on this mach
 bench-redaction: $(READY) ## how many secrets are masked, how many harmless texts are not, and how fast
 	$(BIN)/python -m benchmarks redaction
 
-torture: $(READY) ## many kills, processes and mutations; takes minutes
+torture: $(READY) ## attacks from outside, 1,000 kills, crowds, 10,000 mutations; takes an hour
 	$(BIN)/python -m benchmarks.torture
 
 docs: $(READY) ## docs/commands.md, from the commands' own help

@@ -1,21 +1,25 @@
 """How many secrets the masking finds, what it takes for one that is none, and what it costs.
 
 The secrets are made up here and now, the same for the same seed, in prose, code, JSON, dumps and over several lines.
+Those by an author who had not seen the rules are counted in two halves, by kind: the rules' authors may look at the
+misses of the first, so the second says what the world may expect.
 """
 
 import json
 import random
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figures
 from playbook_db.domain.redaction.redact import redact
+from tests import blind_secrets, second_blind_set
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import made_up_secrets
 
 _SEED = 20_000
+_HALVES = 11  # the seed that splits the kinds into those looked at and the others
 _SAID = (
     "I read the function and its tests; the parser keeps one token of look-ahead, so the error is reported too late.",
     "def load(path: Path, *, token: str | None = None) -> Config:\n    return Config.of(path, token=token)\n",
@@ -46,6 +50,10 @@ def run(folder: Path, *, quick: bool) -> Figures:
         (
             (f"{secrets:,} secrets of {kinds} kinds masked", f"{100 * found / secrets:.2f} %"),
             (f"{len(HARMLESS)} harmless texts changed", f"{wrong}"),
+            *_blind_rows("usual", blind_secrets.usual()),
+            *_blind_rows("hard", blind_secrets.hard()),
+            *_blind_harmless_rows(),
+            *(row for name in second_blind_set.NAMES for row in _second_rows(name)),
             *((name, f"{speed:.1f} MB/s") for name, speed in speeds),
         ),
         ("A secret counts as masked when no twelve characters of it in a row are left.",),
@@ -61,6 +69,53 @@ def _recall(seeds: Sequence[int]) -> tuple[int, int, int]:
             found += not made.leaks_into(redact(made.text))
             kinds.add(made.kind)
     return found, secrets, len(kinds)
+
+
+def looked_at(names: Iterable[str]) -> frozenset[str]:
+    """The half of *names*, drawn by chance, whose misses may be looked at."""
+    drawn = sorted(set(names))
+    random.Random(_HALVES).shuffle(drawn)
+    return frozenset(drawn[: len(drawn) // 2])
+
+
+def missed(case: blind_secrets.Case) -> bool:
+    """Whether the secret of *case* is still there."""
+    return case.secret in redact(case.text)
+
+
+def _blind_rows(name: str, cases: Sequence[blind_secrets.Case]) -> Iterator[tuple[str, str]]:
+    seen = looked_at(case.kind for case in cases)
+    for half, is_seen in ("looked at", True), ("not looked at", False):
+        part = [case for case in cases if (case.kind in seen) == is_seen]
+        found = sum(not missed(case) for case in part)
+        kinds = len({case.kind for case in part})
+        yield (
+            f"blind set, {name}, {half}: {len(part)} secrets of {kinds} kinds masked",
+            f"{found} ({100 * found / len(part):.1f} %)",
+        )
+
+
+def _blind_harmless_rows() -> Iterator[tuple[str, str]]:
+    texts = blind_secrets.harmless()
+    seen = looked_at(texts)
+    for half, is_seen in ("looked at", True), ("not looked at", False):
+        part = [text for text in texts if (text in seen) == is_seen]
+        yield f"blind set, harmless, {half}: {len(part)} texts changed", f"{sum(redact(text) != text for text in part)}"
+
+
+def _second_rows(name: str) -> Iterator[tuple[str, str]]:
+    for half, is_seen in ("looked at", True), ("not looked at", False):
+        part = [row for row in second_blind_set.rows(name) if second_blind_set.is_looked_at(name, row[0]) == is_seen]
+        kinds = len({kind for kind, _, _ in part})
+        done = sum(is_done(text, secrets) for _, text, secrets in part)
+        what = f"second blind set, {name}, {half}: {len(part)} texts of {kinds} kinds"
+        yield what + (" masked" if name != "harmless" else " left alone"), f"{done} ({100 * done / len(part):.1f} %)"
+
+
+def is_done(text: str, secrets: Collection[str]) -> bool:
+    """Whether redacting *text* leaves none of *secrets*, and all of a text without secrets."""
+    redacted = redact(text)
+    return not any(secret in redacted for secret in secrets) and bool(secrets or redacted == text)
 
 
 def _transcript(size: int, *, secrets: bool) -> str:

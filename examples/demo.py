@@ -201,7 +201,7 @@ def learn(person: Person) -> None:
 
 def look_back(person: Person, pruned: list[str]) -> None:
     """See what was done, what that changed and how it was before, and undo what *pruned* printed."""
-    revision = pruned[-1].split()[-1]
+    revision = pruned[-1].split()[1]
     step("What did the last revisions do? And what has changed since the pruning?")
     person.types("playbook log -n 3", head=24)
     person.types(f"playbook diff {revision}", head=8)
@@ -234,7 +234,7 @@ def main() -> int:
             return 1
     print("\nAll promises held; the temporary folder is gone. Where to go next:")
     print("  playbook init     in a project of your own; then: playbook --help")
-    print("  docs/sql.md       the views, the tables, and twenty-five questions with their answers")
+    print("  docs/sql.md       the views, the tables, and twenty-six questions with their answers")
     print("  ARCHITECTURE.md   how it is built, and why")
     return 0
 

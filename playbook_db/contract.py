@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.chunks import cited_names
 from playbook_db.claude_code.transcript import assistant_texts, read_messages
@@ -29,7 +29,7 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
 from playbook_db.llm.model import Model, RecordingModel, render_messages
-from playbook_db.services import diagnostics, dict_api, similarity, templates
+from playbook_db.services import diagnostics, dict_api, templates
 from playbook_db.services.projects import Project, open_store
 
 __all__ = [
@@ -62,9 +62,9 @@ def load_settings() -> dict[str, Any]:
     reported and ignored.
     """
     merged: dict[str, Any] = dict.fromkeys(registration.SWITCHES, True)
-    for path in map(Path, registration.settings_files(str(get_project_dir()))):
+    for path in registration.settings_files(str(get_project_dir())):
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(projects.read_plain(path))
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError) as error:
@@ -133,22 +133,27 @@ def generate_keypoint_name(section_entries: Iterable[Mapping[str, Any] | str], s
     return next_name((e if isinstance(e, str) else str(e.get("name", "")) for e in section_entries), slug)
 
 
-def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any]) -> dict[str, Any]:
+def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any] | None) -> dict[str, Any]:
     """*playbook* after a session: operations (or else new key points), then evaluations, then pruning.
 
     With operations the result is a changed copy; an unexpected error in one of them leaves all of them out. Without,
-    *playbook* itself is changed.
+    *playbook* itself is changed. A result that is none, such as None, changes nothing.
     """
+    if not isinstance(extraction_result, Mapping):
+        _report([f"what a session taught must be a dict, and this is {extraction_result!r:.60}; nothing was changed"])
+        return playbook
     operations = extraction_result.get("operations")
     if isinstance(operations, list):
         playbook = apply_structured_operations(playbook, operations)
     else:
+        entries = extraction_result.get("new_key_points")
         with _draft(playbook) as draft:
-            skipped = operation_rules.apply_new_points(draft, extraction_result.get("new_key_points"))
+            skipped = operation_rules.apply_new_points(draft, entries)
+        dict_api.note(playbook, skipped=skipped, items=len(entries) if isinstance(entries, list) else 0)
         _report(f"new key point {item.index + 1} is skipped: {item.reason}" for item in skipped)
     votes, _ = operation_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
     with _draft(playbook) as draft:
-        operation_rules.cast_votes(draft, votes)
+        dict_api.note(playbook, votes=operation_rules.cast_votes(draft, votes))
     return prune_harmful(playbook)
 
 
@@ -170,6 +175,7 @@ def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[
     tags, skipped = operation_rules.read_votes(bullet_tags)
     with _draft(playbook) as draft:
         votes = operation_rules.cast_votes(draft, tags)
+    dict_api.note(playbook, votes=votes)
     _report(f"tag {item.index + 1} is skipped: {item.reason}" for item in skipped)
     _report(f"there is no key point {vote.name}; its tag is skipped" for vote in votes if not vote.matched)
     return playbook
@@ -188,12 +194,12 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
     Without an embedder (`PLAYBOOK_EMBEDDER`) nothing changes, which is reported.
     """
     try:
-        embedder = similarity.load_embedder()
+        embedder = dict_api.load_embedder()
         if embedder is None:
             _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not looked for"])
             return playbook
-        bound = similarity.threshold(threshold)
-        likeness = similarity.cosine(dict_api.from_plain(playbook).playbook.points, embedder)
+        bound = dict_api.similarity_threshold(threshold)
+        likeness = dict_api.cosine(dict_api.from_plain(playbook).playbook.points, embedder)
     except SettingError as error:
         _report([str(error)])
         return playbook
@@ -207,7 +213,8 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
     unknown = operation_rules.unknown_sections(operations)
     with _draft(playbook) as draft:
         skipped = operation_rules.apply_operations(draft, operations)
-        diagnostics.operations(str(get_project_dir()), operations, skipped)
+        diagnostics.operations(str(get_project_dir()), operations, skipped, draft.changes)
+    dict_api.note(playbook, skipped=skipped, items=len(operations))
     _report(f"operation {item.index + 1} is skipped: {item.reason}" for item in skipped)
     _report(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
     return playbook
@@ -301,6 +308,8 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
     import asyncio  # late: programs that ask no model don't need it
 
     try:
+        if "CLAUDECODE" in os.environ:  # in a session, which has what its project brings
+            project_env.of_jobs(projects.project_dir(str(get_project_dir())))
         recording = RecordingModel(choose.find_model())
         try:
             return await asyncio.to_thread(ask, recording)
@@ -317,15 +326,18 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
 def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
     """What is in *playbook*, to be changed; *playbook* holds at the end what it has become."""
     reading = dict_api.from_plain(playbook)
+    _report(reading.warnings)
     draft = Draft(reading.playbook, flat=reading.is_flat)
     yield draft
     dict_api.write_back(playbook, draft.playbook(), flat=reading.is_flat)
+    dict_api.note(playbook, changes=draft.changes)
 
 
 @contextmanager
 def _project() -> Iterator[Project]:
-    with open_store(settings.database_url()) as store:
-        yield Project.in_folder(store, projects.project_dir(str(get_project_dir())))
+    folder = projects.project_dir(str(get_project_dir()))
+    with open_store(project_env.database_url(folder)) as store:
+        yield Project.in_folder(store, folder)
 
 
 def _report(lines: Iterable[str]) -> None:

@@ -11,7 +11,9 @@ class Remedy:
         self.sentence, self.commands = sentence, commands
 
     def __str__(self) -> str:
-        return self.sentence.format(*[" ".join(("playbook", *command)) for command in self.commands])
+        from shlex import join  # late: no hook that goes well comes here
+
+        return self.sentence.format(*[join(("playbook", *command)) for command in self.commands])
 
 
 class PlaybookError(Exception):
@@ -89,6 +91,16 @@ class SessionNotFoundError(PlaybookError):
             super().__init__(f"No revision came from a session {session!r}.", remedy)
 
 
+class SkippedSessionError(PlaybookError):
+    """The user keeps a session from being learned from."""
+
+    def __init__(self, session: str) -> None:
+        remedy = Remedy(
+            "What is said in it from now on is learned again after: {}", ("sessions", "skip", session, "--off")
+        )
+        super().__init__(f"Session {session} is kept from being learned from.", remedy)
+
+
 class PointRuleError(PlaybookError):
     """A change to a key point breaks a rule of the playbook; nothing was changed."""
 
@@ -112,7 +124,7 @@ class MirrorError(PlaybookError):
 
 
 class ProjectError(PlaybookError):
-    """A project can't be moved, or has no playbook."""
+    """A project can't be moved, or has no playbook and isn't given one."""
 
 
 class JobError(PlaybookError):
@@ -143,7 +155,10 @@ class MissingExtraError(PlaybookError):
     """*what* needs the package *package*, which comes with an *extra* that isn't installed."""
 
     def __init__(self, what: str, package: str, *, extra: str) -> None:
-        super().__init__(f"{what} needs {package}, which isn't installed. Run: pip install 'playbook-db[{extra}]'")
+        super().__init__(
+            f"{what} needs {package}, which isn't installed. In the checkout of playbook-db, install it once more with "
+            f"'.[{extra}]' in place of '.': uv tool install --force, pipx install --force, or pip install."
+        )
 
 
 class TimeOverError(PlaybookError):
@@ -151,29 +166,73 @@ class TimeOverError(PlaybookError):
 
 
 class BudgetError(PlaybookError):
-    """Today's token budget is spent; the work waits until `until` (UTC, ISO 8601)."""
+    """A budget of tokens is spent; the work waits until `until` (UTC, ISO 8601), None where that is for the user."""
 
-    def __init__(self, spent: int, budget: int, until: str) -> None:
+    def __init__(self, text: str, *, until: "str | None" = None, remedy: "Remedy | None" = None) -> None:
         self.until = until
-        super().__init__(
-            f"{spent:,} tokens were used today; PLAYBOOK_DAILY_TOKENS allows {budget:,}. The work waits until {until}."
-        )
+        super().__init__(text, remedy)
 
 
 class ModelError(PlaybookError):
     """A model was asked and gave no usable answer.
 
     `is_lasting` says that asking again won't help until something is changed (a wrong key, an unknown model);
-    `retry_after_s` is how long the server asked to wait, None where it didn't say.
+    `retry_after_s` is how long the server asked to wait, None where it didn't say; `used` are the tokens, sent and
+    received, about, that replies took which were not of use.
     """
 
-    def __init__(self, text: str, *, is_lasting: bool = False, retry_after_s: "float | None" = None) -> None:
-        self.is_lasting, self.retry_after_s = is_lasting, retry_after_s
+    def __init__(
+        self,
+        text: str,
+        *,
+        is_lasting: bool = False,
+        retry_after_s: "float | None" = None,
+        used: "tuple[int, int]" = (0, 0),
+    ) -> None:
+        self.is_lasting, self.retry_after_s, self.used = is_lasting, retry_after_s, used
         super().__init__(text)
+
+
+class AccountError(ModelError):
+    """The account or its settings are refused: a wrong key, no credit, an unknown model. No other question would fare
+    better until that is mended, so work waits."""
+
+    def __init__(self, text: str, *, used: "tuple[int, int]" = (0, 0)) -> None:
+        super().__init__(text, is_lasting=True, used=used)
+
+
+class RefusalError(ModelError):
+    """The model refused to answer this very question; asking again won't help."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, is_lasting=True)
 
 
 class NoModelError(PlaybookError):
     """There is no model to ask: no key, and no Claude Code client."""
+
+
+class ConsentError(NoModelError):
+    """What the project in *folder* brings, the variables *names*, would take its transcripts elsewhere."""
+
+    def __init__(self, folder: str, names: "list[str]") -> None:
+        super().__init__(
+            f"The settings of {folder} bring {', '.join(names)}: its transcripts and your key would go where the "
+            "project says. Nothing is learned from them until you have decided.",
+            Remedy(
+                "To use what it brings: {}. To use your own: {}", ("project", "trust"), ("project", "trust", "--off")
+            ),
+        )
+
+
+class WithheldError(NoModelError):
+    """The session that started the worker belongs to a project that covers up the user's own values of *names*."""
+
+    def __init__(self, names: "list[str]") -> None:
+        super().__init__(
+            f"The session that started this worker belongs to a project with its own {', '.join(names)}; what you use "
+            "yourself can't be seen from there. The next worker that another session starts goes on."
+        )
 
 
 class PatternError(PlaybookError):
@@ -210,12 +269,29 @@ class DamagedError(DatabaseError):
         )
 
 
+class DatabaseLostError(DatabaseError):
+    """The database file is gone or empty, and there are backups of it, the newest in the file *backup*."""
+
+    def __init__(self, where: str, backup: str) -> None:
+        remedy = (
+            "Bring back the newest: {}. Or begin anew: {}. Until then nothing is shown, and what is to learn waits."
+        )
+        super().__init__(
+            f"{where} is gone or empty, and there are backups of it.",
+            Remedy(remedy, ("restore-backup", backup), ("init", "--new")),
+        )
+
+
 class BackupError(DatabaseError):
     """A backup can't be made or restored; nothing was changed, and no half-written file stays."""
 
 
 class RepairError(DatabaseError):
     """A damaged database can't be repaired; it was not changed."""
+
+
+class DiskError(DatabaseError):
+    """The disk doesn't let the database be used so: it is full, read-only, out of reach, or failing."""
 
 
 class DatabaseBusyError(DatabaseError):
@@ -232,7 +308,7 @@ class QueryError(PlaybookError):
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         known = f" The views are: {', '.join(views)}." if views and problem.startswith("no such table") else ""
-        listed = " Which there are: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
+        listed = " A view's columns: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
         bound = " The one parameter that has a value is :project." if "binding" in problem else ""
         what = problem.rstrip(".")
         super().__init__(f"{what}.{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
@@ -249,15 +325,25 @@ class QueryRefusedError(PlaybookError):
         )
 
 
+class QueryTimeoutError(PlaybookError):
+    """The given SQL took longer than *timeout_s* seconds and was ended."""
+
+    def __init__(self, timeout_s: float) -> None:
+        super().__init__(
+            f"The question took longer than {timeout_s:g} s and was ended; what was printed is not all of the answer. "
+            "Ask for less, or allow more: --timeout SECONDS."
+        )
+
+
 class SchemaTooNewError(DatabaseError):
-    """The database was written by a newer playbook-db, or by one that was never released; this one must not use it."""
+    """The database was written by a newer playbook-db; this one must not use it."""
 
     def __init__(self, where: str, schema: int, known: int) -> None:
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
-                "If a newer version wrote it, run: pip install --upgrade playbook-db. If an unreleased checkout did, "
-                "export its playbooks with that checkout and import them into a new database."
+                "A newer version wrote it: bring the checkout of playbook-db up to date (git pull) and install it once "
+                "more."
             ),
         )
 
@@ -269,6 +355,19 @@ class SchemaTooOldError(DatabaseError):
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
             Remedy("Run: {} (it takes a backup first).", ("db", "upgrade")),
+        )
+
+
+class UnreleasedSchemaError(DatabaseError):
+    """The database was made by a checkout that was never released, whose schemas had the same numbers as ours."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left as it is.",
+            Remedy(
+                "With that checkout run `playbook export -o playbook.json` in each project; then move the database "
+                "away, and with this one run `playbook init --new` and `playbook import playbook.json`."
+            ),
         )
 
 

@@ -2,10 +2,17 @@
 
 A project is keyed by the real path of its folder. All worktrees of one git repository are one
 project: a folder inside a linked worktree is keyed by its twin in the main one. Read off git's own
-files, without starting git. Standard library only.
+files, without starting git. What a folder holds may have come with a clone: it is read with `read_plain`,
+and a worktree is one only where the repository says so too. Standard library only.
 """
 
 import os
+import stat
+
+MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's: hooks read them at each session
+_CHUNK_BYTES = 1 << 18
+# Bytes that are no UTF-8, as Python has them in a path, and what stands for them in a text: private characters.
+_TO_TEXT = {0xDC00 + byte: 0xEF00 + byte for byte in range(0x80, 0x100)}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +32,39 @@ def project_dir(given: "str | None" = None) -> str:
 
 
 def project_key(folder: str) -> str:
-    """The key under which the playbook of *folder* is kept: a real path, the same for all worktrees."""
+    """The key under which the playbook of *folder* is kept: a real path, the same for all worktrees, as `as_text`."""
     real = os.path.realpath(folder)
-    root = next((folder for folder in upwards(real) if os.path.lexists(os.path.join(folder, ".git"))), real)
+    root = _root(real)
     main = _main_worktree(root)
     if main is None:
-        return real
+        return as_text(real)
     inside = os.path.relpath(real, root)
-    return main if inside == "." else os.path.join(main, inside)
+    return as_text(main if inside == "." else os.path.join(main, inside))
+
+
+def repository(folder: str) -> str:
+    """The main worktree of the repository that *folder* is in; *folder* itself where it is in none."""
+    root = _root(os.path.realpath(folder))
+    return _main_worktree(root) or root
+
+
+def as_text(path: str) -> str:
+    """*path* as a database and JSON can keep it, where a folder's name isn't UTF-8; any other path as it is."""
+    return path.translate(_TO_TEXT)
+
+
+def as_path(text: str) -> str:
+    """The path that `as_text` made *text* of."""
+    return (
+        text
+        if text.isascii() or os.path.lexists(text)
+        else text.translate({there: here for here, there in _TO_TEXT.items()})
+    )
+
+
+def has_folder(key: str) -> bool:
+    """Whether the folder of the project *key* is on this machine."""
+    return os.path.isdir(as_path(key))
 
 
 def mirror_path(folder: str) -> str:
@@ -47,13 +79,15 @@ def folder_of_mirror(path: str) -> str:
 
 def enclosing_project(start: str) -> str:
     """The nearest folder at or above *start* that holds `.claude` or `.git`; *start* where there is none."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    for here in upwards(os.path.realpath(start)):
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        if here != home and os.path.isdir(os.path.join(here, ".claude")):
-            return here
-    return os.path.abspath(start)
+    return next(filter(is_project, upwards(os.path.realpath(start))), os.path.abspath(start))
+
+
+def is_project(folder: str) -> bool:
+    """Whether *folder* looks like a project: it holds `.git`, or `.claude` and isn't the home folder."""
+    if os.path.lexists(os.path.join(folder, ".git")):
+        return True
+    is_home = os.path.realpath(folder) == os.path.realpath(os.path.expanduser("~"))
+    return not is_home and os.path.isdir(os.path.join(folder, ".claude"))
 
 
 def upwards(folder: str) -> "Iterator[str]":
@@ -66,22 +100,66 @@ def upwards(folder: str) -> "Iterator[str]":
         folder = above
 
 
+def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
+    """The bytes of the file at *path*, which may have come with a clone.
+
+    Raises OSError where it is no plain file, as a pipe or a link to a device, or has more than *most_bytes*: nothing
+    is waited for, and nothing fills the memory.
+    """
+    chunks, left = [], most_bytes
+    handle = open_plain(path)
+    try:
+        while left >= 0 and (chunk := os.read(handle, _CHUNK_BYTES)):  # a file of /proc doesn't tell its size
+            chunks.append(chunk)
+            left -= len(chunk)
+    finally:
+        os.close(handle)
+    if left < 0:
+        raise _unreadable(f"it is larger than {most_bytes >> 20} MiB", path)
+    return b"".join(chunks)
+
+
+def open_plain(path: str) -> int:
+    """A descriptor that reads the file at *path*. Raises OSError where it is no plain file; nothing is waited for."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise _unreadable("it is no plain file", path)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def _root(real: str) -> str:
+    return next((folder for folder in upwards(real) if os.path.lexists(os.path.join(folder, ".git"))), real)
+
+
 def _main_worktree(root: str) -> "str | None":
-    """The main worktree of the repository that *root* is a linked worktree of; None where *root* is none."""
+    """The main worktree of the repository that *root* is a linked worktree of; None where *root* is none.
+
+    A `.git` that names a repository proves nothing: anyone can write it. As for git, the repository has to name *root*
+    in its own `worktrees/NAME/gitdir`.
+    """
     pointer = _first_line(os.path.join(root, ".git"))
     if pointer is None or not pointer.startswith("gitdir:"):
         return None
-    gitdir = os.path.join(root, pointer[len("gitdir:") :].strip())
-    common = _first_line(os.path.join(gitdir, "commondir"))
-    if common is None:  # a submodule, or a repository with its git folder elsewhere: a project of its own
+    gitdir = os.path.realpath(os.path.join(root, pointer[len("gitdir:") :].strip()))
+    worktrees, shared = os.path.dirname(gitdir), os.path.dirname(os.path.dirname(gitdir))
+    common, back = (_first_line(os.path.join(gitdir, name)) for name in ("commondir", "gitdir"))
+    if common is None or back is None:  # a submodule, or a repository with its git folder elsewhere
         return None
-    shared = os.path.realpath(os.path.join(gitdir, common))
+    named, name = os.path.split(os.path.join(gitdir, back))
+    is_proven = os.path.basename(worktrees) == "worktrees" and os.path.realpath(os.path.join(gitdir, common)) == shared
+    if not is_proven or name != ".git" or os.path.realpath(named) != root:
+        return None
     return os.path.dirname(shared) if os.path.basename(shared) == ".git" else shared
+
+
+def _unreadable(why: str, path: str) -> OSError:
+    import errno  # late: hooks hardly ever need it
+
+    return OSError(errno.EINVAL, why, path)
 
 
 def _first_line(path: str) -> "str | None":
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline().strip()
+        line = read_plain(path).partition(b"\n")[0].strip()
     except OSError:
         return None
+    return None if b"\0" in line else os.fsdecode(line)

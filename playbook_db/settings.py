@@ -5,11 +5,17 @@ Every function reads the environment when it is called, so that a changed variab
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
 LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives up
+QUERY_TIMEOUT_S = 60.0  # that SQLite may work on one question of a person's
 COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
 MAX_ACTOR_LENGTH = 200  # characters
 DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
+DAILY_TOKENS = 1_000_000  # that learning may use where PLAYBOOK_DAILY_TOKENS says nothing
 
 
 def home() -> str:
@@ -27,12 +33,17 @@ def data_dir() -> str:
     return os.path.join(claude_dir(), "playbook")
 
 
+def default_database() -> str:
+    """The file of the database where nothing names another."""
+    return os.path.join(data_dir(), "playbook.db")
+
+
 def database_url(given: "str | None" = None) -> str:
     """The SQLAlchemy URL of the database: *given*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
 
     A value without `://` is taken for the path of an SQLite file.
     """
-    value = given or os.environ.get("PLAYBOOK_DB_URL") or os.path.join(data_dir(), "playbook.db")
+    value = given or os.environ.get("PLAYBOOK_DB_URL") or default_database()
     if "://" in value:
         return value
     return "sqlite:///" + os.path.abspath(os.path.expanduser(value))
@@ -61,6 +72,11 @@ def worker_lock() -> str:
     return os.path.join(data_dir(), "worker.lock")
 
 
+def skip_mark(session: str) -> str:
+    """The file whose being there says that nothing is to be learned from *session*. Not made here."""
+    return os.path.join(data_dir(), "skipped", session)
+
+
 def runtime_dir() -> str:
     """Where the plugin sets up the environment of its worker. Not made here."""
     return os.path.join(data_dir(), "runtime")
@@ -72,14 +88,33 @@ def runtime_python() -> str:
 
 
 def actor() -> str:
-    """Who makes a revision: `PLAYBOOK_ACTOR`, else the user's name and this machine's, as in `ann@laptop`. One line."""
-    given = _one_line(os.environ.get("PLAYBOOK_ACTOR", ""))
+    """Who makes a revision: `PLAYBOOK_ACTOR`, else the session in which we run, else the user's name and the machine's,
+    as in `ann@laptop`. One line."""
+    given = _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(session())
     return given or _one_line(f"{_user_name()}@{os.uname().nodename}")
+
+
+def session() -> str:
+    """The id of the session of Claude Code in which this process runs, `""` in a terminal of the user's own."""
+    return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
 def is_disabled() -> bool:
     """Whether `PLAYBOOK_DISABLE` tells the hooks and the worker to do nothing."""
     return os.environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")
+
+
+def daily_tokens(environ: "Mapping[str, str] | None" = None) -> int:
+    """The tokens that learning may use in a day: `PLAYBOOK_DAILY_TOKENS` of *environ* (default: the environment), else
+    DAILY_TOKENS; 0 is no limit. Raises SettingError."""
+    given = (os.environ if environ is None else environ).get("PLAYBOOK_DAILY_TOKENS", "").strip()
+    if given.isascii() and given.isdigit():
+        return int(given[:18])  # more digits than that are more tokens than there are
+    if given:
+        from playbook_db.errors import SettingError  # late: the hooks have no use for it
+
+        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens, 0 for no limit.")
+    return DAILY_TOKENS
 
 
 def _user_name() -> str:

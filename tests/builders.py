@@ -1,6 +1,7 @@
 """Small makers of values for tests, and the strategies of the property tests."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -157,3 +158,15 @@ __all__ = [
     "texts",
     "versions_of",
 ]
+
+
+def a_worktree(repository: Path, linked: Path) -> Path:
+    """The folder *linked* as a worktree of *repository*, both made where need be; as git leaves them, for those who
+    read its files."""
+    entry = repository / ".git" / "worktrees" / linked.name
+    entry.mkdir(parents=True)
+    linked.mkdir(exist_ok=True)
+    (entry / "commondir").write_text("../..\n")
+    (entry / "gitdir").write_text(f"{linked}/.git\n")
+    (linked / ".git").write_text(f"gitdir: {entry}\n")
+    return linked

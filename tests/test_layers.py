@@ -68,6 +68,19 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
     assert imported <= _ALLOWED_FOR_A_HOOK
 
 
+@pytest.mark.parametrize("beside", [(), ("another-20261120T101010Z.db",)], ids=["nothing", "another's backup"])
+def test_a_session_without_a_database_loads_no_errors(tmp_path: Path, beside: tuple[str, ...]) -> None:
+    """Most first sessions have none, and nothing that is lost."""
+    (tmp_path / "backups").mkdir()
+    for name in beside:
+        (tmp_path / "backups" / name).touch()
+    path = str(tmp_path / "playbook.db")
+
+    imported = _modules_after(f"from playbook_db.store import hook_queries; assert not hook_queries.loss_of({path!r})")
+
+    assert not imported & {"re", "playbook_db.errors"}
+
+
 def test_help_loads_nothing_heavy() -> None:
     """The help of the whole imports each command's module, and those import what they need when they run."""
     commands = _commands(cli)
@@ -102,7 +115,7 @@ def filled(folder: Path) -> Path:
 def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
     """What only looks at the points reads them as the hooks do, where nothing stands in the way."""
     assert not _loaded_by(
-        _HEAVY, "list", "list --json", "list --retired", "show oth-001", "show oth-002 --json", "render"
+        _HEAVY, "list", "list --json", "list --retired", "show oth-001", "show oth-002 --json", "render", "status"
     )
 
 

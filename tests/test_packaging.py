@@ -62,7 +62,7 @@ def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp
     (site / "lent.pth").write_text("\n".join(lent) + "\n")
     project = tmp_path / "project"
     project.mkdir()
-    (project / "old.json").write_text(json.dumps(a_flat_dict("use type hints")))
+    (project / "old.json").write_text(json.dumps(a_flat_dict("use type hints"), indent=2) + "\n")
     settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
 
     def playbook(*arguments: str) -> str:
@@ -77,7 +77,7 @@ def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp
     found = subprocess.run([str(python), "-c", where], env=settings, cwd=project, capture_output=True, text=True)
     assert found.stdout.strip() == str(site / "playbook_db" / "_migrations")
     described = json.loads(playbook("db", "metadata", "--db", "x.db"))["databases"]["x"]
-    assert (len(described["queries"]), "live_key_points" in described["tables"]) == (25, True)
+    assert (len(described["queries"]), "live_key_points" in described["tables"]) == (26, True)
     playbook("init")
     assert "1 added" in playbook("import", "old.json")
     assert "[kpt_001] helpful=0 harmful=0 :: use type hints" in playbook("render")

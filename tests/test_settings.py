@@ -1,4 +1,4 @@
-"""Who is noted as having made a revision."""
+"""Who is noted as having made a revision, and what learning may use."""
 
 import getpass
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
+from playbook_db.errors import SettingError
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,11 +32,13 @@ def test_playbook_actor_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.actor() == "the nightly build"
 
 
-def test_a_session_of_claude_code_is_no_actor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a session teaches has the session's id in a column of its own; the actor is still the user."""
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f0c2d1e")
+def test_what_runs_in_a_session_writes_in_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude's shell and `!playbook`: the history tells them from the user's own terminal. PLAYBOOK_ACTOR wins."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f1c2e1a")
+    assert settings.actor() == "5f1c2e1a"
 
-    assert settings.actor().startswith("ann@")
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben")
+    assert settings.actor() == "ben"
 
 
 @pytest.mark.parametrize("given", ["a\nb", "a\x1b[31mb", "a\udcffb", "a\u202eb", "b" * 10_000])
@@ -69,3 +72,20 @@ def test_settings_import_nothing_that_only_the_actor_needs() -> None:
     done = subprocess.run([sys.executable, "-S", "-c", code], text=True, capture_output=True, check=True, cwd=ROOT)
 
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(("given", "tokens"), [("", 1_000_000), (" ", 1_000_000), ("0", 0), (" 25 ", 25)])
+def test_what_learning_may_use_in_a_day(given: str, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million where nothing is said."""
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", given)
+
+    assert settings.daily_tokens() == tokens
+
+
+@pytest.mark.parametrize("given", ["-1", "1e6", "1,000,000", "much", "\u00b2"])
+def test_a_budget_that_is_no_number_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It must not be taken for no limit."""
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", given)
+
+    with pytest.raises(SettingError, match="PLAYBOOK_DAILY_TOKENS"):
+        settings.daily_tokens()

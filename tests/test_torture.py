@@ -4,9 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.torture import backups, damage, kills, mutations, processes
+from benchmarks.torture import attacks, backups, damage, hooks, kills, lessons, mutations, processes, upkeep
 
-pytestmark = pytest.mark.slow  # starts processes
+pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]  # starts processes
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests: commands are forked by way of a socket, and an API is on loopback."""
+
+
+def test_what_once_succeeded_when_it_was_attacked_is_held_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Played from outside, with a line that says what held for each."""
+    found = attacks.run(tmp_path, quick=True)
+
+    assert len(capsys.readouterr().out.split("\n")) == found.attacks + 2 > 6
 
 
 def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_path: Path) -> None:
@@ -14,6 +28,27 @@ def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_pat
     found = kills.run(tmp_path, count=3, seed=11)
 
     assert found.by_clock + found.at_a_line == 3
+
+
+def test_a_kill_while_something_is_forgotten_put_back_repaired_or_upgraded_changes_nothing_else(tmp_path: Path) -> None:
+    """The playbooks are what they were or what they become, and the same command then ends the work."""
+    found = upkeep.run(tmp_path, count=5, seed=11)
+
+    assert found.by_clock + found.at_a_line == 5
+
+
+def test_an_odd_payload_or_database_makes_no_hook_and_no_command_fail(tmp_path: Path) -> None:
+    """The hooks end with 0 and valid output, the commands with an answer or an explanation."""
+    found = hooks.run(tmp_path, payloads=8, databases=8, seed=11)
+
+    assert (found.payloads, found.databases) == (8, 8)
+
+
+def test_an_odd_transcript_or_reply_teaches_something_or_is_explained(tmp_path: Path) -> None:
+    """Never a bug, and the database stays sound."""
+    found = lessons.run(tmp_path, transcripts=6, replies=6, seed=11)
+
+    assert (found.transcripts, found.replies) == (6, 6)
 
 
 def test_programs_and_batches_at_once_lose_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -27,8 +28,10 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 
 _HOOKS = sandbox.ROOT / "hooks"
-_PAGE, _FRAME_HEADER, _LOG_HEADER = 4096, 24, 32
+PAGE, _FRAME_HEADER, _LOG_HEADER = 4096, 24, 32
 _PATIENCE_S = 20.0
+# What a hook ends with: where a busy machine lets no thread of it run, its last resort, of which the shell makes 0.
+HOOK_ENDS = (0, -signal.SIGALRM)
 _POINTS = """
 SELECT p.key, k.name, k.section, k.text, k.helpful, k.harmful
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
@@ -124,8 +127,8 @@ def _place_of(point: Point, data: bytes, log: bytes) -> tuple[str, int] | None:
     bytes) and text, as they follow upon each other in it."""
     _, name, section, text, *_ = point
     row = re.compile(re.escape((name + section).encode()) + b".{0,8}?" + re.escape(text.encode()), re.DOTALL)
-    places = [("data", match.start() // _PAGE) for match in row.finditer(data)]
-    places += [("log", (match.start() - _LOG_HEADER) // (_PAGE + _FRAME_HEADER)) for match in row.finditer(log)]
+    places = [("data", match.start() // PAGE) for match in row.finditer(data)]
+    places += [("log", (match.start() - _LOG_HEADER) // (PAGE + _FRAME_HEADER)) for match in row.finditer(log)]
     return places[-1] if places else None
 
 
@@ -148,7 +151,7 @@ def _try(folder: Path, variables: Mapping[str, str], original: _Original, found:
     problems = maintenance.check_database(url).problems
     promise(_files(path) == before, f"{what}: the check changed the file")
     for hook, event in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
-        _run_hook(folder, hook, event, variables, what)
+        run_hook(folder, hook, event, variables, what)
     before = _files(path)
     found.points += len(original.points)
     try:
@@ -205,8 +208,8 @@ def _is_untouched(original: _Original, place: tuple[str, int], data: bytes, log:
         return False  # then an older row may be all that is left of any point
     if kind == "log":
         return True
-    start = number * _PAGE
-    return len(data) >= start + _PAGE and data[start : start + _PAGE] == original.data[start : start + _PAGE]
+    start = number * PAGE
+    return len(data) >= start + PAGE and data[start : start + PAGE] == original.data[start : start + PAGE]
 
 
 def _files(path: Path) -> dict[str, bytes]:
@@ -224,7 +227,7 @@ def _see_aside(aside: str, before: dict[str, bytes], what: str) -> None:
         promise(Path(aside + suffix).read_bytes() == data, f"{what}: {aside + suffix} is not what was damaged")
 
 
-def _run_hook(folder: Path, hook: str, event: str, variables: Mapping[str, str], what: str) -> None:
+def run_hook(folder: Path, hook: str, event: str, variables: Mapping[str, str], what: str) -> None:
     told = {
         "session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder)),
         "hook_event_name": event, "source": "startup",
@@ -233,8 +236,8 @@ def _run_hook(folder: Path, hook: str, event: str, variables: Mapping[str, str],
         [os.path.realpath(sys.executable), "-I", "-S", str(_HOOKS / f"{hook}.py"), "user", shutil.which("true") or ""],
         input=json.dumps(told).encode(), capture_output=True, env=dict(variables), timeout=_PATIENCE_S, check=False,
     )  # fmt: skip
-    promise(done.returncode == 0 and not done.stderr, f"{what}: {hook} ended with {done.returncode}: {done.stderr!r}")
-    if hook == "inject":
+    promise(done.returncode in HOOK_ENDS and not done.stderr, f"{what}: {hook} ended with {done.returncode}: {done}")
+    if hook == "inject" and (done.stdout or done.returncode == 0):
         promise(isinstance(json.loads(done.stdout), dict), f"{what}: inject said {done.stdout[:200]!r}")
 
 
@@ -258,12 +261,12 @@ def _turn_bytes(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, byt
 
 def _zero_pages(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
     for _ in range(rng.choice((1, 1, 3, 8))):
-        data = _over(data, rng.randrange(len(data) // _PAGE) * _PAGE, bytes(_PAGE))
+        data = _over(data, rng.randrange(len(data) // PAGE) * PAGE, bytes(PAGE))
     return data, log
 
 
 def _truncate(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
-    return data[: rng.randrange(_PAGE, len(data))], log
+    return data[: rng.randrange(PAGE, len(data))], log
 
 
 def _destroy_header(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:
@@ -271,7 +274,7 @@ def _destroy_header(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes,
 
 
 def _zero_first_page(data: bytes, log: bytes, _rng: random.Random) -> tuple[bytes, bytes]:
-    return _over(data, 0, bytes(_PAGE)), log
+    return _over(data, 0, bytes(PAGE)), log
 
 
 def _write_garbage(data: bytes, log: bytes, rng: random.Random) -> tuple[bytes, bytes]:

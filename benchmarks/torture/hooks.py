@@ -1,6 +1,9 @@
-"""Mutated payloads and mutated databases for the hooks: exit code 0, valid output in time, nothing overwritten."""
+"""Mutated payloads and mutated databases for the hooks: exit code 0, valid output in time, nothing overwritten,
+and no command that ends with a bug."""
 
+import contextlib
 import ctypes
+import io
 import json
 import os
 import random
@@ -16,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sandbox
+from benchmarks.torture.damage import HOOK_ENDS
 from benchmarks.torture.promises import promise
+from playbook_db.cli.main import main as playbook
 from playbook_db.services import maintenance
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
@@ -162,12 +167,21 @@ def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, what
     event = {"session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder))}
     for hook, name in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
         data = json.dumps({**event, "hook_event_name": name, "source": "startup"}).encode()
-        told = _run(hook, data, variables, found, what, before=_bind_permissions)
+        told = _run(hook, data, variables, found, what, before=bind_permissions)
         if hook == "inject" and told == b"{}\n":
             promise(_content(path) == before, f"{what}: inject could not read it and changed it")
     if spool.exists() and os.listdir(spool):
         promise(_content(path) == before, f"{what}: enqueue could not use it and changed it")
         found.queued += 1
+    for command in (["list"], ["log"], ["render"], ["db", "check"], ["add", what]):
+        said = io.StringIO()
+        with (
+            sandbox.living_in(variables),
+            contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")),
+            contextlib.redirect_stderr(said),
+        ):
+            code = playbook(command)
+        promise(code in (0, 1), f"{what}: `playbook {command[0]}` ended with {code}: {said.getvalue()[-2000:]}")
 
 
 def _content(path: Path) -> object:
@@ -211,14 +225,18 @@ def _run(
         raise AssertionError(f"{what}: {hook} never ended") from error
     took_s = time.monotonic() - began
     found.slowest_s = max(found.slowest_s, took_s)
-    promise(done.returncode == 0, f"{what}: {hook} ended with {done.returncode}: {done.stderr[-500:]!r}")
+    promise(done.returncode in HOOK_ENDS, f"{what}: {hook} ended with {done.returncode}: {done.stderr[-500:]!r}")
     promise(not done.stderr, f"{what}: {hook} said on stderr: {done.stderr[-500:]!r}")
     in_time = took_s < _LONGEST_S or took_s < _LONGEST_S + _STARTS * _bare_start_s()
     promise(in_time, f"{what}: {hook} took {took_s:.1f} s")
     if hook == "enqueue":
         promise(not done.stdout, f"{what}: enqueue said {done.stdout[:500]!r}")
         return b""
-    promise(isinstance(_value(done.stdout), dict), f"{what}: inject said no JSON object: {done.stdout[:500]!r}")
+    is_cut_short = done.returncode != 0 and not done.stdout
+    promise(
+        is_cut_short or isinstance(_value(done.stdout), dict),
+        f"{what}: inject said no JSON object: {done.stdout[:500]!r}",
+    )
     found.told += b"additionalContext" in done.stdout
     return done.stdout
 
@@ -242,7 +260,7 @@ def _nothing() -> str:
     return shutil.which("true") or "/bin/true"
 
 
-def _bind_permissions() -> None:
+def bind_permissions() -> None:
     """Let file permissions bind a process even where it is root's."""
     if os.geteuid() == 0 and sys.platform == "linux":
         libc = ctypes.CDLL(None)

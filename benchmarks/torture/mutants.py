@@ -39,8 +39,17 @@ def mutant(rng: random.Random) -> bytes:
     """A playbook file after one to three accidents; now and then it is still a good one."""
     value = _original(rng)
     for _ in range(rng.choice((0, 1, 1, 2, 3))):
-        value = rng.choice(_IN_VALUES)(value, rng)
-    data = _written(value, rng)
+        value = in_values(value, rng)
+    return in_bytes(_written(value, rng), rng)
+
+
+def in_values(value: Any, rng: random.Random) -> Any:
+    """The JSON *value* after an accident."""
+    return rng.choice(_IN_VALUES)(value, rng)
+
+
+def in_bytes(data: bytes, rng: random.Random) -> bytes:
+    """*data* after up to two accidents, after none in half of all cases."""
     for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
         data = rng.choice(_IN_BYTES)(data, rng)
     return data

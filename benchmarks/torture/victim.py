@@ -84,7 +84,7 @@ def _operations(kind: str, tag: str, live: dict[str, list[str]], rng: random.Ran
     return [{"type": "DELETE", "target_id": name} for name in names]
 
 
-def _die_at(file: str, line: int, occurrence: int) -> None:
+def die_at(file: str, line: int, occurrence: int) -> None:
     """Kill this process the *occurrence*-th time that it is about to run *line* of *file*."""
     left = occurrence
 
@@ -114,7 +114,7 @@ def _main() -> None:
 
     say("ready")
     if given.place:
-        _die_at(given.place[0], int(given.place[1]), int(given.place[2]))
+        die_at(given.place[0], int(given.place[1]), int(given.place[2]))
     live_forever(given.folder, given.tag, random.Random(given.seed), say)
 
 

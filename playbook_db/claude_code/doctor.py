@@ -12,18 +12,23 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from shlex import quote
 
-from playbook_db import settings
-from playbook_db.claude_code import install, plugin_env, spool, worker, worker_start
+from playbook_db import project_env, projects, settings
+from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
-from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
+from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.domain.times import local
+from playbook_db.errors import ConsentError, DatabaseError, ModelError, NoModelError, PlaybookError, TemplateError
 from playbook_db.llm import choose
-from playbook_db.services import maintenance, queue
-from playbook_db.services.projects import Store, open_store
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.llm.model import Prompt, require
+from playbook_db.services import diagnostics, learn, maintenance, queue, templates
+from playbook_db.services.projects import Project, Store, is_ignored, open_store, read_playbook
+from playbook_db.store import hook_queries
+from playbook_db.store.jobs import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 
@@ -33,6 +38,10 @@ _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
 _RUNS = 5  # of each hook
 _TIMEOUT_S = 20.0
+_ANSWER_S = 60.0  # for the tiny question
+_RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
+_TRY = "playbook doctor --online"
+_TINY = Prompt("You answer in one word.", "", "Say: ok", None, max_tokens=100)
 _SESSION = "doctor-made-this-up"
 
 
@@ -47,10 +56,13 @@ class Finding:
     remedy: str = ""
 
 
-def examine(url: str, folder: str) -> list[Finding]:
-    """All findings for the database at *url* and the project in *folder*."""
+def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
+    """All findings for the database at *url* and the project in *folder*; *online*: the model is asked something."""
     findings: list[Finding] = []
-    checks = (_interpreter, _data_folder, _database, _backups, _queue, _registrations, _hooks, _worker, _model, _logs)
+    checks = (
+        _interpreter, _data_folder, _database, _backups, _templates, _project, _queue, _registrations, _hooks, _worker,
+        _model_asked if online else _model, _spending, _diagnostics, _logs,
+    )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
         try:
@@ -60,18 +72,26 @@ def examine(url: str, folder: str) -> list[Finding]:
         except Exception as error:  # the outer door: one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
-    return findings
+    causes = [each.remedy for each in findings if each.about in ("database", "template") and each.state == BROKEN]
+    return [
+        replace(
+            each,
+            message=redact_message(each.message, os.environ),
+            remedy=causes[0] if causes and each.about == "inject" and each.state == BROKEN else each.remedy,
+        )
+        for each in findings
+    ]
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
-    python, _ = install.interpreters(folder)
+    python = install.programs(folder).python
     code = "import sys, sqlite3; print(sys.version.split()[0], sqlite3.sqlite_version)"
     done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
     version, sqlite = done.stdout.split()
     message = f"{python}: Python {version}, SQLite {sqlite}"
     number = tuple(map(int, sqlite.split(".")))
     if number < (3, 37):
-        remedy = "uv tool install --force --python 3.13 playbook-db && playbook install"
+        remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
         yield Finding("interpreter", BROKEN, f"{message}; 3.37 or later is needed, as newer Pythons bring it", remedy)
         return
     if number < _SOUND_SQLITE:
@@ -103,17 +123,23 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 def _database(url: str, folder: str) -> Iterator[Finding]:
     where = maintenance.location(url)
     if settings.sqlite_file(url) is None:
-        yield Finding("database", BROKEN, f"{where} is none that hooks can open", "unset PLAYBOOK_DB_URL")
+        yield Finding("database", BROKEN, f"{where} is no SQLite file, which the hooks need", "unset PLAYBOOK_DB_URL")
         return
-    if not os.path.exists(where) and not os.path.exists(f"{where}-wal"):
+    if not _is_there(url) and not hook_queries.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
         return
     report = maintenance.check_database(url)
     if report.problems:
-        message = f"{where}: {len(report.problems)} problems, first: {report.problems[0]}"
-        yield Finding("database", BROKEN, message, "playbook db repair" if report.remedy else "playbook db check")
+        more = report.problems[1:]
+        message = report.problems[0] if where in report.problems[0] else f"{where}: {report.problems[0]}"
+        message += f" (and {len(more)} {'more problem' if len(more) == 1 else 'more problems'})" if more else ""
+        command = report.remedy.commands[0] if report.remedy else ("db", "check")
+        state = NOTE if command == ("db", "upgrade") else BROKEN  # the worker and most commands do that by themselves
+        yield Finding("database", state, message, " ".join(("playbook", *command)))
         return
-    yield Finding("database", OK, f"{where}: schema {SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound")
+    yield Finding(
+        "database", OK, f"{where}: schema {hook_queries.SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound"
+    )
     with open_store(url) as store:
         if not store.can_write(wait_s=1.0):
             yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")
@@ -129,17 +155,36 @@ def _backups(url: str, folder: str) -> Iterator[Finding]:
     if last is None:
         yield Finding("backups", NOTE, "there is none yet; the worker takes one a day", "playbook backup")
         return
-    message = f"the last of {last.time:%Y-%m-%d %H:%M} UTC: {last.path}"
+    message = f"the last of {local(last.time.isoformat())}: {last.path}"
     if unsaved > _LONG_WITHOUT_BACKUP:
         yield Finding("backups", NOTE, f"{message}; what changed since is in none", "playbook backup")
     else:
         yield Finding("backups", OK, message)
 
 
+def _templates(url: str, folder: str) -> Iterator[Finding]:
+    for name, place in {"playbook.txt": prompt_text.PLACEHOLDER, **older_hooks.TEMPLATES}.items():
+        path = os.path.join(settings.claude_dir(), "prompts", name)
+        try:
+            require(templates.load_template(name), place.strip("{}"), path)
+        except TemplateError as error:
+            yield Finding("template", BROKEN, str(error), f"mv {quote(path)} {quote(path)}.aside")
+
+
+def _project(url: str, folder: str) -> Iterator[Finding]:
+    if _is_there(url):
+        with suppress(DatabaseError), open_store(url) as store:  # a finding of _database
+            project = Project.in_folder(store, folder)
+            if is_ignored(project):
+                message = f"{project.key} is ignored: no session gets its playbook, and nothing is learned from any"
+                yield Finding("project", NOTE, message, "playbook project ignore --off")
+
+
 def _queue(url: str, folder: str) -> Iterator[Finding]:
     waiting = len(spool.waiting())
     if waiting:
-        yield Finding("spool", NOTE, f"{waiting} jobs wait in {settings.spool_dir()}", "playbook work")
+        told = "1 job waits" if waiting == 1 else f"{waiting} jobs wait"
+        yield Finding("spool", NOTE, f"{told} in {settings.spool_dir()}", "playbook work")
     if not _is_there(url):
         return
     try:
@@ -150,12 +195,20 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
     counts = {state: sum(job.state == state for job in jobs) for state in ("queued", "running", "done", "failed")}
     message = ", ".join(f"{count} {state}" for state, count in counts.items())
     failed = [job for job in jobs if job.state == "failed"]
+    if held := [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_queries.WAITS)]:
+        message += f"; {len(held)} put off, the last, job {held[-1].id} of {held[-1].key}: {_why(held[-1])}"
     if failed:
         last = failed[-1]
         message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
+    if failed or held:
         yield Finding("queue", NOTE, message, "playbook jobs --all")
     else:
         yield Finding("queue", OK, message)
+
+
+def _why(job: Job) -> str:
+    """Why *job* waits."""
+    return (job.error or "").removeprefix(hook_queries.WAITS)
 
 
 def _is_there(url: str) -> bool:
@@ -182,6 +235,11 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("plugin", OK, f"{registrations.plugin} is in use")
     if len(registrations.files) + bool(registrations.plugin) > 1:
         yield Finding("hooks", NOTE, "registered more than once; the first answers, the others stay silent")
+    for older in older_hooks.find(folder):
+        message = (
+            f"{older.path} has hooks of the older system too: sessions are shown both playbooks and learned from twice"
+        )
+        yield Finding("hooks", NOTE, message, "playbook install --replace")
     if not registrations.files and not registrations.plugin:
         yield Finding("hooks", BROKEN, "registered nowhere: Claude Code doesn't know of them", "playbook install")
     if settings.is_disabled():
@@ -191,38 +249,112 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
 def _worker(url: str, folder: str) -> Iterator[Finding]:
     if worker.is_at_work():
         yield Finding("worker", OK, "at work just now")
-    if install.find_registrations(folder).plugin:
-        if plugin_env.read_state().get("state") == "failed":
-            yield Finding("worker", BROKEN, plugin_env.describe(), plugin_env.retry_command())
+    programs, registrations = install.programs(folder), install.find_registrations(folder)
+    if registrations.plugin:
+        roots = (programs.worker_path, registrations.plugin_root, plugin_env.ROOT)
+        root = next((each for each in roots if each and os.path.isfile(os.path.join(each, "pyproject.toml"))), None)
+        if root is None:
+            message = (
+                f"{registrations.plugin} is enabled, but where it is can't be told; its own /playbook:doctor knows"
+            )
+            yield Finding("worker", NOTE, message)
+        elif plugin_env.read_state().get("state") == "failed":
+            yield Finding("worker", BROKEN, plugin_env.describe(root), plugin_env.retry_command(root))
         else:
-            yield Finding("worker", OK if plugin_env.is_ready() else NOTE, plugin_env.describe())
-    _, python = install.interpreters(folder)
+            is_ready = plugin_env.is_ready(root)
+            yield Finding("worker", OK if is_ready else NOTE, plugin_env.describe(root))
+    python = programs.worker_python
+    is_plugins = bool(registrations.plugin and not registrations.files)
+    if is_plugins and not (programs.worker_path and os.access(python, os.X_OK)):
+        return  # told above
     command = [python, "-P", "-c", f"import {worker_start.WORKER}"]
+    environ = {**os.environ, **({"PYTHONPATH": programs.worker_path} if programs.worker_path else {})}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/")
-        problem = done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/", env=environ)
+        last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+        problem = last if done.returncode else ""
     except (OSError, subprocess.SubprocessError) as error:
         problem = str(error)
     if problem:
-        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", "playbook install")
+        anew = f"rm -r {quote(settings.runtime_dir())} && {plugin_env.retry_command(programs.worker_path)}"
+        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", anew if is_plugins else "playbook install")
     else:
         yield Finding("worker", OK, f"{python} can run it")
 
 
 def _model(url: str, folder: str) -> Iterator[Finding]:
     try:
-        yield Finding("model access", OK, choose.describe_access())
+        message = f"configured, not tried: {choose.describe_access(folder)}"
+        waits = _refusals(url, folder)
+        if waits:
+            yield Finding("model access", NOTE, f"{message}; work waits, as it was refused: {waits[-1]}", _TRY)
+        else:
+            yield Finding("model access", OK, f"{message}; to ask it something tiny: {_TRY}")
+    except ConsentError as error:
+        yield Finding("model access", NOTE, str(error), "playbook project trust")
     except NoModelError as error:
         yield Finding("model access", NOTE, str(error), "npm install -g @anthropic-ai/claude-code")
 
 
+def _refusals(url: str, folder: str) -> list[str]:
+    """Why jobs of the project wait through no fault of their own, the day's budget aside."""
+    if not _is_there(url):
+        return []
+    try:
+        with open_store(url) as store:
+            jobs = queue.list_jobs(store, Project.in_folder(store, folder).key)
+    except DatabaseError:  # a finding of _database
+        return []
+    held = [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_queries.WAITS)]
+    return [_why(job) for job in held if project_env.BUDGET not in _why(job)]
+
+
+def _model_asked(url: str, folder: str) -> Iterator[Finding]:
+    """Ask the model one tiny question."""
+    try:
+        access, model = choose.describe_access(folder), choose.find_model(folder)
+        reply = model.ask(_TINY, deadline=time.monotonic() + _ANSWER_S)
+    except NoModelError:
+        yield from _model(url, folder)
+    except ModelError as error:
+        yield Finding("model access", BROKEN, str(error), _TRY)
+    else:
+        tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
+        message = f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens"
+        yield Finding("model access", OK, message)
+
+
+def _spending(url: str, folder: str) -> Iterator[Finding]:
+    budget = settings.daily_tokens()
+    allowed = f"PLAYBOOK_DAILY_TOKENS allows {budget:,}" if budget else "PLAYBOOK_DAILY_TOKENS is 0: no limit"
+    if not _is_there(url):
+        return
+    try:
+        with open_store(url) as store:
+            used = learn.tokens_today(store)
+    except DatabaseError:  # a finding of _database
+        return
+    is_spent = 0 < budget <= used
+    message = f"learning has used {used:,} tokens today (UTC); {allowed}{', so work waits' if is_spent else ''}"
+    remedy = f"playbook config {project_env.BUDGET} {2 * budget}" if is_spent else ""
+    yield Finding("spending", NOTE if is_spent or not budget else OK, message, remedy)
+
+
+def _diagnostics(url: str, folder: str) -> Iterator[Finding]:
+    flag = diagnostics.flag_of(folder)
+    if diagnostics.is_flag_brought(folder):
+        message = f"{flag} is in git's index, so it switches nothing on; to have diagnostics, take it out of there"
+        yield Finding("diagnostics", NOTE, message, f"git -C {quote(folder)} rm --cached .claude/diagnostic_mode")
+
+
 def _logs(url: str, folder: str) -> Iterator[Finding]:
-    for name in ("hooks.log", "worker.log", "setup.log"):
+    oldest = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _RECENT.total_seconds()))
+    for name in ("hooks.log", "worker.log"):
         try:
-            with open(os.path.join(settings.logs_dir(), name), encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
+            content = projects.read_plain(os.path.join(settings.logs_dir(), name), settings.MAX_FILE_BYTES)
         except OSError:
             continue
+        lines = [line for line in content.decode("utf-8", "replace").splitlines() if oldest <= line < "9"]
         for line in lines[-_LOG_LINES:]:
             yield Finding(name, NOTE, line)
 
@@ -230,15 +362,16 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
 # The hooks, run with a made-up event as Claude Code would, and timed beside a bare interpreter.
 
 
-_Judge = Callable[[bytes], tuple[str, str]]  # of what a hook printed
+_Judge = Callable[[bytes, str], tuple[str, str]]  # of what a hook printed, and of what it wrote in its log
 
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
     """Run inject on the user's own database, where it records nothing, as the session has no id; and enqueue on a
     database and a project of its own."""
-    python, _ = install.interpreters(folder)
+    programs, silence = install.programs(folder), _silence(url, folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
-    yield _try(python, "inject", event, {"CLAUDE_PROJECT_DIR": folder}, _judge_inject)
+    here = {"CLAUDE_PROJECT_DIR": folder}
+    yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
         project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")
         os.mkdir(project)
@@ -252,30 +385,60 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
             "PLAYBOOK_DB_URL": database, "PLAYBOOK_NO_SETUP": "1",
         }  # fmt: skip
         with open_store(settings.database_url(database)) as store:
-            yield _try(python, "enqueue", event, elsewhere, lambda output: _judge_enqueue(output, store))
+            yield _try(programs, "enqueue", event, elsewhere, lambda output, log: _judge_enqueue(output, log, store))
 
 
-def _judge_inject(output: bytes) -> tuple[str, str]:
+def _silence(url: str, folder: str) -> str:
+    """Why a session in *folder* is shown nothing, where that is as it should be; `""` where it should be shown some."""
+    path = settings.sqlite_file(url)
+    if path and (hook_queries.loss_of(path) or not os.path.exists(path)):
+        return "" if hook_queries.loss_of(path) else "there is no database yet"
+    with suppress(DatabaseError), open_store(url) as store:
+        project = Project.in_folder(store, folder)
+        if is_ignored(project):
+            return "this project is ignored"
+        return "" if read_playbook(project).points else "the playbook is empty"
+    return ""
+
+
+def _judge_inject(output: bytes, log: str, silence: str) -> tuple[str, str]:
     """What the hook did, in words, or `""` and what is wrong."""
     try:
         text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
     except (ValueError, AttributeError):
         return "", f"it printed {output[:80]!r}, which is no JSON object"
+    if not text and (log or not silence):
+        return "", f"it shows no playbook: {log or 'the database is gone, or can not be read'}"
+    if not text:
+        return f"shows nothing, as {silence}", ""
     entries = sum(" helpful=" in line and line.startswith("[") for line in text.splitlines())
     limit = prompt_text.CLIENT_LIMIT_UNITS
-    return f"shows {entries} points in {prompt_text.utf16_units(text):,} of {limit:,} characters", ""
+    points = "1 point" if entries == 1 else f"{entries} points"
+    used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
+    return ("", f"it {used}, but: {log}") if log else (used, "")
 
 
-def _judge_enqueue(output: bytes, store: Store) -> tuple[str, str]:
+def _judge_enqueue(output: bytes, log: str, store: Store) -> tuple[str, str]:
     if output:
         return "", f"it printed {output[:80]!r}, where it must say nothing"
+    if log:
+        return "", log
     is_queued = [job.session_id for job in queue.list_jobs(store)] == [_SESSION]
     return ("notes a session's end", "") if is_queued else ("", "it left no job")
 
 
-def _try(python: str, hook: str, event: object, variables: Mapping[str, str], judge: _Judge) -> Finding:
-    # As registered for the user, which always answers; the worker is a program that does nothing.
-    command = [python, "-I", "-S", os.path.join(install.hooks_folder(), f"{hook}.py"), "user", "/bin/true"]
+def _try(programs: install.Programs, hook: str, event: object, variables: Mapping[str, str], judge: _Judge) -> Finding:
+    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as logs:
+        return _try_with(logs, programs, hook, event, variables, judge)
+
+
+def _try_with(
+    logs: str, programs: install.Programs, hook: str, event: object, variables: Mapping[str, str], judge: _Judge
+) -> Finding:
+    # As registered for the user, which always answers; the worker is a program that does nothing. What it has to say
+    # goes into a log of its own: it is judged, and isn't found again by the next doctor.
+    python, log = programs.python, os.path.join(logs, "hooks.log")
+    command = [python, "-I", "-S", os.path.join(programs.hooks_folder, f"{hook}.py"), "user", "/bin/true", logs]
     environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
 
     def run(command: list[str], payload: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -292,11 +455,20 @@ def _try(python: str, hook: str, event: object, variables: Mapping[str, str], ju
         if done.returncode or done.stderr:
             summary, problem = "", f"it ended with exit code {done.returncode} and said {done.stderr[:200]!r}"
         else:
-            summary, problem = judge(done.stdout)
+            summary, problem = judge(done.stdout, _said(log))
         if problem:
             break
     speed = f"{statistics.median(times_ms):.0f} ms, a bare interpreter {statistics.median(bare_ms):.0f} ms"
     if problem:
-        log = os.path.join(settings.logs_dir(), "hooks.log")
-        return Finding(hook, BROKEN, f"{problem} ({speed})", f"tail -n 20 {quote(log)}")
+        return Finding(hook, BROKEN, f"{problem} ({speed})", "playbook db check")
     return Finding(hook, OK, f"{summary}; {speed}")
+
+
+def _said(log: str) -> str:
+    """What a hook has written into *log*, without times and its name."""
+    try:
+        lines = projects.read_plain(log).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    said = " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
+    return said.removesuffix(" run: playbook doctor").removesuffix(" The session went on without the playbook;")

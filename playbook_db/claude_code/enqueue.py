@@ -7,7 +7,7 @@ prints goes into the summary.
 
 import os
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import events, hook_runner, registration, spool, worker_start
 from playbook_db.store import hook_queries
 
@@ -31,7 +31,7 @@ def main() -> "NoReturn":
         why = _store(job)
         if why is None or _spool(hook, job, why):
             pending.clear()
-        worker_start.start(hook)
+        worker_start.start(hook, job["folder"] or "")
 
     def at_deadline(hook: hook_runner.Hook) -> None:
         for job in pending:
@@ -60,7 +60,7 @@ def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
     path, parent = event.transcript_path, None
     if name == "SubagentStop":
         path, parent = event.agent_transcript_path, path
-        if not event.agent_type and not (path and os.path.exists(path)):
+        if not event.agent_type and not (path and os.path.exists(projects.as_path(path))):
             return None  # a compaction's own agent; it leaves no transcript
     if not path:
         hook.note(f"{name} named no transcript; nothing was queued")
@@ -90,7 +90,7 @@ def _may_be_learned_from(event: events.Event, folder: str) -> bool:
 
 def _store(job: "dict[str, str | None]") -> "str | None":
     """Queue *job* in the database; where that can't be, why (`""` where nothing is wrong)."""
-    path = settings.sqlite_file(settings.database_url())
+    path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
     if path is None or not os.path.exists(path):
         return ""  # not made yet, or not one that a hook can open
     try:

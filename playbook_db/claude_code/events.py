@@ -31,7 +31,7 @@ class Event:
         for name in Event.__annotations__:
             value = payload.get(name)
             if isinstance(value, str):  # as a database can keep it: no half of a surrogate pair, no NUL
-                value = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
+                value = projects.as_text(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
             setattr(self, name, value if isinstance(value, str) else None)
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
@@ -45,17 +45,18 @@ class Event:
             return projects.project_dir(self.project_dir)
         if not self.cwd or not os.path.isabs(self.cwd):
             return None
-        began = _folder_named_as(self.cwd, self.transcript_path)
+        cwd = projects.as_path(self.cwd)
+        began = _folder_named_as(cwd, self.transcript_path)
         if began is not None:
             return began
         if self.transcript_path and _is_kept_by_claude_code(self.transcript_path):
             return None
-        return projects.enclosing_project(self.cwd)
+        return projects.enclosing_project(cwd)
 
 
 def parse(data: bytes) -> "Event | None":
     """The event in *data*, None where that is no JSON object."""
-    text = data.decode("utf-8", "replace").strip(" \t\r\n\ufeff")
+    text = data.decode("utf-8", "surrogateescape").strip(" \t\r\n\ufeff")
     try:
         payload = _scan(text)
     except Exception:  # no JSON, or a Python without that scanner
@@ -89,6 +90,20 @@ def _scan(text: str) -> object:
     if end != len(text):
         raise ValueError(f"more than one JSON value, from character {end + 1} on")
     return value
+
+
+def folder_of_session(session_id: str, cwd: str) -> "str | None":
+    """The folder in which the session began whose shell has now come to *cwd*; None where that isn't above *cwd*.
+
+    The shell isn't told `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
+    """
+    kept = os.path.join(settings.claude_dir(), "projects")
+    try:
+        paths = [os.path.join(kept, name, f"{session_id}.jsonl") for name in os.listdir(kept)]
+    except OSError:
+        paths = []
+    paths = [path for path in paths if os.path.exists(path)]
+    return next(filter(None, [_folder_named_as(cwd, path) for path in paths]), None) if paths else cwd
 
 
 def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":

@@ -4,8 +4,11 @@ For the hooks; the worker writes its log with it. Standard library only, and of 
 anyway or loads in no time.
 """
 
+import _signal  # type: ignore[import-not-found]  # `signal` itself would bring `enum`
 import _thread
 import os
+import stat
+import sys
 import time
 
 from playbook_db import settings
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 _LOG_BYTES = 256 * 1024  # of which one older file is kept
 _CHUNK_BYTES = 1 << 20
+_GRACE_S = 0.4  # beyond its deadline, for a hook to keep its job and to say in the log what went wrong
 
 
 class Hook:
@@ -26,6 +30,7 @@ class Hook:
         self.name = name
         self._has_said = False
         self._saying = _thread.allocate_lock()
+        self._problems: list[str] = []
 
     def payload(self) -> bytes:
         """All of standard input; nothing where it is closed."""
@@ -37,12 +42,12 @@ class Hook:
             pass
         return b"".join(chunks)
 
-    def say(self, output: bytes, *, wait: bool = True) -> bool:
+    def say(self, output: bytes, *, wait_s: float = -1) -> bool:
         """Write *output* to standard output, unless something was said already; whether it was this.
 
-        Without *wait*, output that is under way counts as written: its reader may be stuck.
+        Output that is under way is waited for; with *wait_s*, not longer than that: its reader may be stuck.
         """
-        if not self._saying.acquire(wait):
+        if not self._saying.acquire(timeout=wait_s):
             return False
         try:
             if self._has_said:
@@ -57,8 +62,15 @@ class Hook:
         return True
 
     def note(self, problem: str) -> None:
-        """Keep one line about what went wrong in the log, where that can be written."""
-        append_line(os.path.join(settings.logs_dir(), "hooks.log"), f"{self.name}: {problem}")
+        """Have one line about what went wrong in the log, at the hook's end: the answer never waits for a log."""
+        self._problems.append(problem)
+
+    def write_notes(self) -> None:
+        """Write what was noted into the log, where that can be written."""
+        logs = sys.argv[3] if sys.argv[3:] else settings.logs_dir()  # where doctor tries a hook, it names a folder
+        while self._problems:
+            line = f"{self.name}: {without_secrets(self._problems.pop(0))}"
+            append_line(os.path.join(logs, "hooks.log"), line)
 
 
 def run(
@@ -73,17 +85,21 @@ def run(
 
     Where the work says nothing, *silence* is printed. After *deadline_s* seconds the process ends whatever the work
     is waiting for, after *at_deadline*. It ends without the interpreter's own goodbye, which takes milliseconds and
-    would close the database.
+    would close the database. Where even that can't end it, a signal does, a little later: the shell that started it
+    makes exit code 0 of that (see `hooks/start` and `registration.command`).
     """
     hook = Hook(name)
     try:
         if not settings.is_disabled():
+            _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
+            _signal.setitimer(_signal.ITIMER_REAL, deadline_s + _GRACE_S)
             _thread.start_new_thread(_end_in_time, (hook, silence, deadline_s, at_deadline))
             work(hook)
     except BaseException as error:  # the outer door: nothing may reach the session
         hook.note(f"{type(error).__name__}: {error}")
     finally:
         hook.say(silence)
+        hook.write_notes()
         os._exit(0)
 
 
@@ -91,16 +107,37 @@ def append_line(path: str, text: str) -> None:
     """Append *text* as one line, with the time, to the log at *path*, where that can be written."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())[:2000]}\n"
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for folder in (settings.data_dir(), os.path.dirname(path)):  # the mode is the last folder's alone
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
         try:
-            if os.fstat(file).st_size > _LOG_BYTES:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                return  # a named pipe would keep us waiting
+            if status.st_size > _LOG_BYTES:
                 os.replace(path, path + ".1")
             os.write(file, line.encode("utf-8", "replace"))
         finally:
             os.close(file)
     except OSError:
         pass  # nowhere left to say it
+
+
+def without_secrets(text: str) -> str:
+    """*text* on one line, without the values of secret variables, and with no user in a URL.
+
+    `redact_message` knows much more; to load it takes longer than a hook may, and a Python of 3.11 or later.
+    """
+    for name, value in os.environ.items():
+        is_secret = any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSW", "AUTH"))
+        if is_secret and len(value) >= 8 and not value.startswith("/"):
+            text = text.replace(value, "[masked: environment value]")
+    return " ".join([_without_user(word) for word in text.split()])
+
+
+def _without_user(word: str) -> str:
+    scheme, separator, rest = word.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def timestamp() -> str:
@@ -114,9 +151,10 @@ def _end_in_time(hook: Hook, silence: bytes, deadline_s: float, at_deadline: "Ca
     """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
     time.sleep(deadline_s)
     try:
-        if hook.say(silence, wait=False):
+        if hook.say(silence, wait_s=_GRACE_S / 2):
             if at_deadline is not None:
                 at_deadline(hook)
             hook.note(f"it took longer than {deadline_s:g} s; the session went on without it")
+        hook.write_notes()
     finally:
         os._exit(0)

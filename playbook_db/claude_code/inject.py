@@ -8,15 +8,15 @@ import os
 import sys
 import time
 
-from playbook_db import projects, settings
-from playbook_db.claude_code import events, hook_runner
+from playbook_db import project_env, projects, settings
+from playbook_db.claude_code import events, hook_runner, session_message
 from playbook_db.domain import prompt_text
 from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
 DEADLINE_S = 0.3
@@ -51,13 +51,16 @@ def _work(hook: hook_runner.Hook) -> None:
 
 def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     """Give the session in *folder* its playbook, and start the worker where something waits for it."""
-    path = settings.sqlite_file(settings.database_url())
+    path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
-    project = None
+    book, problem, text = None, "", ""
+    points: Sequence[hook_queries.StoredPoint] = ()
     try:
-        if path is not None and os.path.exists(path):
+        problem = hook_queries.loss_of(path) if path else ""
+        if not problem and path is not None and os.path.exists(path):
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             project = hook_queries.find_project(connection, projects.project_key(folder))
+            book = (connection, project) if project is not None else None
             if project is not None and not project.is_ignored:
                 template = templates.playbook_template()
                 text, points = prompt_text.compose(template, *hook_queries.candidates(connection, project))
@@ -66,30 +69,49 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                     or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
                     or _has_mirror_changed(connection, project, folder)
                 )
-                if text and hook.say(_output(text)) and event.session_id:
-                    _record(hook, connection, project, points, event)
-        mirror = projects.mirror_path(folder)
-        if (project is None or project.mirror == "undecided") and event.source == "startup" and os.path.exists(mirror):
-            # The user is told, not the model: it is somebody else's text.
-            message = f"{mirror} is here but not in use yet. To look at it and take it in: playbook init"
-            hook.say(f'{{"systemMessage":{_quoted(message)}}}\n'.encode("ascii"))
     except hook_queries.UnusableError as error:
-        work_waits = work_waits or error.is_old
-        hook.say(SILENCE)
+        work_waits, problem = work_waits or error.is_old, "" if error.is_old else str(error)
         hook.note(str(error))
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
-        hook.say(SILENCE)
-        hook.note(f"{path}: {error}. The session went on without the playbook; run: playbook doctor")
-    hook.say(SILENCE)
+        what = str(error).rstrip(".") if "/" in str(error) else f"{path}: {error}"  # the driver names no file
+        problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
+        hook.note(problem)
+        problem = "" if "locked" in what else problem
+    message, keep_told = _message(hook, event, folder, problem, book)
+    if hook.say(_output(text, message)):
+        _keep(hook, keep_told)
+        if text and book and event.session_id:
+            _record(hook, *book, points, event)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
-        worker_start.start(hook)
+        worker_start.start(hook, folder)
 
 
-def _output(text: str) -> bytes:
-    context = f'{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}'
-    return f'{{"hookSpecificOutput":{context}}}\n'.encode("ascii")
+def _message(
+    hook: hook_runner.Hook, event: events.Event, folder: str, problem: str, book: "session_message.Book | None"
+) -> "session_message.Line":
+    try:
+        is_plugin = sys.argv[1:2] in ([], ["plugin"])
+        return session_message.choose(event, folder, problem=problem, book=book, is_plugin=is_plugin)
+    except Exception as error:  # the session has its playbook all the same
+        hook.note(f"{error}: what there is to tell the user was not told")
+        return "", lambda: None
+
+
+def _keep(hook: hook_runner.Hook, keep_told: "Callable[[], object]") -> None:
+    try:
+        keep_told()
+    except OSError as error:
+        hook.note(f"{error}: what the user was told is not on record")
+
+
+def _output(text: str, message: str) -> bytes:
+    """The answer: *text* for the model, *message* for the user and not for the model."""
+    parts = [f'"systemMessage":{_quoted(message)}'] if message else []
+    if text:
+        parts.append(f'"hookSpecificOutput":{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}')
+    return f"{{{','.join(parts)}}}\n".encode("ascii")
 
 
 def _quoted(text: str) -> str:
@@ -132,7 +154,7 @@ def _has_mirror_changed(
         status = os.stat(path)
     except OSError:
         return project.mirror == "on"
-    known = hook_queries.mirror_file(connection, project.id, path)
+    known = hook_queries.mirror_file(connection, project.id, projects.as_text(path))
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
 

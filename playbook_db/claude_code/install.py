@@ -12,14 +12,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+from playbook_db import settings
 from playbook_db.claude_code import registration, settings_json
 from playbook_db.errors import InstallError, Remedy
 from playbook_db.files import replace_file, shipped_file, write_new
+from playbook_db.projects import read_plain
 
 _ATTEMPTS = 3  # to replace a file that other programs are writing
 _BACKUP = re.compile(r"\.before-playbook-\d{8}T\d{6}Z(-\d+)?")
@@ -68,10 +70,12 @@ class Registration:
 @dataclass(frozen=True, slots=True)
 class Registrations:
     """What all settings files say of our hooks: the files that register them, the plugin's name where one of ours is
-    enabled, the files that turn all hooks off, and those that can't be read, each with what is wrong."""
+    enabled, and its folder, the files that turn all hooks off, and those that can't be read, each with what is
+    wrong."""
 
     files: tuple[Registration, ...]
     plugin: str | None
+    plugin_root: str | None
     off: tuple[str, ...]
     unreadable: tuple[tuple[str, str], ...]
 
@@ -135,6 +139,37 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
     return _until_unchanged(path, attempt)
 
 
+def take_out(path: str, commands: Collection[str], *, now: datetime, private: bool) -> str:
+    """Take the hooks that run *commands* out of the settings file at *path*, whosever they are; the copy that holds the
+    file as it was. Raises InstallError."""
+
+    def attempt() -> str:
+        data = _read(path) or b"{}"
+        with _errors_located(path, data):
+            new = _edit(data, lambda text: settings_json.without_commands(text, commands))
+        backup = _keep_copy(path, data, now)
+        _replace(path, new, expected=data, private=private)
+        return backup
+
+    return _until_unchanged(path, attempt)
+
+
+def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
+    """Put *value* under the keys *way* of the user's settings, or with None take out what stands there; the file, and
+    whether it changed. Raises InstallError."""
+    path = _settings_file("user", "")
+
+    def attempt() -> bool:
+        data = _read(path)
+        with _errors_located(path, data):
+            new = _edit(data or b"{}\n", lambda text: settings_json.with_value(text, way, value))
+        if new != (data or b"{}\n"):
+            _replace(path, new, expected=data, private=True)
+        return new != (data or b"{}\n")
+
+    return path, _until_unchanged(path, attempt)
+
+
 def find_registrations(folder: str) -> Registrations:
     """Where our hooks are registered for the project in *folder*."""
     registrations, off, unreadable = [], [], []
@@ -147,8 +182,7 @@ def find_registrations(folder: str) -> Registrations:
         if not os.path.exists(path):
             continue
         try:
-            with open(path, encoding="utf-8-sig") as file:
-                document = json.load(file)
+            document = json.loads(read_plain(path).decode("utf-8-sig"))
         except (OSError, ValueError, RecursionError) as error:
             unreadable.append((path, f"{path} can't be read ({error}); Claude Code passes over it"))
             continue
@@ -162,15 +196,35 @@ def find_registrations(folder: str) -> Registrations:
         if commands := [hook["command"] for event in hooks.values() for hook in event]:
             missing = tuple(event for event, ours in hooks.items() if not ours)
             registrations.append(Registration(scope, path, tuple(commands), missing, _missing_program(commands)))
-    return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
+    root = root or (_plugin_root(plugin) if plugin else None)
+    return Registrations(tuple(registrations), plugin, root, tuple(off), tuple(unreadable))
 
 
-def interpreters(folder: str) -> tuple[str, str]:
-    """The interpreters of the hooks that answer in *folder*, and of the worker that they start; where no settings file
-    registers them, what an install would take, and this one."""
-    commands = [command for file in find_registrations(folder).files for command in file.commands]
-    live = next((registration.programs(each) for each in commands if registration.is_live(each)), ("", "", ""))
-    return live[0] or interpreter(), live[2] or sys.executable
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """What answers in a project: the interpreter of the hooks, their folder, the interpreter of the worker, and where
+    that finds our code; `""` where it is installed there."""
+
+    python: str
+    hooks_folder: str
+    worker_python: str
+    worker_path: str = ""
+
+
+def programs(folder: str) -> Programs:
+    """What answers in *folder*: what a settings file registers, else the plugin; where neither is, what an install
+    would register."""
+    found = find_registrations(folder)
+    live = [command for file in found.files for command in file.commands if registration.is_live(command)]
+    if live:
+        python, hook, worker_python = registration.programs(live[0])
+        return Programs(python, os.path.dirname(hook), worker_python)
+    root = found.plugin_root
+    if root and os.path.isfile(os.path.join(root, "hooks", "inject.py")):
+        own = os.path.join(settings.runtime_dir(), "interpreter")
+        python = own if os.access(own, os.X_OK) else interpreter()
+        return Programs(python, os.path.join(root, "hooks"), settings.runtime_python(), root)
+    return Programs(interpreter(), hooks_folder(), sys.executable)
 
 
 def interpreter() -> str:
@@ -249,6 +303,25 @@ def _missing_program(commands: list[str]) -> str | None:
     return next((path for path in (python, file) if path and not os.path.exists(path)), dead)
 
 
+def _plugin_root(name: str) -> str | None:
+    """The folder of the plugin *name*, as Claude Code keeps it (seen with client 2.1.329): a marketplace that is a
+    folder is used where it stands, what another one offers is copied."""
+
+    def read(file: str) -> Any:
+        try:
+            return json.loads(read_plain(os.path.join(settings.claude_dir(), "plugins", file)))
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+    with contextlib.suppress(KeyError, TypeError, IndexError):
+        market = read("known_marketplaces.json")[name.partition("@")[2]]
+        if market["source"]["source"] == "directory":
+            return str(market["installLocation"])
+    with contextlib.suppress(KeyError, TypeError, IndexError):
+        return str(read("installed_plugins.json")["plugins"][name][0]["installPath"])
+    return None
+
+
 def _enabled_plugin(document: dict[str, Any]) -> str | None:
     enabled = document.get("enabledPlugins")
     if not isinstance(enabled, dict):
@@ -319,8 +392,7 @@ def _read(path: str) -> bytes | None:
     """The file's bytes; None where there is no file."""
     with _os_errors_explained(path, "read"):
         try:
-            with open(path, "rb") as file:
-                return file.read()
+            return read_plain(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
 

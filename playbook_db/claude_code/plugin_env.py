@@ -17,7 +17,7 @@ import time
 
 from playbook_db import settings
 from playbook_db.claude_code import worker_start
-from playbook_db.claude_code.hook_runner import append_line
+from playbook_db.claude_code.hook_runner import append_line, without_secrets
 from playbook_db.files import replace_file
 
 TYPE_CHECKING = False
@@ -40,10 +40,15 @@ class SetupError(Exception):
 
 
 def main(arguments: "Sequence[str]") -> int:
-    """Set up the environment, unless that is done or under way, and start the worker in it; with `--status`, say how
-    far that is. The exit code. With `--now` a failure of the last hour doesn't keep it from being tried again."""
+    """Set up the environment, unless that is done or under way, and start the worker in it. The exit code.
+
+    With `--status`, say how far that is, and do of the command that stands behind it what can't wait. With `--now` a
+    failure of the last hour doesn't keep it from being tried again.
+    """
     if "--status" in arguments:
         print(describe())  # noqa: T201 - what it was asked for
+        if list(arguments[-2:]) == ["sessions", "skip"] and settings.session():
+            _keep_out(settings.session())
         return 0 if is_ready() else 1
     if settings.is_disabled() or os.environ.get("PLAYBOOK_NO_SETUP"):
         return 0
@@ -64,9 +69,9 @@ def main(arguments: "Sequence[str]") -> int:
     return 0
 
 
-def is_ready() -> bool:
-    """Whether the environment is there, made for these dependencies."""
-    return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for()
+def is_ready(root: str = ROOT) -> bool:
+    """Whether the environment is there, made for what the plugin in the folder *root* depends on."""
+    return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for(root)
 
 
 def read_state() -> "dict[str, object]":
@@ -79,26 +84,34 @@ def read_state() -> "dict[str, object]":
     return state if isinstance(state, dict) else {}
 
 
-def describe() -> str:
-    """How far the set-up is, in a line, and what to do where it failed."""
+def describe(root: str = ROOT) -> str:
+    """How far the set-up of the plugin in *root* is, in a line, and what to do where it failed."""
     known = read_state()
     state = known.get("state")
-    if is_ready():
+    if is_ready(root):
         return f"playbook's environment is ready: {settings.runtime_dir()}"
-    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(_time_of(known)))
+    since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":
         return f"playbook's environment is being set up since {since}: {known.get('step')}"
     if state == "failed":
         return (
-            f"playbook's environment could not be set up ({since}): {known.get('error')} "
-            f"It is tried again an hour later, or now with: {retry_command()}"
+            f"playbook's environment could not be set up ({since}): {str(known.get('error')).rstrip('.')}. "
+            f"It is tried again an hour later, or now with: {retry_command(root)}"
         )
     return "playbook's environment isn't set up yet; that begins with the next session"
 
 
-def retry_command() -> str:
-    """The command that tries the set-up again at once."""
-    return f"python3 {shlex.quote(os.path.join(ROOT, 'hooks', 'setup.py'))} --now"
+def retry_command(root: str = ROOT) -> str:
+    """The command that tries the set-up of the plugin in *root* again at once."""
+    return f"python3 {shlex.quote(os.path.join(root, 'hooks', 'setup.py'))} --now"
+
+
+def _keep_out(session: str) -> None:
+    """What `playbook sessions skip` does: before that is said again, a worker may have learned from the session."""
+    path = settings.skip_mark(os.path.basename(session))
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "wb"):
+        print(f"nothing is learned from session {session} from now on")  # noqa: T201 - as above
 
 
 def _make() -> None:
@@ -121,7 +134,7 @@ def _make() -> None:
         shutil.rmtree(target, ignore_errors=True)
         raise
     _put_in_place(target)
-    _note("ready", made_for=_made_for())
+    _note("ready", made_for=_made_for(ROOT))
 
 
 def _put_in_place(target: str) -> None:
@@ -159,9 +172,9 @@ def _run(command: "Sequence[str]") -> str:
     return done.stdout.strip()
 
 
-def _made_for() -> str:
+def _made_for(root: str) -> str:
     """What the environment depends on, as a digest: another version of the plugin may want other packages."""
-    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+    with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         content = file.read()
     head, _, rest = content.partition(b"\ndependencies = [")
     return hashlib.sha256(rest.partition(b"\n]")[0] if rest else head).hexdigest()
@@ -169,6 +182,7 @@ def _made_for() -> str:
 
 def _note(state: str, **more: str) -> None:
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
+    more = {name: without_secrets(text) for name, text in more.items()}  # an installer may say which address it asked
     replace_file(_state_path(), json.dumps(dict(more, state=state, at=time.time())).encode("utf-8"))
     append_line(os.path.join(settings.logs_dir(), "setup.log"), " ".join([state, *more.values()]))
 

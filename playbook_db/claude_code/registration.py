@@ -7,7 +7,7 @@ the standard library alone, nothing heavy at the top.
 import os
 import sys
 
-from playbook_db import settings
+from playbook_db import projects, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,21 +46,27 @@ def is_on(switch: str, folder: str) -> bool:
     """Whether *switch*, one of SWITCHES, is on for the project in *folder*; it is, where no file says otherwise."""
     on = True
     for path in settings_files(folder):
-        document = _read_if_it_holds(switch, path)
-        if isinstance(document, dict) and isinstance(document.get(switch), bool):
-            on = document[switch]
+        given = switch_in(switch, path)
+        on = on if given is None else given
     return on
+
+
+def switch_in(switch: str, path: str) -> "bool | None":
+    """What the settings file at *path* says of *switch*, None where nothing."""
+    document = _read_if_it_holds(switch, path)
+    given = document.get(switch) if isinstance(document, dict) else None
+    return given if isinstance(given, bool) else None
 
 
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
     """The shell command that runs *hook*, `inject` or `enqueue`, under *python*; the worker will use *worker_python*.
 
     It ends well where an interpreter or a file has gone: Python's exit code for a missing file is 2, with which a
-    hook blocks a compaction.
+    hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python.
     """
     file = os.path.join(hooks_folder, f"{hook}.py")
     run = f"{_quoted(python)} -I -S {_quoted(file)} {scope} {_quoted(worker_python)}"
-    return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && exec {run}; exit 0 {MARKER}"
+    return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {MARKER}"
 
 
 def programs(command: str) -> "tuple[str, str, str]":
@@ -114,8 +120,7 @@ def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
 def _read_if_it_holds(word: str, path: str) -> object:
     """The content of the settings file at *path*; None, without parsing it, where *word* isn't in it."""
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = projects.read_plain(path)
         if word.encode() not in content:
             return None
         import json

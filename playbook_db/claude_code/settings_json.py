@@ -7,13 +7,14 @@ edit is given back only where both texts say the same but for our hooks, and the
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from playbook_db.claude_code import registration
 
 Entry = Mapping[str, Any]  # a hook as a settings file has it: type, command, timeout
+IsMeant = Callable[[object], bool]  # of such a hook
 
 _SPACE = " \t\n\r"
 _KINDS = {"{": "an object, { ... }", "[": "a list, [ ... ]"}
@@ -66,6 +67,58 @@ def without_hooks(text: str, origin: str | None = None) -> str:
     new = _without_surplus(text, (), parse(origin).get("hooks") if origin is not None else None)
     _prove(text, new, {})
     return new
+
+
+def without_commands(text: str, commands: Collection[str]) -> str:
+    """*text* without the hooks, whosever they are, that run one of *commands*, and without what held nothing else.
+
+    Raises JsonTextError as `without_hooks` does.
+    """
+
+    def is_meant(hook: object) -> bool:
+        return isinstance(hook, dict) and hook.get("command") in commands
+
+    parse(text)
+    new = _without_surplus(text, (), is_meant=is_meant)
+    if _find_ours(new, is_meant) or _without_ours(parse(new), is_meant) != _without_ours(parse(text), is_meant):
+        raise JsonTextError(0, "the edit would have changed more than these hooks. This is a bug in playbook-db.")
+    return new
+
+
+def with_value(text: str, way: Sequence[str], value: object) -> str:
+    """*text* with *value* under the keys *way*, which lead down from the top; with None, without what stands there.
+
+    Raises JsonTextError where the text isn't JSON, or *way* leads through what is no object.
+    """
+    before, stood = _take(parse(text), way)
+    where, new, wanted = _container(text, _skip_space(text, 0), "{", "the settings"), text, value
+    for depth, key in enumerate(way):
+        member, further = where.only(key), way[depth + 1 :]
+        if member is not None and further:
+            where = _container(text, member.value, "{", f'"{key}"')
+            continue
+        if member is not None:
+            kept = json.dumps(value, ensure_ascii=False)
+            new = remove(text, member) if value is None else text[: member.value] + kept + text[member.end :]
+        elif value is not None:
+            for inner in reversed(further):
+                wanted = {inner: wanted}
+            new = append(text, where, wanted, key=key)
+        break
+    if _take(parse(new), way) != (before, None if value is None else _exact(value)):
+        raise JsonTextError(0, "the edit would have changed more than this setting. This is a bug in playbook-db.")
+    return text if stood is not None and stood == _exact(value) else new
+
+
+def _take(content: Any, way: Sequence[str]) -> tuple[Any, Any]:
+    """*content* without what stands under *way*, and without what holds nothing then; and what stood there."""
+    if not isinstance(content, dict) or way[0] not in content:
+        return content, None
+    rest = {key: value for key, value in content.items() if key != way[0]}
+    if len(way) == 1:
+        return rest, content[way[0]]
+    inner, value = _take(content[way[0]], way[1:])
+    return ({**rest, way[0]: inner} if inner != {} else rest), value
 
 
 def parse(text: str) -> Any:
@@ -128,8 +181,8 @@ _TO_A_COMMAND = (("{", "hooks"), ("{", None), ("[", None), ("{", "hooks"), ("[",
 _Way = tuple[_Element, ...]  # down to a hook: `hooks`, an event, a group, its `hooks`, one of them
 
 
-def _find_ours(text: str) -> list[_Way]:
-    """The way to every hook of ours, of any event; others' hooks, of any shape, are passed over.
+def _find_ours(text: str, is_meant: IsMeant = registration.is_ours) -> list[_Way]:
+    """The way to every hook of ours, or other that *is_meant*, of any event; others, of any shape, are passed over.
 
     Raises JsonTextError for one of ours under a key that stands twice: readers take one or the other.
     """
@@ -141,7 +194,7 @@ def _find_ours(text: str) -> list[_Way]:
             for element in _container(text, way[-1].value if way else _skip_space(text, 0), bracket).elements
             if key in (None, element.key)
         ]
-    ways = [way for way in ways if registration.is_ours({"command": _value(text, way[-1])})]
+    ways = [way for way in ways if is_meant({"command": _value(text, way[-1])})]
     for way in ways:
         for element in (*way, *way[-1].where.elements):
             if element.key is not None:
@@ -187,22 +240,24 @@ def _prove(old: str, new: str, entries: Mapping[str, Entry]) -> None:
         raise JsonTextError(0, "the edit would have changed more than our hooks. This is a bug in playbook-db.")
 
 
-def _without_ours(content: dict[str, Any]) -> dict[str, Any]:
-    """*content* without our hooks, and without events and `hooks` that are empty then."""
+def _without_ours(content: dict[str, Any], is_meant: IsMeant = registration.is_ours) -> dict[str, Any]:
+    """*content* without our hooks, or those that *is_meant* says, and without events and `hooks` left empty."""
     hooks = content.get("hooks", {})
-    others = {event: _others(groups) if isinstance(groups, list) else groups for event, groups in hooks.items()}
+    others = {
+        event: _others(groups, is_meant) if isinstance(groups, list) else groups for event, groups in hooks.items()
+    }
     others = {event: groups for event, groups in others.items() if groups != []}
     rest = {key: value for key, value in content.items() if key != "hooks"}
     return {**rest, "hooks": others} if others else rest
 
 
-def _others(groups: list[Any]) -> list[Any]:
+def _others(groups: list[Any], is_meant: IsMeant) -> list[Any]:
     others = []
     for group in groups:
         entries = group.get("hooks") if isinstance(group, dict) else None
         if not isinstance(entries, list) or not entries:
             others.append(group)
-        elif rest := [entry for entry in entries if not registration.is_ours(entry)]:
+        elif rest := [entry for entry in entries if not is_meant(entry)]:
             others.append({**group, "hooks": rest})
     return others
 
@@ -237,13 +292,19 @@ def _bring_up_to_date(text: str, element: _Element, entry: Entry) -> str:
     return text
 
 
-def _without_surplus(text: str, events: Collection[str], before: Collection[str] | None = None) -> str:
-    """*text* without our hooks but the first of each of *events*, and without what held nothing else.
+def _without_surplus(
+    text: str,
+    events: Collection[str],
+    before: Collection[str] | None = None,
+    is_meant: IsMeant = registration.is_ours,
+) -> str:
+    """*text* without our hooks, or those that *is_meant* says, but the first of each of *events*, and without what held
+    nothing else.
 
     *before* are the events under `hooks` in the text before we came, None where it had no `hooks`: these stay, empty.
     """
     while True:
-        ways = _find_ours(text)
+        ways = _find_ours(text, is_meant)
         first = {way[1].key: way for way in reversed(ways)}
         surplus = [way for way in ways if way[1].key not in events or way is not first[way[1].key]]
         if not surplus:

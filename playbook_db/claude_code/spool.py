@@ -52,7 +52,8 @@ def _write(job: "dict[str, str | None]") -> str:
     import json
 
     folder = settings.spool_dir()
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for each in (settings.data_dir(), folder):  # the mode is the last folder's alone
+        os.makedirs(each, mode=0o700, exist_ok=True)
     path = os.path.join(folder, f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
     temporary = path + ".part"
     try:

@@ -14,18 +14,30 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from playbook_db import settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
-from playbook_db.errors import BudgetError, ModelError, NoModelError, PlaybookError, TimeOverError
-from playbook_db.services import forget, maintenance, mirror, queue
+from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.errors import (
+    AccountError,
+    BudgetError,
+    ModelError,
+    NoModelError,
+    PlaybookError,
+    RefusalError,
+    SettingError,
+    TemplateError,
+    TimeOverError,
+    WithheldError,
+)
+from playbook_db.services import forget, learn, maintenance, mirror, queue
 from playbook_db.services.projects import Project, Store, open_store
 
 if TYPE_CHECKING:
@@ -35,13 +47,14 @@ MAX_MINUTES = 30  # alive; what remains then waits for the next worker
 QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
 _ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
-_NO_MODEL_WAIT_S = 3600.0  # before a job looks again whether there is a way to a model
+_WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
+_OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
 
 
 @dataclass(slots=True)
 class WorkResult:
     """What a run of the worker did: jobs taken in from the spool, mirrors taken in, lost sessions queued, jobs learned
-    from, put off and failed."""
+    from, put off and failed; `changed` are the keys of the playbooks that got revisions."""
 
     spooled: int = 0
     mirrors: int = 0
@@ -49,6 +62,7 @@ class WorkResult:
     learned: int = 0
     put_off: int = 0
     failed: int = 0
+    changed: list[str] = field(default_factory=list, compare=False)
 
 
 def main() -> None:
@@ -64,13 +78,13 @@ def main() -> None:
 
 def run(url: str) -> WorkResult | None:
     """Do what waits for the database at *url*; None where another worker is at it. Raises DatabaseError."""
-    result = WorkResult()
+    result, models = WorkResult(), _Models()
     ends_at = time.monotonic() + MAX_MINUTES * 60
     for _ in range(_ROUNDS):
         with _alone() as is_alone:
             if not is_alone:
                 return None
-            _work(url, result, ends_at)
+            _work(url, result, models, ends_at)
         if time.monotonic() > ends_at or not _has_come_in(url):
             break
     return result
@@ -86,7 +100,7 @@ def is_at_work() -> bool:
 
 def note(problem: str) -> None:
     """Keep one line about what went wrong in the worker's log."""
-    append_line(os.path.join(settings.logs_dir(), "worker.log"), f"worker: {problem}")
+    append_line(os.path.join(settings.logs_dir(), "worker.log"), f"worker: {redact_message(problem, os.environ)}")
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -128,16 +142,48 @@ def _alone() -> Iterator[bool]:
         lock.release()
 
 
-def _work(url: str, result: WorkResult, ends_at: float) -> None:
+_Environment = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """The models of one run by the environment that names them, which a project may bring, and those whose account has
+    refused: it is asked once a run."""
+
+    by_environment: dict[_Environment, "Model"] = field(default_factory=dict)
+    refusals: dict[_Environment, AccountError] = field(default_factory=dict)
+
+    def of(self, folder: str) -> "Model":
+        """The model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
+        from playbook_db.llm import choose
+
+        environment = self._environment(folder)
+        if environment in self.refusals:
+            raise self.refusals[environment]
+        if environment not in self.by_environment:
+            self.by_environment[environment] = choose.find_model(folder)
+        return self.by_environment[environment]
+
+    def note_refusal(self, folder: str, error: AccountError) -> None:
+        """Let nobody else ask the model for the project in *folder*."""
+        self.refusals[self._environment(folder)] = error
+
+    def _environment(self, folder: str) -> _Environment:
+        return frozenset(project_env.of_jobs(folder).items())
+
+
+def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
     with contextlib.suppress(OSError):
         spool.keep_reserve()
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     with open_store(url) as store:
         queue.release_all(store)  # no other worker is alive
+        if not models.by_environment:  # nobody was asked in this run yet
+            queue.release_waiting(store)
         result.spooled += sum(_queue_spooled(store, path) for path in spool.waiting())
         _sync(store, result)
         result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
-        if _learn(store, result, ends_at):
+        if _learn(store, result, models, ends_at):
             _sync(store, result)
         try:
             forget.finish_waiting(store)
@@ -161,8 +207,7 @@ def _has_come_in(url: str) -> bool:
 def _queue_spooled(store: Store, path: str) -> bool:
     """Queue the job in the spool file at *path* and remove the file; one that is no job is moved out of the way."""
     try:
-        with open(path, "rb") as file:
-            job = json.loads(file.read())
+        job = json.loads(projects.read_plain(path))
         if not isinstance(job, dict) or not isinstance(job.get("project"), str):
             raise ValueError("it names no project")
         texts = {name: value for name, value in job.items() if isinstance(value, str)}
@@ -173,7 +218,7 @@ def _queue_spooled(store: Store, path: str) -> bool:
         os.replace(path, path + ".unreadable")
         note(f"{path} holds no job ({error}); it was moved to {path}.unreadable")
         return False
-    except PlaybookError as error:
+    except (PlaybookError, OSError) as error:
         note(f"{path} waits on: {error}")
         return False
     os.unlink(path)
@@ -182,16 +227,15 @@ def _queue_spooled(store: Store, path: str) -> bool:
 
 def _sync(store: Store, result: WorkResult) -> None:
     for synced in mirror.sync_changed(store):
-        result.mirrors += synced.result is not None
+        if synced.result is not None:
+            result.mirrors += 1
+            result.changed.append(synced.result.key)
         for message in synced.notes:
             note(message)
 
 
-def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
+def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) -> bool:
     """Learn from the jobs that are due, one after the other; whether there was any."""
-    from playbook_db.llm import choose
-
-    model: Model | None = None
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
         was_any = True
@@ -199,24 +243,37 @@ def _learn(store: Store, result: WorkResult, ends_at: float) -> bool:
         try:
             if job.agent_id is not None:
                 time.sleep(_LATE_S)
-            if os.path.exists(job.transcript_path or ""):
-                model = model or choose.find_model()
-                learner.learn_transcript(project, job.transcript_path or "", model, finishes=job, until=ends_at)
-            else:  # a session in which nothing was said leaves none
+            path = job.transcript_path or ""
+            if os.path.exists(path) and not learner.pass_over(project, path):
+                learn.check_budget(project)
+                model = models.of(job.key)
+                done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)
+                result.changed += [job.key] * bool(done.revisions)
+                if done.refused:
+                    raise RefusalError(" ".join(done.refused))
+            else:  # a session in which nothing was said leaves none, and some are to be kept out
                 queue.finish(store, job)
             result.learned += 1
-        except (NoModelError, BudgetError, TimeOverError) as error:
-            until = error.until if isinstance(error, BudgetError) else None  # None: the next worker may try it again
-            if isinstance(error, NoModelError):
-                until = queue.later(_NO_MODEL_WAIT_S)
-            queue.put_off(store, job, str(error), until=until)
+        except (NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError) as error:
+            if isinstance(error, AccountError):
+                models.note_refusal(job.key, error)
+            queue.put_off(store, job, str(error), until=_until(error))
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
-            queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
-            note(f"job {job.id} of {job.key}: {type(error).__name__}: {error}")
+            kept = queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            note(f"job {job.id} of {job.key}: {kept}")
             result.failed += 1
     return was_any
+
+
+def _until(error: PlaybookError) -> str | None:
+    """Until when a job waits because of *error*; None: until the next worker."""
+    if isinstance(error, BudgetError):
+        return error.until
+    if isinstance(error, TimeOverError):
+        return None
+    return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _WAIT_S)
 
 
 # Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.
@@ -241,11 +298,11 @@ def _is_subagents(path: str) -> bool:
     return os.path.basename(os.path.dirname(path)) == "subagents"
 
 
-def _may_be_learned_from(path: str, folder: str) -> bool:
+def _may_be_learned_from(path: str, key: str) -> bool:
     """Whether the user's settings let us learn from however the session ended: nobody knows whether it was cleared or
     killed."""
     ends = ("subagent_stop",) if _is_subagents(path) else ("exit", "clear")
-    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ends)
+    return all(registration.is_on(f"playbook_update_on_{end}", projects.as_path(key)) for end in ends)
 
 
 if __name__ == "__main__":

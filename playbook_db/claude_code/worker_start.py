@@ -6,7 +6,7 @@ For the hooks and for the plugin's set-up. Standard library only.
 import os
 import sys
 
-from playbook_db import settings
+from playbook_db import project_env, settings
 from playbook_db.claude_code import registration
 
 TYPE_CHECKING = False
@@ -24,30 +24,34 @@ _OF_THE_SESSION = (  # what a user sets for Claude Code, such as CLAUDE_CODE_USE
 )  # fmt: skip
 
 
-def start(hook: "Hook") -> None:
-    """Start the worker, which ends at once where one is at work; as a plugin, what it needs is set up before."""
+def start(hook: "Hook", folder: str) -> None:
+    """Start the worker, which ends at once where one is at work; as a plugin, what it needs is set up before.
+
+    It works for all projects: what that of *folder* brings to the environment of its sessions stays behind.
+    """
+    environ = project_env.of_the_user(folder)
     try:
         if registration.own_scope() != registration.PLUGIN:
-            start_detached([sys.argv[2], "-P", "-m", WORKER])
+            start_detached([sys.argv[2], "-P", "-m", WORKER], environ)
         elif os.access(settings.runtime_python(), os.X_OK):
-            start_in_runtime()
+            start_in_runtime(environ)
         elif not os.environ.get("PLAYBOOK_NO_SETUP"):
-            start_detached([sys.executable, "-I", os.path.join(_ROOT, "hooks", "setup.py")])
+            start_detached([sys.executable, "-I", os.path.join(_ROOT, "hooks", "setup.py")], environ)
     except (OSError, IndexError) as error:
         hook.note(f"the worker can't be started ({error}); what waits is kept. Run: playbook doctor")
 
 
-def start_in_runtime() -> None:
-    """Start the worker in the environment that the plugin has set up; our own code is run from the plugin's folder."""
-    start_detached([settings.runtime_python(), "-P", "-m", WORKER], more={"PYTHONPATH": _ROOT})
+def start_in_runtime(environ: "Mapping[str, str]" = os.environ) -> None:
+    """Start the worker with what the plugin has set up; our own code is run from the plugin's folder."""
+    start_detached([settings.runtime_python(), "-P", "-m", WORKER], {**environ, "PYTHONPATH": _ROOT})
 
 
-def start_detached(command: "Sequence[str]", *, more: "Mapping[str, str] | None" = None) -> None:
+def start_detached(command: "Sequence[str]", environ: "Mapping[str, str]") -> None:
     """Run *command*, a program and its arguments, apart from this process; nothing is heard of it.
 
     Its parent ends at once, so that it belongs to no tree of the client's, whatever that kills; it leads a session of
-    its own, in `/`, with all three standard streams on nothing and no other descriptor. It has this environment without
-    the session's own variables, and with *more*.
+    its own, in `/`, with all three standard streams on nothing and no other descriptor. Its environment is *environ*
+    without the session's own variables.
     """
     child = os.fork()
     if child:
@@ -58,8 +62,8 @@ def start_detached(command: "Sequence[str]", *, more: "Mapping[str, str] | None"
         if os.fork() == 0:
             _close_descriptors()
             os.chdir("/")
-            environment = {name: value for name, value in os.environ.items() if not name.startswith(_OF_THE_SESSION)}
-            os.execve(command[0], list(command), {**environment, **(more or {})})  # noqa: S606 - a list, ours
+            environment = {name: value for name, value in environ.items() if not name.startswith(_OF_THE_SESSION)}
+            os.execve(command[0], list(command), environment)  # noqa: S606 - a list, ours
     finally:
         os._exit(0)
 

@@ -15,6 +15,7 @@ from pygal.style import Style
 from rich.cells import cell_len
 
 from playbook_db.cli.output import count_of, one_line, readable_size
+from playbook_db.domain.times import local
 from playbook_db.services.statistics import Growth, Statistics, Week
 
 MOST_BARS = 60  # weeks; more of them are shown as months
@@ -41,7 +42,7 @@ def picture(numbers: Statistics) -> bytes:
     root = ElementTree.Element(f"{{{_SVG}}}svg", viewBox=f"0 0 {width} {height}", role="img")
     _set(root, width=width, height=height)
     title = f"The playbook of {_end(one_line(numbers.project))}"
-    subtitle = f"{numbers.time[:10]} · {count_of(numbers.live, 'live point')}, "
+    subtitle = f"{local(numbers.time)[:10]} · {count_of(numbers.live, 'live point')}, "
     subtitle += count_of(sum(numbers.revisions.values()), "revision")
     _node(root, "title").text = title
     _node(root, "rect", width=width, height=height, fill=_PAPER)
@@ -67,7 +68,7 @@ def _bar_charts(numbers: Statistics) -> list[_Chart]:
     shares = [f"{name}: {count:,} ({use.share_of_shown(count) or 0:.1%})" for name, count in counts.items()]
     bars = zip(counts.values(), (_RED, _GREEN, _VIOLET, _BLUE), strict=True)
     times = [{"value": count, "color": colour} for count, colour in bars] if use.shown else []
-    since = f" since {use.shown_since[:10]}" if use.shown_since else ""
+    since = f" since {local(use.shown_since)[:10]}" if use.shown_since else ""
     groups, ages = zip(*numbers.age_groups, strict=True)
     costs = [sum(week.cost_usd for week in some) for some in weeks]
     cost = f"What learning cost by {period}: {_dollars(numbers.learning.cost_usd)} in all"

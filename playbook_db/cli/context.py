@@ -2,14 +2,16 @@
 
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db import projects, settings
-from playbook_db.errors import SettingError
+from playbook_db import project_env, projects, settings
+from playbook_db.cli.output import readable, say
+from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
     from playbook_db.services.projects import Project
@@ -18,22 +20,32 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 
 
+def in_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Read and show all times of this process in UTC where the option `--utc` is given."""
+    if value:
+        os.environ["TZ"] = "UTC0"
+        time.tzset()
+
+
 def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None:
         ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
 
 PROJECT_OPTIONS: list[click.Parameter] = [
-    click.Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_keep)
-    for name, metavar, text in (
-        ("project", "DIR", "The project's folder."),
-        ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
-    )
+    *(
+        click.Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_keep)
+        for name, metavar, text in (
+            ("project", "DIR", "The project's folder."),
+            ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
+        )
+    ),
+    click.Option(["--utc"], is_flag=True, help="Read and show times in UTC.", expose_value=False, callback=in_utc),
 ]
 
 
 class Command(click.Command):
-    """A command with the options `--project` and `--db`, behind its name as well as before it."""
+    """A command with the options `--project`, `--db` and `--utc`, behind its name as well as before it."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
@@ -48,13 +60,21 @@ class Group(click.Group):
 
 def database_url() -> str:
     """The URL of the database that the options and the environment name."""
-    return settings.database_url(_options().get("db"))
+    given = _options().get("db")
+    if given or not os.environ.get(project_env.DATABASE):
+        return settings.database_url(given)
+    return project_env.database_url(project_folder())
 
 
 def project_folder(*, must_exist: bool = False) -> str:
     """The folder of the project that the options and the environment name. Raises SettingError where it *must_exist*
     and isn't there."""
-    folder = projects.project_dir(_options().get("project"))
+    named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
+    if not named and settings.session():  # what its hooks take for the project, wherever its shell has gone
+        from playbook_db.claude_code import events
+
+        named = events.folder_of_session(settings.session(), os.getcwd())
+    folder = projects.project_dir(named)
     if must_exist and not os.path.isdir(folder):
         raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
     return folder
@@ -65,20 +85,44 @@ def database_and_folder() -> tuple[str, str]:
     return database_url(), project_folder(must_exist=True)
 
 
-def opened(*, sync: bool = True) -> "AbstractContextManager[Project]":
+@contextmanager
+def opened(*, sync: bool = True, begins_anew: bool = False, may_be_new: bool = False) -> "Iterator[Project]":
     """The project that the options and the environment name, in its database.
 
-    Its mirror, where it is kept, is brought in step before and after, unless *sync* is off.
+    Its mirror, where it is kept, is brought in step before and after, unless *sync* is off. A database that is gone
+    though there are backups of it is made where it *begins_anew*. What may give a project its playbook says that it
+    *may_be_new*: the person is asked first, where the folder doesn't look like one. A session's folder is a project to
+    the hooks, so it is one here.
     """
-    from playbook_db.services.projects import open_project
+    from playbook_db.services.projects import is_known, open_project
 
-    return open_project(*database_and_folder(), sync=sync, notify=lambda line: notify([line]))
+    url, folder = database_and_folder()
+    with open_project(url, folder, sync=sync, begins_anew=begins_anew, notify=lambda line: notify([line])) as project:
+        is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()
+        if may_be_new and not is_named and not projects.is_project(folder) and not is_known(project):
+            _ask_for_a_playbook(folder)
+        yield project
+
+
+def _ask_for_a_playbook(folder: str) -> None:
+    """Raise ProjectError unless the person wants a playbook for *folder*."""
+    question = f"{folder} looks like no project: there is no .git in it or above it, and no .claude but your home's."
+    if is_interactive():
+        notify([question])
+        if click.confirm("Keep a playbook for it?", err=True):
+            return
+        question = "Nothing was changed."
+    raise ProjectError(question, Remedy("Name a project with --project, or keep a playbook here: {}", ("init",)))
 
 
 def notify(lines: Iterable[str]) -> None:
-    """Print *lines* for the person, on stderr."""
+    """Print *lines* for the person, on stderr, each once in a command."""
+    context = click.get_current_context(silent=True)
+    said = context.meta.setdefault("playbook_db.said", set()) if context else set()
     for line in lines:
-        click.echo(f"playbook: {line}", err=True)
+        if line not in said:
+            said.add(line)
+            say(f"playbook: {readable(line)}", err=True)
 
 
 def is_interactive() -> bool:
@@ -99,6 +143,17 @@ def read_input(file: str) -> bytes:
     if len(data) > settings.MAX_FILE_BYTES:
         raise click.UsageError(f"{file} is larger than {settings.MAX_FILE_BYTES >> 20} MiB; nothing was taken in.")
     return data
+
+
+def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of the live points that begin so, for a shell's completion, which no error may disturb."""
+    from playbook_db.services import quick_reads
+
+    ctx.obj = ctx.find_root().params
+    with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
+        points = quick_reads.live_points(*database_and_folder()) or []
+        return [point.name for point in points if point.name.startswith(incomplete)]
+    return []
 
 
 def _options() -> dict[str, Any]:

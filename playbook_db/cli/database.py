@@ -7,7 +7,17 @@ import click
 
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_text
+from playbook_db.cli.output import (
+    count_of,
+    one_line,
+    print_answer,
+    print_json,
+    print_table,
+    readable_size,
+    say,
+    write_text,
+)
+from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
 
@@ -23,30 +33,35 @@ def database() -> None:
 
 
 @database.command()
-def path() -> None:
+@as_json
+def path(as_json: bool) -> None:
     """Print where the database is, whether or not it is there yet."""
     from playbook_db.services import maintenance
 
-    click.echo(maintenance.location(database_url()))
+    where = maintenance.location(database_url())
+    print_answer(where, as_json=as_json, database=where)
 
 
 @database.command()
-def upgrade() -> None:
+@as_json
+def upgrade(as_json: bool) -> None:
     """Bring the database to this version's schema, after a backup."""
     from playbook_db.services import maintenance
 
     schema, backup = maintenance.upgrade(database_url())
     where = maintenance.location(database_url())
-    click.echo(f"{where} is at schema {schema:04d}" + (f"; backup: {backup}" if backup else ""))
+    text = f"{where} is at schema {schema:04d}" + (f"; backup: {backup}" if backup else "")
+    print_answer(text, as_json=as_json, database=where, schema=schema, backup=backup)
 
 
 @database.command()
 @click.option("--quick", is_flag=True, help="Leave out what takes long.")
 @as_json
 def check(quick: bool, as_json: bool) -> None:
-    """Check the file, its references and that every playbook equals what its history says. Exit code 1 if not.
+    """Check that the database is sound. Exit code 1 if not.
 
-    Nothing is changed, whatever is there.
+    That is the file, its references, and that every playbook equals what its history says. Nothing is changed, whatever
+    is there.
     """
     from playbook_db.services import maintenance
 
@@ -56,9 +71,9 @@ def check(quick: bool, as_json: bool) -> None:
         print_json(records.check_record(report, not_checked=left_out))
     else:
         for problem in report.problems:
-            click.echo(one_line(problem))
+            say(one_line(problem))
         if not report.problems:
-            click.echo(f"{report.where}: all is well" + (f"; not looked at: {', '.join(left_out)}" if left_out else ""))
+            say(f"{report.where}: all is well" + (f"; not looked at: {', '.join(left_out)}" if left_out else ""))
     if report.problems:
         count = len(report.problems)
         problems = "a problem" if count == 1 else f"{count} problems"
@@ -73,9 +88,10 @@ _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a resto
 @click.option("--list", "lists", is_flag=True, help="Show which backups there are, newest first.")
 @as_json
 def backup(file: str | None, lists: bool, as_json: bool) -> None:
-    """Copy the database to FILE, or into the folder backups/ beside it, while others may write.
+    """Copy the database while others may write, or list copies.
 
-    The copy is one file that holds one state of the database. Nothing is ever overwritten.
+    The copy goes to FILE, or into the folder backups/ beside the database. It is one file that holds one state of it.
+    Nothing is ever overwritten.
     """
     from playbook_db.services import maintenance
 
@@ -88,19 +104,20 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
     if as_json:
         print_json(records.taken_backup_record(taken))
         return
-    click.echo(f"{taken.path} ({readable_size(taken.size_bytes)})")
+    say(f"{taken.path} ({readable_size(taken.size_bytes)})")
     for held in taken.holds:
-        click.echo(f"{one_line(held.key)}: {_told(held)}")
+        say(f"{one_line(held.key)}: {_told(held)}")
 
 
 @cli.command("restore-backup")
 @click.argument("file")
 @click.option("--yes", is_flag=True, help="Don't ask.")
-def restore_backup(file: str, yes: bool) -> None:
-    """Put the backup FILE in the place of the database; what is there now is kept as a backup before.
+@as_json
+def restore_backup(file: str, yes: bool, as_json: bool) -> None:
+    """Put the backup FILE in the place of the database.
 
-    FILE is checked first, and what it holds is shown beside what is here. One of an older version is brought to this
-    version's schema.
+    What is there now is kept as a backup before. FILE is checked first, and what it holds is shown beside what is here.
+    One of an older version is brought to this version's schema.
     """
     from playbook_db.services import maintenance
 
@@ -118,21 +135,26 @@ def restore_backup(file: str, yes: bool) -> None:
         if replaced.worker_was_at_work:
             notify(["a worker is at work; what it learns comes on top of the backup"])
         notify(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
-        click.echo(f"{chosen.path} holds what {file} holds")
+        record = {"database": chosen.path, "restored": file, "backup": replaced.backup, "aside": [*replaced.aside]}
+        print_answer(f"{chosen.path} holds what {file} holds", as_json=as_json, **record)
 
 
 def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
     if as_json:
         print_json([records.backup_record(each) for each in listed])
         return
-    for each in listed:
-        kept = each.backup
-        time = kept.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        kind = _KINDS.get(kept.kind) or f"before leaving {kept.kind.replace('-', ' ')}"
-        schema = "can't be read" if each.schema is None else f"schema {each.schema:04d}"
-        click.echo(f"{time}\t{kind}\t{readable_size(kept.size_bytes)}\t{schema}\t{kept.path}")
-    if not listed:
-        notify(["there is no backup yet; take one with: playbook backup"])
+    rows = [
+        (
+            local(each.backup.time.isoformat()),
+            _KINDS.get(each.backup.kind) or f"before leaving {each.backup.kind.replace('-', ' ')}",
+            readable_size(each.backup.size_bytes),
+            "can't be read" if each.schema is None else f"schema {each.schema:04d}",
+            each.backup.path,
+        )
+        for each in listed
+    ]
+    titles = ("taken", "kind", "size", "schema", "file")
+    print_table(titles, rows, nothing="there is no backup yet; take one with: playbook backup")
 
 
 def _show(chosen: "Candidate") -> None:
@@ -153,10 +175,11 @@ def _told(held: "Held") -> str:
 @click.option("--yes", is_flag=True, help="Don't ask before the new file takes the damaged one's place.")
 @as_json
 def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Repair a damaged database: the newest sound backup, and the points that can still be read.
+    """Repair a damaged database.
 
-    The points come in by one revision for each playbook; the history since the backup is lost, unless the file itself
-    can be written anew. The damaged file is moved aside as it is. One in which nothing is wrong is left alone.
+    It becomes the newest sound backup, and the points that can still be read; these come in by one revision for each
+    playbook; the history since the backup is lost, unless the file itself can be written anew. The damaged file is
+    moved aside as it is. One in which nothing is wrong is left alone.
     """
     from playbook_db.services import repair as repair_service
 
@@ -173,9 +196,9 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
         print_json(records.repair_record(repaired, dry_run=dry_run))
         return
     for line in _repair_text(repaired):
-        click.echo(one_line(line))
+        say(one_line(line))
     if repaired.is_damaged and dry_run:
-        click.echo("dry run: nothing was changed")
+        say("dry run: nothing was changed")
 
 
 def _repair_text(repaired: "Repaired") -> Iterator[str]:
@@ -207,7 +230,9 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
 @database.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 def metadata(output: str | None) -> None:
-    """Print metadata for Datasette: what each view and column means, and the questions of docs/sql.md as queries.
+    """Print metadata for Datasette.
+
+    It says what each view and column means, and has the questions of docs/sql.md as queries.
 
     Then: datasette "$(playbook db path)" -m metadata.json
     """

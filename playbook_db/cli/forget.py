@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened
+from playbook_db import settings
+from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.output import beside, one_line, print_json, say
+from playbook_db.errors import SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -43,24 +45,30 @@ _TRACES = (
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=point_names)
 @click.option("--match", "pattern", metavar="REGEX", help="Whatever this regular expression (Python's) matches.")
 @click.option("--all-projects", is_flag=True, help="With --match: in the playbooks of all projects.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @dry_run_option
 @as_json
 def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
-    """Erase a key point's texts for good: from the playbook, its history, our files and our backups.
+    """Erase a key point's texts for good.
 
-    What will go is shown first, and asked about on a terminal. A point keeps its name and its votes, and nothing else.
-    With --match a point whose present text matches goes whole; elsewhere only the words that match go. To keep the
-    advice, reword it first: playbook edit NAME --text TEXT. One new backup replaces those that hold the text.
+    They go from the playbook, its history, our files and our backups. What will go is shown first, and asked about on a
+    terminal. A point keeps its name and its votes, and nothing else. With --match a point whose present text matches
+    goes whole; elsewhere only the words that match go. To keep the advice, reword it first: playbook edit NAME --text
+    TEXT. One new backup replaces those that hold the text. Within a session of Claude Code only --dry-run is done.
     """
     from playbook_db.domain.erasure import read_pattern
     from playbook_db.services import forget as forget_service
 
     if (name is None) == (pattern is None) or (all_projects and pattern is None):
         raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")
+    if settings.session() and not dry_run:
+        raise SettingError(
+            "This can't be taken back, so it isn't done within a session of Claude Code. Nothing was done; run it in a "
+            "terminal of your own."
+        )
     if not (yes or dry_run or is_interactive()):
         raise click.UsageError(
             "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."
@@ -87,12 +95,12 @@ def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         print_json(records.forget_record(forgotten, dry_run=dry_run))
     elif forgotten.is_nothing:
-        click.echo("nothing that we keep says this")
+        say("nothing that we keep says this")
     else:
-        for line in _lines(forgotten, shows_texts=dry_run):
-            click.echo(one_line(line))
+        for line in map(one_line, _lines(forgotten, shows_texts=dry_run)):
+            click.echo(beside(line[:10], line[10:], 10))
         if dry_run:
-            click.echo("dry run: nothing was erased")
+            say("dry run: nothing was erased")
     notify(one_line(note) for note in _notes(forgotten))
     if not forgotten.is_nothing:
         notify([_NOT_OURS])
@@ -114,7 +122,7 @@ def _lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
             yield from _earlier(erasure)
         yield from _places(erasure)
         if erasure.revision is not None:
-            yield f"revision {erasure.revision}"
+            yield f"revision {erasure.revision} of {key}"
     for path in forgotten.files:
         yield f"file      {path}"
     for path in forgotten.backups:

@@ -2,15 +2,14 @@
 
 import itertools
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, opened, read_input
+from playbook_db.cli.context import as_json, dry_run_option, notify, opened, point_names, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json, print_points, print_revised, write_text
+from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, say, write_text
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json ha
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=point_names)
 @click.option("--session", metavar="S", help="Only what this session did: its id, or the beginning of it.")
 @click.option("--since", metavar="REV|TIME", help="Not what was before.")
 @click.option("--until", metavar="REV|TIME", help="Not what came after.")
@@ -33,17 +32,18 @@ SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json ha
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
 def log(as_json: bool, **options: Any) -> None:
-    """List what was done to the playbook, the newest first; with NAME, to that key point, live or retired.
+    """List what was done to the playbook, the newest first.
 
-    As text these are the newest 20 revisions, unless -n, --since or --session says otherwise. A TIME is such as
-    2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
+    With NAME it is what was done to that key point, live or retired. As text these are the newest 20 revisions, unless
+    -n, --since or --session says otherwise. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago",
+    yesterday, or one that any command printed.
     """
     from playbook_db.services import history
 
     with opened() as project:
         if as_json:
             revisions = history.log(project, history.LogQuery(**options))
-            _print_texts(_json_list(records.log_record(revision) for revision in revisions))
+            print_texts(_json_list(records.log_record(revision) for revision in revisions))
         else:
             _print_log(project, options)
 
@@ -61,7 +61,7 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
     if first is None:
         notify(["there is no such revision" if any(options.values()) else "nothing has happened to this playbook yet"])
         return
-    _print_texts(itertools.chain([first], texts), paged=True)
+    print_texts(itertools.chain([first], texts), paged=True)
     if not is_bounded and next(revisions, None) is not None:
         notify([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
 
@@ -73,9 +73,10 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
-    """Show the playbook as it was at a revision (0 is the empty one) or a time; a date means its evening.
+    """Show the playbook as it was at a revision or a time.
 
-    A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday.
+    Revision 0 is the empty playbook; a date means its evening. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h,
+    3d, "2 weeks ago", yesterday, or one that any command printed.
     """
     from playbook_db.domain import playbook_file
     from playbook_db.services import history
@@ -101,9 +102,10 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
 @click.argument("after", metavar="[B]", default="now")
 @as_json
 def diff(before: str, after: str, as_json: bool) -> None:
-    """Show what differs between A and B (default: now), each a revision, a time or a playbook file (- for stdin).
+    """Show what differs between two states of the playbook.
 
-    A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago" or yesterday. A file whose name could be
+    A and B (default: now) are a revision, a time or a playbook file (- for stdin) each. A TIME is such as 2026-03-01,
+    "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday, or one that any command printed. A file whose name could be
     taken for one is named with its folder: ./12
     """
     from playbook_db.cli import history_view
@@ -119,7 +121,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
         if as_json:
             print_json(records.difference_record(comparison, *sides))
         else:
-            _print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
+            print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
 
 
 def _side(project: "Project", text: str) -> "SourcedPlaybook":
@@ -145,31 +147,15 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
     yield "[]\n" if begin == "[\n" else "\n]\n"
 
 
-def _print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
-    """Print *texts* as they come; through a pager where a person looks on."""
-    if paged and _has_pager():
-        os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
-        click.echo_via_pager(texts)
-        return
-    for text in texts:
-        click.echo(text, nl=False)
-
-
-def _has_pager() -> bool:
-    import shutil
-
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
-
-
 @cli.command()
 @click.argument("revisions", metavar="[REV | A..B]", required=False)
+@click.option("--session", metavar="S", help="All that this session taught: its id, or the beginning of it.")
 @click.option("--ours", is_flag=True, help="Where something was changed again since, keep it as it is now.")
 @click.option("--theirs", is_flag=True, help="Where something was changed again since, take what the undo brings back.")
 @dry_run_option
 @as_json
-def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
-    """Take back a revision, or all from A to B; without an argument the last one.
+def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
+    """Take back the last revision, or those given.
 
     Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
     nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
@@ -177,39 +163,61 @@ def undo(revisions: str | None, ours: bool, theirs: bool, dry_run: bool, as_json
     from playbook_db.domain.undo import parse_range
     from playbook_db.services import undo as undo_service
 
+    if revisions is not None and session is not None:
+        raise click.UsageError("Give revisions or --session, not both.")
     if ours and theirs:
         raise click.UsageError("Give --ours or --theirs, not both.")
     span = parse_range(revisions) if revisions is not None else None
     prefer: Side | None = "ours" if ours else "theirs" if theirs else None
     with opened() as project:
-        undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
-        _print_undone(undone, as_json=as_json, dry_run=dry_run)
+        if session is None:
+            undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
+            _print_undone(undone, as_json=as_json, dry_run=dry_run)
+            return
+        several = undo_service.undo_session(project, session, prefer=prefer, dry_run=dry_run)
+        if as_json:
+            print_json([records.undo_record(each, dry_run=dry_run) for each in several])
+            return
+        for each in several:
+            _print_undone(each, as_json=False, dry_run=dry_run)
+        if not several:
+            say(f"nothing of what session {one_line(session)} taught is in force")
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--at", "moment", metavar="REV|TIME", help="As it was then: the point, or without NAME the playbook.")
 @dry_run_option
-def restore(name: str | None, moment: str | None, dry_run: bool) -> None:
-    """Bring a retired key point back, with the text and votes it had; with --at, as it was then.
+@as_json
+def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: bool) -> None:
+    """Bring retired key points back, or all as it was.
 
-    Without NAME the whole playbook becomes what it was then; `playbook undo` takes that back.
+    A point has the text and votes that it had; with --at, those of then. Without NAME the whole playbook becomes what
+    it was then; `playbook undo` takes that back.
     """
     from playbook_db.services import edit
     from playbook_db.services import undo as undo_service
 
-    if name is None and moment is None:
+    if not names and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")
-    if dry_run and (name is not None or moment is None):
+    if dry_run and (names or moment is None):
         raise click.UsageError("--dry-run goes with --at, without a NAME.")
-    with opened() as project:
-        if name is None:
+    if len(names) > 1 and moment is not None:
+        raise click.UsageError("--at takes one NAME, or none.")
+    with opened(may_be_new=True) as project:
+        if not names:
             undone = undo_service.go_back(project, moment or "", dry_run=dry_run)
-            _print_undone(undone, as_json=False, dry_run=dry_run)
-        elif moment is None:
-            print_revised(edit.restore(project, name))
+            _print_undone(undone, as_json=as_json, dry_run=dry_run)
+            return
+        if moment is None:
+            revised = edit.restore(project, *names)
         else:
-            print_revised(undo_service.restore_as_of(project, name, moment))
+            revised = undo_service.restore_as_of(project, names[0], moment)
+        notify(edit.notes_on_length(revised.changes))
+        if as_json:
+            print_json(records.batch_record(revised, dry_run=False))
+        else:
+            print_revised(revised)
 
 
 def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:
@@ -220,7 +228,7 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
         print_json(records.undo_record(undone, dry_run=dry_run))
         return
     if undone.message:
-        click.echo(one_line(undone.message) + (", the last one" if undone.is_last else ""))
+        say(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
-        notify(["`playbook undo` again brings it back"])
+        notify([f"`playbook undo {revised.revision}` brings it back"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.output import count_of, one_line, readable
+from playbook_db.cli.output import beside, count_of, folded, one_line, readable, session_name, shortened
 from playbook_db.domain.diff import Piece, compare_words, mark
 from playbook_db.domain.times import local
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line where no terminal says
+_INDENT = " " * 4  # of a text below what it is about
 _COLOURS = {"add": "green", "restore": "green", "retire": "red", "edit": "yellow", "move": "yellow", "vote": "cyan"}
 _KINDS = {
     "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
@@ -37,7 +38,7 @@ def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
     if not of_point:
         summary.insert(0, _counted(revision))
     if summary:
-        lines.append(f"    {'; '.join(summary)}")
+        lines.append(folded("; ".join(summary), _INDENT))
     return "\n".join([*lines, "", ""])
 
 
@@ -45,29 +46,29 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
     """All that is kept of a revision, line by line."""
     revision = full.revision
     yield from _head(revision)
-    yield f"    {'; '.join([_counted(revision), *_others(revision, of_point=False)])}"
+    yield folded("; ".join([_counted(revision), *_others(revision, of_point=False)]), _INDENT)
     for change in revision.changes:
         yield ""
-        yield f"{_word(change.kind, _COLOURS[change.kind])} {_summary(change)}"
-        yield _indented(_marked_text(change))
+        yield beside(f"{_word(change.kind, _COLOURS[change.kind])} ", _summary(change), 9)
+        yield folded(_marked_text(change), _INDENT)
     if full.votes:
         yield from ("", click.style("votes", bold=True))
     for vote in full.votes:
         unknown = "" if vote.matched else " (no live point has this name)"
         rationale = f": {one_line(vote.rationale)}" if vote.rationale else ""
-        yield f"    {vote.tag:<8} {one_line(vote.name)}{unknown}{rationale}"
+        yield beside(f"    {vote.tag:<8} ", f"{one_line(vote.name)}{unknown}{rationale}", 13)
     if full.skipped:
         yield from ("", click.style("skipped operations", bold=True))
     for skipped in full.skipped:
-        yield f"    operation {skipped.place}: {one_line(skipped.reason)}"
-        yield f"        {one_line(skipped.operation)}"
+        yield folded(f"operation {skipped.place}: {one_line(skipped.reason)}", _INDENT)
+        yield folded(one_line(skipped.operation), _INDENT * 2)
     for reflection in full.reflections:
         yield from _reflection(reflection)
 
 
 def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Iterator[str]:
     """What differs, line by line; says so where nothing does."""
-    yield click.style(f"{one_line(before.title)} -> {one_line(after.title)}", fg="yellow")
+    yield click.style(folded(f"{one_line(before.title)} -> {one_line(after.title)}"), fg="yellow")
     if comparison.is_empty:
         yield "nothing differs"
     for placed in comparison.added:
@@ -76,7 +77,7 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
         yield from _whole("retired", "red", point)
     for pair in comparison.reworded:
         yield _line("reworded", "yellow", pair.after)
-        yield _indented(_marked_words(pair.before.text, pair.after.text))
+        yield folded(_marked_words(pair.before.text, pair.after.text), _INDENT)
     for moved in comparison.moved:
         yield f"{_line('moved', 'yellow', moved.before)} {_way(moved)}"
     for pair in comparison.voted:
@@ -87,11 +88,12 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
 
 
 def _head(revision: "LoggedRevision") -> Iterator[str]:
-    session = f"  session {one_line(revision.session_id)}" if revision.session_id else ""
+    session = f"  session {session_name(revision.session_id)}" if revision.session_id else ""
+    actor = "" if revision.actor == revision.session_id else f"  {session_name(revision.actor)}"
     number = click.style(f"revision {revision.number}", fg="yellow")
-    yield f"{number}  {local(revision.time)}  {revision.source}  {one_line(revision.actor)}{session}"
+    yield f"{number}  {local(revision.time)}  {revision.source}{actor}{session}"
     if revision.message:
-        yield f"    {one_line(revision.message)}"
+        yield folded(one_line(revision.message), _INDENT)
     if revision.undone_in is not None:
         yield click.style(f"    taken back in revision {revision.undone_in}", fg="magenta")
 
@@ -103,7 +105,7 @@ def _glance(change: "LoggedChange") -> str:
     line = _summary(change)
     if change.kind in ("add", "restore") or (change.kind == "edit" and change.is_reworded):
         line += f": {one_line(change.point.text[:most])}"
-    return f"{_word(change.kind, _COLOURS[change.kind])} {line if len(line) <= most else line[: most - 1] + '…'}"
+    return f"{_word(change.kind, _COLOURS[change.kind])} {shortened(line, most)}"
 
 
 def _summary(change: "LoggedChange") -> str:
@@ -158,12 +160,12 @@ def _reflection(reflection: "RevisionReflection") -> Iterator[str]:
     yield f"    {model}: {sent:,} tokens in, {reflection.output_tokens:,} out{cost}{took}"
     for title, text in (("analysis", reflection.analysis), ("the curator's reasoning", reflection.curator_reasoning)):
         if text:
-            yield from ("", click.style(title, bold=True), _indented(readable(text)))
+            yield from ("", click.style(title, bold=True), folded(readable(text), _INDENT))
 
 
 def _whole(word: str, colour: str, point: "KeyPoint") -> Iterator[str]:
     yield f"{_line(word, colour, point)} [{point.section}] {point.helpful} helpful, {point.harmful} harmful"
-    yield _indented(readable(point.text))
+    yield folded(readable(point.text), _INDENT)
 
 
 def _line(word: str, colour: str, point: "KeyPoint") -> str:
@@ -216,7 +218,3 @@ def _coloured(piece: Piece) -> str:
         return after
     removed = click.style(mark(Piece(before, "")), fg="red") if before else ""
     return removed + (click.style(mark(Piece("", after)), fg="green") if after else "")
-
-
-def _indented(text: str) -> str:
-    return "    " + text.replace("\n", "\n    ")

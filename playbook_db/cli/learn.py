@@ -2,81 +2,164 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db.cli.context import PROJECT_OPTIONS, as_json, database_url, is_interactive, notify, opened
+from playbook_db import project_env, settings
+from playbook_db.cli.context import (
+    PROJECT_OPTIONS,
+    as_json,
+    database_url,
+    is_interactive,
+    notify,
+    opened,
+    point_names,
+    project_folder,
+)
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, readable
-from playbook_db.errors import JobError, Remedy, SettingError
+from playbook_db.cli.output import (
+    count_of,
+    one_line,
+    print_answer,
+    print_json,
+    print_table,
+    readable,
+    say,
+    session_name,
+)
+from playbook_db.domain.times import local
+from playbook_db.errors import JobError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
 
-_CHARACTERS_A_TOKEN = 4  # about, for an estimate
+if TYPE_CHECKING:
+    from playbook_db.claude_code.learner import TranscriptResult
+    from playbook_db.services.projects import Project
+    from playbook_db.store.jobs import Job
+
+_TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
+_FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
 @cli.command()
 @click.argument("transcript", type=click.Path(dir_okay=False))
-def learn(transcript: str) -> None:
-    """Learn from TRANSCRIPT now: what is new in it, once, whoever else has seen it."""
+@as_json
+def learn(transcript: str, as_json: bool) -> None:
+    """Learn from TRANSCRIPT now.
+
+    What is new in it counts once, whoever else has seen it.
+    """
     from playbook_db.claude_code import learner
     from playbook_db.llm import choose
 
     path = os.path.abspath(transcript)
     if not os.path.isfile(path):
-        raise SettingError(f"There is no transcript {path}.")
-    model = choose.find_model()
-    with opened() as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
+        raise SettingError(f"There is no transcript {path}.", _FIND_TRANSCRIPTS)
+    model = choose.find_model(project_folder())
+    with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         result = learner.learn_transcript(project, path, model, progress=progress)
-    if not result.learned:
-        click.echo(f"nothing new in {path}")
-    else:
+    notify(result.refused)
+    if as_json:
+        print_json(_learned_record(1, [result]))
+    elif not result.learned and not result.refused:
+        say(f"nothing new in {path}")
+    elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
         learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
-        click.echo(f"{learned}; revisions: {revisions}")
+        say(f"{learned}; revisions of {one_line(project.key)}: {revisions}")
 
 
 @cli.command()
 @click.option("--yes", is_flag=True, help="Begin without asking.")
-def bootstrap(yes: bool) -> None:
-    """Learn from all transcripts that Claude Code kept of this project's sessions, the oldest first.
+@as_json
+def bootstrap(yes: bool, as_json: bool) -> None:
+    """Learn from all sessions that this project had.
 
-    It can be interrupted and called again: nothing is learned from twice.
+    Their transcripts are those that Claude Code kept; the oldest comes first. It shows an estimate and asks; what you
+    agree to, there or by --yes, is a budget of its own beside today's. Without a terminal and --yes, today's holds. It
+    can be interrupted and called again: nothing is learned from twice.
     """
-    from playbook_db.claude_code import learner, worker
+    from playbook_db.claude_code import learner
     from playbook_db.llm import choose
+    from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
 
-    with opened() as project:
-        paths = worker.list_transcripts(project.key)
-        unread = {path: os.path.getsize(path) - queue.learned_to(project, path) for path in paths}
-        new = [path for path in paths if unread[path] > 0]
+    with opened(may_be_new=True) as project:
+        unread = _unread(project)
+        new = [path for path in unread if unread[path] > 0]
         if not new:
-            click.echo(f"nothing new in {len(paths)} transcripts")
+            paths = count_of(len(unread), "transcript")
+            text = f"nothing new in {paths}" if unread else "this project had no session yet"
+            print_answer(text, as_json=as_json, **_learned_record(0, []))
             return
-        notify([_estimate(len(new), sum(unread[path] for path in new))])
-        if not yes and is_interactive() and not click.confirm("Begin?", err=True):
-            return
-        model = choose.find_model()
-        tokens = chunks = done = 0
+        estimate, told = _estimate(project, [unread[path] for path in new])
+        notify([told])
+        budget = None
+        if yes or is_interactive():
+            if not yes and not click.confirm("Begin?", err=True):
+                return
+            budget = learn_service.Budget(estimate, since=queue.later(0))
+        model = choose.find_model(project.folder)
+        done = 0
+        results: list[TranscriptResult] = []
         with _progress("transcripts", sum(unread.values())) as progress:
             for path in new:
-                result = learner.learn_transcript(project, path, model)
-                tokens += result.tokens
-                chunks += len(result.learned)
+                result = learner.learn_transcript(project, path, model, budget=budget)
+                notify(result.refused)
+                results.append(result)
                 done += unread[path]
                 progress(done)
-        learned = f"learned from {count_of(chunks, 'chunk')} of {count_of(len(new), 'transcript')}"
-        click.echo(f"{learned}, {count_of(tokens, 'token')}")
+        record = _learned_record(len(new), results)
+        learned = f"learned from {count_of(record['chunks'], 'chunk')} of {count_of(len(new), 'transcript')}"
+        text = f"{learned}, {count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
+        print_answer(text, as_json=as_json, **record)
 
 
-@cli.command()
+def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
+    """What was learned, as JSON."""
+    return {
+        "transcripts": transcripts,
+        "chunks": sum(len(each.learned) for each in results),
+        "tokens": sum(each.tokens for each in results),
+        "revisions": [revision for each in results for revision in each.revisions],
+        "refused": [text for each in results for text in each.refused],
+    }
+
+
+def estimate_of_bootstrap(project: "Project") -> str:
+    """What `bootstrap` would learn from, and at what cost, in words; `""` where there is nothing new. Raises as
+    `choose.find_model` does."""
+    from playbook_db.llm import choose
+
+    choose.find_model(project.folder)
+    new = [size for size in _unread(project).values() if size > 0]
+    return _estimate(project, new)[1] if new else ""
+
+
+def _unread(project: "Project") -> dict[str, int]:
+    """The transcripts that Claude Code kept of the project's sessions, oldest first, and how many bytes of each are
+    new."""
+    from playbook_db.claude_code import learner, worker
+    from playbook_db.services import queue
+
+    return {
+        path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - queue.learned_to(project, path)
+        for path in worker.list_transcripts(project.key)
+    }
+
+
+@cli.group(invoke_without_command=True)
 @as_json
-def sessions(as_json: bool) -> None:
-    """List what each session taught and what learning from it took, the newest first."""
+@click.pass_context
+def sessions(ctx: click.Context, as_json: bool) -> None:
+    """List what each session taught, and what that took."""
+    if ctx.invoked_subcommand is not None:
+        return
     from playbook_db.services import history
 
     with opened(sync=False) as project:
@@ -84,17 +167,77 @@ def sessions(as_json: bool) -> None:
     if as_json:
         print_json([records.session_record(session) for session in listed])
         return
-    for session in listed:
-        cost = "-" if session.cost_usd is None else f"${session.cost_usd:.4f}"
-        counts = f"{session.revisions} revisions\t{session.calls} calls\t{session.tokens:,} tokens"
-        click.echo(f"{session.session_id}\t{session.first_at[:16]}\t{counts}\t{cost}")
+    rows = [
+        (
+            session_name(each.session_id),
+            local(each.first_at),
+            *(f"{count:,}" for count in (each.revisions, each.calls, each.tokens)),
+            "-" if each.cost_usd is None else f"${each.cost_usd:.4f}",
+        )
+        for each in listed
+    ]
+    titles = ("session", "first", "revisions", "calls", "tokens", "cost")
+    print_table(titles, rows, nothing="no session was learned from yet")
+
+
+sessions.params += PROJECT_OPTIONS  # a group that is a command too
+
+
+@sessions.command()
+@click.argument("session", metavar="[ID]", required=False)
+@click.option("--off", is_flag=True, help="Learn again from what is said in it from now on.")
+@as_json
+def skip(session: str | None, off: bool, as_json: bool) -> None:
+    """Keep a session from being learned from.
+
+    ID is its id, or the beginning of it; within a session of Claude Code it is that session by default. What it taught
+    before stays: playbook undo --session ID takes that back.
+    """
+    from playbook_db.claude_code import learner, worker
+    from playbook_db.services import queue
+
+    beginning = session or settings.session()
+    if not queue.is_session_id(beginning):
+        raise click.UsageError(
+            "Give the ID of a session; they are the names of the files that Claude Code keeps of them."
+        )
+    with opened(sync=False, may_be_new=True) as project:
+        known: dict[str, list[str]] = {}
+        for path in worker.list_transcripts(project.key):
+            known.setdefault(learner.session_of(path), []).append(path)
+        matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
+        if len(matches) > 1:
+            raise SessionNotFoundError(beginning, tuple(matches))
+        (session_id,) = matches or [beginning]
+        was_skipped = queue.is_skipped(session_id)
+        if not off:
+            queue.skip_session(session_id, is_skipped=True)
+        for path in known.get(session_id, ()):
+            learner.pass_over(project, path)  # what was said until now isn't learned later either
+        if off:
+            queue.skip_session(session_id, is_skipped=False)
+    if as_json:
+        print_json({"session": session_id, "skipped": not off, "transcripts": len(known.get(session_id, ()))})
+        return
+    if not off:
+        say(f"nothing is learned from session {session_id} from now on")
+        notify([f"to end that: playbook sessions skip {session_id} --off"])
+    elif was_skipped:
+        say(f"what is said in session {session_id} from now on is learned from again")
+    else:
+        say(f"session {session_id} isn't kept from being learned from")
+    if session and not matches:  # one that is just beginning has none
+        notify(["Claude Code keeps no transcript of it for this project yet, so the id must be whole"])
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("name", shell_complete=point_names)
 @as_json
 def why(name: str, as_json: bool) -> None:
-    """Show where the point NAME came from: its sessions, votes with their reasons, edits and merges."""
+    """Show where the point NAME came from.
+
+    These are its sessions, its votes with their reasons, its edits and merges, and what was undone.
+    """
     from playbook_db.services import history
 
     with opened(sync=False) as project:
@@ -103,22 +246,40 @@ def why(name: str, as_json: bool) -> None:
         print_json(records.life_record(name, life))
         return
     if life.merged:
-        click.echo(f"merged from {', '.join(life.merged)}")
-    for event in life.events:
-        by = f" (session {event.session_id})" if event.session_id else f" (by {one_line(event.actor)})"
-        into = f" into {event.successor}" if event.successor else ""
-        click.echo(f"r{event.revision}\t{event.time[:16]}\t{event.kind}{into}\t{one_line(event.text or '')}{by}")
+        say(f"merged from {', '.join(map(one_line, life.merged))}")
+    rows = [
+        (
+            f"r{event.revision}",
+            local(event.time),
+            f"{event.kind} into {event.successor}" if event.successor else event.kind,
+            "; ".join(filter(None, (event.text, event.message if event.source == "undo" else None))),
+            f"session {session_name(event.session_id)}" if event.session_id else event.actor,
+        )
+        for event in life.events
+    ]
+    print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
 
 
-def _estimate(count: int, size_bytes: int) -> str:
-    from playbook_db.llm import prices
+def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
+    """The tokens that learning from transcripts of these *sizes*, in bytes, takes at most, about; and that in words."""
+    from playbook_db.claude_code.learner import CHUNK_CHARS
+    from playbook_db.domain.prompt_text import render_points
+    from playbook_db.llm import choose, prices
     from playbook_db.llm.anthropic_api import model_name
+    from playbook_db.llm.model import CHARACTERS_A_TOKEN
+    from playbook_db.services.projects import read_playbook
 
-    tokens = size_bytes // _CHARACTERS_A_TOKEN
-    model = model_name()
-    cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
+    chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
+    shown = 2 * len(render_points(read_playbook(project).points))  # to the reflector and to the curator
+    tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
+    with choose.living_in(project_env.of_jobs(project.folder or project.key)):
+        model = model_name()
+        cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
     price = "" if cost is None else f", about ${cost:.2f}"
-    return f"{count} transcripts with something new, at most about {tokens:,} tokens of {model}{price}"
+    return (
+        tokens,
+        f"{count_of(len(sizes), 'transcript')} with something new, at most about {tokens:,} tokens of {model}{price}",
+    )
 
 
 @contextmanager
@@ -130,25 +291,35 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True)) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(readable(title), total=total)
         yield lambda reached: bar.update(task, completed=reached)
 
 
 @cli.command()
-def work() -> None:
-    """Do now what the worker does in the background: take in what waits, learn from it, bring mirrors in step."""
-    from playbook_db.claude_code import worker
+@as_json
+def work(as_json: bool) -> None:
+    """Do now what the worker does in the background.
 
-    result = worker.run(database_url())
-    if result is None:
-        click.echo("another worker is at it")
+    It takes in what waits, learns from it, and brings mirrors in step.
+    """
+    from playbook_db.claude_code import worker
+    from playbook_db.llm import choose
+
+    with choose.living_in(project_env.of_the_user(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
+        result = worker.run(database_url())
+    if as_json:
+        print_json(None if result is None else asdict(result))
+    elif result is None:
+        say("another worker is at it")
     else:
-        click.echo(
-            f"{result.spooled} jobs taken in from the spool, {result.lost} sessions found; "
-            f"{result.learned} learnt from, {result.put_off} put off, {result.failed} failed; "
-            f"{result.mirrors} mirrors taken in"
+        say(
+            f"{count_of(result.spooled, 'job')} taken in from the spool, {count_of(result.lost, 'session')} found; "
+            f"{result.learned} learned from, {result.put_off} put off, {result.failed} failed; "
+            f"{count_of(result.mirrors, 'mirror')} taken in"
         )
+        for key in dict.fromkeys(result.changed):
+            say(f"changed the playbook of {one_line(key)}")
 
 
 @cli.group(invoke_without_command=True)
@@ -156,7 +327,7 @@ def work() -> None:
 @as_json
 @click.pass_context
 def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
-    """List what there is to learn from, the oldest first: id, state, attempts, session, why it was queued."""
+    """List what there is to learn from, the oldest first."""
     if ctx.invoked_subcommand is not None:
         return
     from playbook_db.services import queue
@@ -166,33 +337,64 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     if as_json:
         print_json([records.job_record(job) for job in listed])
         return
-    for job in listed:
-        line = [str(job.id), job.state, str(job.attempts), job.session_id or "-", job.reason or "-", job.error or ""]
-        click.echo("\t".join([*([job.key] if of_all else []), *line]).rstrip())
+    rows = [
+        (
+            *([job.key] if of_all else []),
+            *(str(job.id), job.state, str(job.attempts), session_name(job.session_id or "-"), job.reason or "-"),
+            f"{job.error or ''}{_next_try(job)}",
+        )
+        for job in listed
+    ]
+    titles = (*(["project"] if of_all else []), "id", "state", "tries", "session", "queued at", "error")
+    print_table(titles, rows, nothing="there is nothing to learn from yet; a session is queued when it ends")
+
+
+def _next_try(job: "Job") -> str:
+    if not job.not_before:
+        return ""
+    now = "" if project_env.BUDGET in (job.error or "") else ", or now with: playbook work"
+    return f" (next try: {local(job.not_before)}{now})"
 
 
 jobs.params += PROJECT_OPTIONS  # a group that is a command too
 
 
 @jobs.command()
-@click.argument("number", metavar="ID", type=int)
-def retry(number: int) -> None:
-    """Queue the job ID of this project afresh, whether it failed or waits for its next try."""
+@click.argument("numbers", metavar="[ID]...", type=int, nargs=-1)
+@click.option("--all", "of_all", is_flag=True, help="Every job of any project that failed or waits.")
+@as_json
+def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
+    """Queue failed or waiting jobs of this project afresh."""
     from playbook_db.services import queue
 
+    if bool(numbers) == of_all:
+        raise click.UsageError("Give the ids of jobs, or --all.")
     with opened(sync=False) as project:
-        if not queue.retry(project.store, project.key, number):
-            raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
-    click.echo(f"job {number} is queued; do it now with: playbook work")
+        count = queue.retry_all(project.store) if of_all else 0
+        for number in numbers:
+            if not queue.retry(project.store, project.key, number):
+                raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
+            count += 1
+            if not as_json:
+                say(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
+    if as_json:
+        print_json({"queued": count})
+    elif of_all:
+        told = "is" if count == 1 else "are"
+        say(f"{count_of(count, 'job')} {told} queued; to begin now: playbook work" if count else "nothing waits")
 
 
 @jobs.command()
 @click.argument("number", metavar="ID", type=int)
-def drop(number: int) -> None:
-    """Remove the job ID of this project; its transcript is not learnt from, unless it grows."""
+@as_json
+def drop(number: int, as_json: bool) -> None:
+    """Remove the job ID of this project.
+
+    Its transcript is not learned from, unless it grows.
+    """
     from playbook_db.services import queue
 
     with opened(sync=False) as project:
         if not queue.drop(project.store, project.key, number):
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
-    click.echo(f"job {number} is removed")
+    print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)

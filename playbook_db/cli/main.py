@@ -1,8 +1,10 @@
 """The command `playbook`: its sub-commands, each imported when it is called, and its exit codes."""
 
 import atexit
+import errno
 import gc
 import importlib
+import io
 import os
 import sys
 import threading
@@ -10,8 +12,9 @@ from contextlib import suppress
 
 import click
 
-from playbook_db import __version__, settings
-from playbook_db.cli.context import Group
+from playbook_db import __version__, project_env, settings
+from playbook_db.cli.context import Group, in_utc
+from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
@@ -19,10 +22,11 @@ EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 # The commands under what a person wants, each with the module that it is in.
 _GROUPS = {
     "Set up": {
-        "init": "setup", "install": "setup", "uninstall": "setup", "doctor": "setup", "project": "setup",
+        "init": "setup", "install": "setup", "uninstall": "setup", "config": "config",
+        "doctor": "setup", "project": "setup",
     },
     "Look": {
-        "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",
+        "status": "status", "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",
         "stats": "stats", "sql": "sql",
     },
     "Change": {
@@ -36,6 +40,11 @@ _GROUPS = {
     "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},
     "Look after the database": {"backup": "database", "restore-backup": "database", "db": "database"},
 }  # fmt: skip
+# States of a disk and of what is on it, which are no bug of ours, whoever comes upon them.
+_OF_THE_DISK = (
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ENOTDIR,
+    errno.EISDIR, errno.EEXIST, errno.ELOOP,
+)  # fmt: skip
 _MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
 
 
@@ -52,11 +61,14 @@ class _Commands(Group):
         return list(_MODULES)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = formatter.width - 6 - max(map(len, _MODULES))
+        longest = max(map(len, _MODULES))
+        width = formatter.width - 6 - longest
         for title, group in _GROUPS.items():
             with formatter.section(title):
                 commands = [(name, self.get_command(ctx, name)) for name in group]
-                formatter.write_dl([(name, each.get_short_help_str(width)) for name, each in commands if each])
+                formatter.write_dl(
+                    [(f"{name:<{longest}}", each.get_short_help_str(width)) for name, each in commands if each]
+                )
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -65,8 +77,9 @@ class _Commands(Group):
             raise _ReaderLeftError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _MODULES:
-            importlib.import_module(f"playbook_db.cli.{_MODULES[cmd_name]}")
+        # Of a name that isn't there click says which ones are like it; for that all must be there.
+        for module in [_MODULES[cmd_name]] if cmd_name in _MODULES else {*_MODULES.values()}:
+            importlib.import_module(f"playbook_db.cli.{module}")
         return super().get_command(ctx, cmd_name)
 
 
@@ -74,6 +87,7 @@ class _Commands(Group):
 @click.version_option(__version__, prog_name="playbook")
 @click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else around here).")
 @click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else Claude Code's folder).")
+@click.option("--utc", is_flag=True, help="Times in UTC (default: as here).", expose_value=False, callback=in_utc)
 @click.pass_context
 def cli(ctx: click.Context, project: str | None, db: str | None) -> None:
     """Look at, correct and share what Claude Code learned in a project.
@@ -91,6 +105,9 @@ def run() -> None:
     piece before the process ends, would be an eighth of most commands' time.
     """
     gc.set_threshold(settings.COLLECT_AFTER)
+    project_env.complete()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed as the bytes that it is, be they UTF-8 or not
+        sys.stdout.reconfigure(errors="surrogateescape")
     code = main(sys.argv[1:])
     if threading.active_count() > 1:
         sys.exit(code)
@@ -109,21 +126,40 @@ def main(arguments: list[str]) -> int:
     except PlaybookError as error:
         return _explain(str(error), EXIT_KNOWN_ERROR)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(_redacted(shown.getvalue()).rstrip("\n"), err=True)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; nothing half-done was left", EXIT_INTERRUPTED)
     except (_ReaderLeftError, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            return _report_bug()
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+        return _explain(f"{what}. Put that right, and run the command again.", EXIT_KNOWN_ERROR)
     except Exception:  # the outer door: a bug, shown whole so that it can be reported
-        import traceback  # late, as all that few commands need: it would cost each of them
-
-        traceback.print_exc()
-        return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
+        return _report_bug()
     return code if isinstance(code, int) else 0
 
 
+def _report_bug() -> int:
+    """Show the exception under way whole, so that it can be reported."""
+    import traceback  # late, as all that few commands need: it would cost each of them
+
+    click.echo(_redacted(traceback.format_exc()), err=True, nl=False)
+    return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
+
+
 def _explain(text: str, code: int) -> int:
-    click.echo(f"playbook: {text}", err=True)
+    say(f"playbook: {readable(_redacted(text))}", err=True)
     return code
+
+
+def _redacted(text: str) -> str:
+    """*text*, which may quote what another program said, without secrets, and with all its lines."""
+    from playbook_db.domain.redaction.redact import redact_message
+
+    return redact_message(text, os.environ, max_chars=len(text))

@@ -1,45 +1,138 @@
 """How answers look: JSON for programs, tables on a terminal, plain lines in a pipe."""
 
+import functools
+import os
+import re
+import shutil
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
 
 if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.store.repository import RevisionResult
 
+_UUID_LENGTH = 36  # characters
+_SHORT_CELL = 12  # characters; a column of such is never folded
+_LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor one of times, which can be given back
+_STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
+
 
 def print_json(document: Any) -> None:
-    """Print one JSON document."""
+    """Print one JSON document, the same to any program; what `shown` would change is escaped."""
     import json
 
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
-def print_points(points: Sequence["PromptPoint"]) -> None:
-    """Print the points under their sections: a table on a terminal, else a line with tabs for each."""
+def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
+    """Print what a command did: in words, or with *as_json* as the JSON object *record*."""
+    if as_json:
+        print_json(record)
+    else:
+        say(text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print sentences for a person, on a terminal with no line longer than it is wide."""
+    click.echo(folded(text, err=err), err=err)
+
+
+def shown_json(text: str) -> str:
+    """The JSON *text* with the same values, and with nothing in it that may not be shown."""
+    return (text if text.isascii() else text.translate(_unseen())).replace("\x7f", "\\u007f").replace("</", "<\\/")
+
+
+@functools.cache
+def _unseen() -> dict[int, str]:
+    """What stands in JSON for each character that may not be shown."""
+    import json
+
+    return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
+
+
+def print_points(points: Sequence["PromptPoint"], *, by_section: bool = True) -> None:
+    """Print the points, under their sections unless *by_section* is off: a table on a terminal, else a line with tabs
+    for each."""
     if sys.stdout.isatty():
-        _print_tables(points)
+        print_texts(_sections(points) if by_section else [_points_table(points)], paged=True)
         return
     for point in points:
-        click.echo(f"{point.name}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+        click.echo(f"{one_line(point.name)}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str) -> None:
+    """Print *rows*: a table under its *titles* on a terminal, else a line with tabs for each; where there are none, say
+    on stderr that there is *nothing*."""
+    rows = list(rows)
+    if not rows:
+        say(f"playbook: {nothing}", err=True)
+    elif sys.stdout.isatty():
+        print_texts([table(titles, rows)], paged=True)
+    else:
+        for row in rows:
+            click.echo("\t".join(map(one_line, row)).rstrip())
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The lines of a table that fits the terminal: numbers to the right, long texts folded in their column."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [list(map(readable, row)) for row in rows]
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for place, (name, *cells) in enumerate(zip(titles, *rows, strict=True)):
+        is_short = max(map(len, (name, *cells))) <= (_SHORT_CELL if place else _LONGEST_NAME)
+        is_whole = is_short or all(map(_TIME.fullmatch, cells))
+        justify: Literal["left", "right"] = "right" if any(cells) and all(map(_is_number, cells)) else "left"
+        drawn.add_column(Text(one_line(name)), justify=justify, no_wrap=is_whole, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell, style=_STYLES.get(name, "")) for name, cell in zip(titles, row, strict=True)))
+    console = Console()
+    with console.capture() as capture:
+        console.print(drawn)
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def _is_number(cell: str) -> bool:
+    return cell in ("", "-") or cell.strip("+-$").replace(",", "").replace(".", "").isdigit()
+
+
+def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
+    """Print *texts* as they come; with *paged* through a pager where a person looks on."""
+    if paged and _has_pager():
+        os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
+        click.echo_via_pager(texts)
+        return
+    for text in texts:
+        click.echo(text, nl=False)
+
+
+def _has_pager() -> bool:
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 
 
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
-    """Print what a revision did, a line for each change and for each operation that was skipped."""
+    """Print what a revision did, a line for each change and each skipped operation, and which playbook's it is."""
     for change in revised.changes:
-        click.echo(_change_line(change))
+        click.echo(beside(f"{change.kind:<9} ", _change_line(change), 10))
     for item in revised.skipped:
-        click.echo(f"skipped   operation {item.index + 1}: {one_line(item.reason)}")
+        click.echo(beside("skipped   ", f"operation {item.index + 1}: {one_line(item.reason)}", 10))
     if dry_run:
-        click.echo("dry run: nothing was written")
+        say("dry run: nothing was written")
     elif revised.revision is None:
-        click.echo("nothing changed")
+        say("nothing changed")
     else:
-        click.echo(f"revision {revised.revision}")
+        say(f"revision {revised.revision} of {one_line(revised.key)}")
 
 
 def write_text(text: str, output: str | None) -> None:
@@ -67,47 +160,87 @@ def readable_size(size_bytes: int) -> str:
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
 
 
+def session_name(session_id: str) -> str:
+    """A session as it is shown: on a terminal the beginning of a long id, by which commands know it too."""
+    return session_id[:8] if len(session_id) == _UUID_LENGTH and sys.stdout.isatty() else one_line(session_id)
+
+
 def count_of(number: int, word: str) -> str:
     """*number* with the word for what is counted, as in `1 point`, `2,000 points`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def one_line(text: str) -> str:
-    """*text* without line breaks and control characters, for a listing."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+    """*text* as one line for a listing, without what could steer a terminal."""
+    return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
 def readable(text: str) -> str:
     """*text* with its line breaks, but without what could steer a terminal."""
-    return "\n".join(one_line(line) for line in text.splitlines())
+    return "\n".join(map(shown, text.splitlines()))
 
 
-def _print_tables(points: Sequence["PromptPoint"]) -> None:
+def folded(text: str, indent: str = "", *, err: bool = False) -> str:
+    """*text*, in which nothing steers the terminal, with each line behind *indent* and, but for a word that is longer,
+    none wider than the terminal that it is printed on; with *err* that is stderr's."""
+    stream = sys.stderr if err else sys.stdout
+    is_terminal = bool(stream and stream.isatty())
+    if not is_terminal and not indent:
+        return text
+    room = max(shutil.get_terminal_size().columns - len(indent), _SHORT_CELL) if is_terminal else 0
+    lines = [part for line in text.splitlines() for part in (wrapped(line, room, cuts_words=False) if room else [line])]
+    return "\n".join(f"{indent}{line}".rstrip() for line in lines)
+
+
+def beside(head: str, text: str, margin: int) -> str:
+    """*text* behind *head*, which is *margin* columns wide, with its further lines below its first."""
+    return head + folded(text, " " * margin)[margin:]
+
+
+def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
+    """*line* in parts that are no wider than *width* columns; a word that is wider stays whole, as a path to be copied
+    should, unless this *cuts_words*. Scripts without spaces may be cut anywhere."""
+    if width_of(line) <= width:
+        return [line]
+    if line.isascii():
+        return textwrap.wrap(line, width, break_long_words=cuts_words, break_on_hyphens=False)
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    return [part.plain.rstrip() for part in Text(line).wrap(Console(width=width), width)]
+
+
+def shortened(line: str, width: int) -> str:
+    """*line*, or as much of it as goes with a sign that something is missing into *width* columns."""
+    if width_of(line) <= width:
+        return line
+    from rich.cells import set_cell_size
+
+    return f"{set_cell_size(line, width - 1)}…"
+
+
+def width_of(text: str) -> int:
+    """How many columns of a terminal *text* takes: a Chinese character or an emoji takes two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _sections(points: Sequence["PromptPoint"]) -> Iterator[str]:
     for section in dict.fromkeys(point.section for point in points):
-        table = Table(title=section, title_justify="left", title_style="bold", box=None, pad_edge=False)
-        for title, justify in (("name", "left"), ("+", "right"), ("-", "right")):
-            table.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-        table.add_column("text", overflow="fold")
-        for point in points:
-            if point.section == section:
-                table.add_row(
-                    Text(point.name, style="cyan"),
-                    Text(str(point.helpful), style="green" if point.helpful else "dim"),
-                    Text(str(point.harmful), style="red" if point.harmful else "dim"),
-                    Text(readable(point.text)),
-                )
-        console.print(table)
-        console.print()
+        yield f"{click.style(section, bold=True)}\n"
+        yield f"{_points_table([point for point in points if point.section == section])}\n"
+
+
+def _points_table(points: Sequence["PromptPoint"]) -> str:
+    return table(("name", "+", "-", "text"), [(p.name, str(p.helpful), str(p.harmful), p.text) for p in points])
 
 
 def _change_line(change: "Change") -> str:
     point = change.point
-    line = f"{change.kind:<9} {point.name}"
+    line = one_line(point.name)
     if change.kind == "vote":
         return f"{line}: {point.helpful} helpful, {point.harmful} harmful"
     if change.kind == "retire":

@@ -5,9 +5,30 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, database_and_folder, dry_run_option, notify, opened, read_input
+from playbook_db.cli.context import (
+    as_json,
+    database_and_folder,
+    dry_run_option,
+    is_interactive,
+    notify,
+    opened,
+    point_names,
+    read_input,
+)
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json, print_points, print_revised, readable, write_text
+from playbook_db.cli.output import (
+    count_of,
+    folded,
+    one_line,
+    print_json,
+    print_points,
+    print_revised,
+    print_table,
+    print_texts,
+    readable,
+    say,
+    write_text,
+)
 from playbook_db.errors import OperationsFileError
 from playbook_db.services import quick_reads, records
 
@@ -22,38 +43,80 @@ if TYPE_CHECKING:
     from playbook_db.store.repository import RevisionResult
 
 
+_ORDERS = ("votes", "age", "used")
+
+
 @cli.command("list")
+@click.argument("words", nargs=-1)
 @click.option("--section", metavar="S", help="Only this section (its name or its slug).")
+@click.option(
+    "--sort", "order", type=click.Choice(_ORDERS), help="Not by section: the best, newest or most cited first."
+)
+@click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
 @click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
 @as_json
-def list_points(section: str | None, retired: bool, as_json: bool) -> None:
-    """List the key points, with how often each was found helpful (+) and harmful (-)."""
+def list_points(
+    words: tuple[str, ...], section: str | None, order: str | None, limit: int | None, retired: bool, as_json: bool
+) -> None:
+    """List the key points with their votes.
+
+    With WORDS only those that have all of them in their name or text. --sort is by votes (helpful without harmful), by
+    age, or by how many sessions cited a point (used).
+    """
     from playbook_db.domain.playbook import section_named
 
     only = section_named(section) if section is not None else None
+    if retired and order:
+        raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
+
+    def is_wanted(point: "PromptPoint") -> bool:
+        text = f"{point.name} {point.text}".casefold()
+        return only in (None, point.section) and all(word.casefold() in text for word in words)
+
     if retired:
-        left = [(point, retirement) for point, retirement in _retired_points() if only in (None, point.section)]
+        left = [each for each in _retired_points() if is_wanted(each[0])][:limit]
         if as_json:
             print_json([records.point_record(point, retirement) for point, retirement in left])
             return
-        for point, retirement in left:
-            votes, reason = f"{point.helpful}\t{point.harmful}", one_line(retirement.reason or "")
-            click.echo(f"{point.name}\t{votes}\tr{retirement.revision}\t{reason}\t{one_line(point.text)}")
+        rows = [(*_cells(point), f"r{why.revision}", why.reason or "", point.text) for point, why in left]
+        nothing = "no such key point has left" if words or only else "no key point has left yet"
+        print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
         return
-    points = [point for point in _live_points() if only in (None, point.section)]
+    points = _ordered([point for point in _live_points() if is_wanted(point)], order)[:limit]
     if as_json:
         print_json([records.point_record(point) for point in points])
     elif points:
-        print_points(points)
+        print_points(points, by_section=order is None)
+    elif words or only:
+        notify(["no key point is like that; all are shown by: playbook list"])
     else:
         notify(["there are no key points here yet; add one with: playbook add TEXT"])
 
 
+def _cells(point: "PromptPoint") -> tuple[str, str, str]:
+    return point.name, str(point.helpful), str(point.harmful)
+
+
+def _ordered(points: "Sequence[PromptPoint]", order: str | None) -> "Sequence[PromptPoint]":
+    """The points in the *order* that was asked for; what is equal stays in the playbook's own."""
+    if order in (None, "votes"):
+        return sorted(points, key=lambda point: point.harmful - point.helpful) if order else points
+    known = quick_reads.age_and_use(*database_and_folder())
+    if known is None:
+        with opened() as project, project.store.read(project.key) as book:
+            known = book.age_and_use()
+    place = ("age", "used").index(str(order))
+    return sorted(points, key=lambda point: known.get(point.name, (0, 0))[place], reverse=True)
+
+
 @cli.command()
-@click.argument("name", metavar="NAME|REV")
+@click.argument("name", metavar="NAME|REV", shell_complete=point_names)
 @as_json
 def show(name: str, as_json: bool) -> None:
-    """Show one key point in full, live or retired; or a revision (12 or r12): all it did, and why."""
+    """Show one key point in full, or one revision.
+
+    A point may be live or retired; of a revision (12 or r12) it is all that it did, and why.
+    """
     point = quick_reads.find_point(*database_and_folder(), name)
     if point is not None:
         _show_point(*point, as_json=as_json)
@@ -65,54 +128,76 @@ def show(name: str, as_json: bool) -> None:
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
         else:
-            _show_point(match.point, match.retired, history.lifespan(project, name), as_json=as_json)
+            _show_point(match.point, match.retired, history.lifespan(project, name), match.extra, as_json=as_json)
 
 
 @cli.command()
 @click.argument("text")
 @click.option("--section", metavar="S", help="Where it goes (default: OTHERS).")
-def add(text: str, section: str | None) -> None:
+@as_json
+def add(text: str, section: str | None, as_json: bool) -> None:
     """Add a key point."""
     from playbook_db.services import edit
 
-    with opened() as project:
-        print_revised(edit.add(project, text, section=section))
+    with opened(may_be_new=True) as project:
+        _print(edit.add(project, text, section=section), as_json=as_json)
 
 
 @cli.command("edit")
-@click.argument("name")
+@click.argument("name", shell_complete=point_names)
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="The section it moves to.")
-def edit_point(name: str, text: str | None, section: str | None) -> None:
-    """Reword a key point, or move it to another section; its name and votes stay."""
+@as_json
+def edit_point(name: str, text: str | None, section: str | None, as_json: bool) -> None:
+    """Reword a key point, or move it to another section.
+
+    Without --text and --section, on a terminal, your editor (EDITOR) opens with its text.
+    """
     from playbook_db.services import edit
 
-    if text is None and section is None:
-        raise click.UsageError("Give --text, --section or both.")
+    if text is None and section is None and not is_interactive():
+        raise click.UsageError("Give --text, --section or both; on a terminal your editor opens without them.")
     with opened() as project:
-        print_revised(edit.edit(project, name, text=text, section=section))
+        was = None
+        if text is None and section is None:
+            was = edit.find_live(project, name).text
+            text = click.edit(was, extension=".txt")
+            if text is None:
+                notify(["left as it is"])
+                return
+        _print(edit.edit(project, name, text=text, section=section, was=was), as_json=as_json)
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
-def retire(name: str, reason: str | None) -> None:
-    """Take a key point out of the playbook; `playbook restore` brings it back."""
+@as_json
+def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
+    """Take key points out of the playbook.
+
+    All of them or none; `playbook restore` brings them back.
+    """
     from playbook_db.services import edit
 
     with opened() as project:
-        print_revised(edit.retire(project, name, reason=reason))
+        _print(edit.retire(project, *names, reason=reason), as_json=as_json)
 
 
 @cli.command()
-@click.argument("name")
-@click.argument("tag", type=click.Choice(["helpful", "harmful", "neutral"]))
-def vote(name: str, tag: str) -> None:
-    """Vote on a key point; a neutral vote is recorded but counts nowhere."""
+@click.argument("names", metavar="NAME...", nargs=-1, shell_complete=point_names)
+@click.argument("tag", metavar="TAG", type=click.Choice(["helpful", "harmful", "neutral"]))
+@as_json
+def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
+    """Vote on key points: helpful, harmful or neutral.
+
+    TAG is one of these, for all of them. A neutral vote is recorded but counts nowhere.
+    """
     from playbook_db.services import edit
 
+    if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
+        raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
     with opened() as project:
-        print_revised(edit.vote(project, name, tag))
+        _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 
 
 def _live_points() -> "Sequence[PromptPoint]":
@@ -135,19 +220,22 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
         return [(each.point, each) for each in edit.list_retired(project).values()]
 
 
-def _show_point(point: "PromptPoint", retired: "Retired | None", lifespan: "PointLifespan", *, as_json: bool) -> None:
+def _show_point(
+    point: "PromptPoint", retired: "Retired | None", lifespan: "PointLifespan", extra: str, *, as_json: bool
+) -> None:
     from playbook_db.domain.times import local
 
     if as_json:
-        print_json(records.full_point_record(point, retired, lifespan))
+        print_json(records.full_point_record(point, retired, lifespan, extra))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
-    click.echo(f"{point.name}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})")
+    head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
+    say(head)
     if retired:
-        click.echo(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
-    click.echo(readable(point.text))
+        say(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
+    print_texts([f"{folded(readable(point.text))}\n"], paged=True)
 
 
 def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
@@ -156,7 +244,7 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
     if as_json:
         print_json(records.full_revision_record(full))
     else:
-        click.echo("\n".join(history_view.in_full(full)))
+        print_texts((f"{line}\n" for line in history_view.in_full(full)), paged=True)
 
 
 @cli.command()
@@ -164,18 +252,28 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
 @dry_run_option
 @as_json
 def apply(file: str, dry_run: bool, as_json: bool) -> None:
-    """Carry out a curator's batch from FILE (or -): all of its valid operations in one revision, or nothing.
+    """Carry out a curator's batch from FILE (or -).
 
-    FILE is a JSON list of operations, or an object with `operations`. What breaks a rule is skipped with a reason.
+    All of its valid operations become one revision, or nothing does. FILE is a JSON list of operations, or an object
+    with `operations`, `evaluations` (votes) or both. What breaks a rule is skipped with a reason. An example:
+
+    \b
+    {"operations": [
+       {"type": "ADD", "text": "Use uv, not pip", "section": "PROJECT CONTEXT"},
+       {"type": "UPDATE", "target_id": "pat-001", "text": "Test first"},
+       {"type": "MERGE", "source_ids": ["pat-002", "pat-003"],
+        "merged_text": "..."},
+       {"type": "DELETE", "target_id": "oth-001", "reason": "the linter does"}],
+     "evaluations": [{"name": "pat-004", "rating": "helpful"}]}
     """
     from playbook_db.services import diagnostics, edit
 
-    operations = _read_operations(file)
-    with opened() as project:
+    operations, evaluations = _read_batch(file)
+    with opened(may_be_new=True) as project:
         origin = "stdin" if file == "-" else file
-        revised = edit.apply_batch(project, operations, origin=origin, dry_run=dry_run)
+        revised = edit.apply_batch(project, operations, evaluations, origin=origin, dry_run=dry_run)
         if not dry_run:
-            diagnostics.operations(project.folder, operations, revised.skipped)
+            diagnostics.operations(project.folder, operations, revised.skipped, revised.changes)
         notify(revised.notes)
         _print(revised, as_json=as_json, dry_run=dry_run)
 
@@ -187,7 +285,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
     """Retire the key points whose votes say that they harm."""
     from playbook_db.services import diagnostics, edit
 
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         revised = edit.prune(project, dry_run=dry_run)
         if not dry_run:
             diagnostics.pruning(project.folder, [change.point for change in revised.changes])
@@ -196,76 +294,92 @@ def prune(dry_run: bool, as_json: bool) -> None:
 
 @cli.command()
 @click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
-def render(is_whole: bool) -> None:
-    """Print the text that goes into a prompt; nothing for an empty playbook."""
+@as_json
+def render(is_whole: bool, as_json: bool) -> None:
+    """Print the text that goes into a prompt. It is empty for an empty playbook."""
     text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
     if text is None:
         from playbook_db.services import import_export
 
         with opened() as project:
             text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
-    if text:
+    if as_json:
+        print_json({"text": text})
+    elif text:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
 
 
-def _print(revised: "RevisionResult", *, as_json: bool, dry_run: bool) -> None:
+def _print(revised: "RevisionResult", *, as_json: bool, dry_run: bool = False) -> None:
+    from playbook_db.services import edit
+
+    notify(edit.notes_on_length(revised.changes))
     if as_json:
         print_json(records.batch_record(revised, dry_run=dry_run))
     else:
         print_revised(revised, dry_run=dry_run)
 
 
-def _read_operations(file: str) -> list[Any]:
+def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
+    """The operations and the evaluations in *file*."""
     import json
 
     try:
         document = json.loads(read_input(file))
     except (ValueError, RecursionError) as error:
         raise OperationsFileError(f"{file} is no JSON ({error}). Nothing was changed.") from None
-    operations = document.get("operations") if isinstance(document, dict) else document
-    if not isinstance(operations, list):
+    batch = document if isinstance(document, dict) else {"operations": document}
+    lists = [batch.get(key, []) for key in ("operations", "evaluations")]
+    if not batch.keys() & {"operations", "evaluations"} or not all(isinstance(each, list) for each in lists):
         raise OperationsFileError(
-            f"{file} holds no operations: a JSON list is wanted, or an object with a list `operations`. "
-            "Nothing was changed."
+            f"{file} holds no operations: a JSON list is wanted, or an object with a list `operations`, a list "
+            "`evaluations` or both. Nothing was changed."
         )
-    return operations
+    return lists[0], lists[1]
 
 
 @cli.command("import")
 @click.argument("file")
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
 @click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
-def import_file(file: str, replace: bool, rename_duplicates: bool) -> None:
-    """Merge a playbook FILE of any shape in (- for standard input).
+@as_json
+def import_file(file: str, replace: bool, rename_duplicates: bool, as_json: bool) -> None:
+    """Merge a playbook FILE of any shape in.
 
-    A point that is here already keeps the higher of both counters; a name that belongs to another text here is given
-    anew. Nothing is taken in where anything in FILE can't be read.
+    FILE is - for standard input. A point that is here already keeps the higher of both counters; a name that belongs to
+    another text here is given anew. Nothing is taken in where anything in FILE can't be read.
     """
     from playbook_db.domain import playbook_file
-    from playbook_db.services import diagnostics, import_export
+    from playbook_db.services import diagnostics, edit, import_export
     from playbook_db.services.projects import read_playbook
 
     source = "standard input" if file == "-" else file
     reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
-    with opened() as project:
+    with opened(may_be_new=True) as project:
         revised = import_export.import_playbook(project, reading, source=source, replace=replace)
         diagnostics.migration(project.folder, reading.migrated)
-        notify(one_line(note) for note in revised.notes)
-        total = len(read_playbook(project).points)
-        if revised.revision is None:
-            click.echo(f"nothing new in {source}; the playbook has {total} points")
+        notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
+        points = count_of(len(read_playbook(project).points), "point")
+        of_playbook = f"the playbook of {one_line(project.key)} has {points}"
+        if as_json:
+            print_json(records.batch_record(revised, dry_run=False))
+        elif revised.revision is None:
+            say(f"nothing new in {source}; {of_playbook}")
         else:
             summary = import_export.summary(revised)
-            click.echo(f"imported {source}: {summary}; the playbook has {total} points (revision {revised.revision})")
+            say(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
 
 
 @cli.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
-def export(output: str | None, layout: str) -> None:
-    """Print the playbook as a playbook.json; the same playbook always gives the same bytes."""
+@click.option("--extra", is_flag=True, help="With the other keys that entries had in the files that came in.")
+def export(output: str | None, layout: str, extra: bool) -> None:
+    """Print the playbook as a playbook.json.
+
+    The same playbook always gives the same bytes.
+    """
     from playbook_db.services import import_export
 
     with opened() as project:
-        text = import_export.export_playbook(project, layout=cast("Layout", layout))
+        text = import_export.export_playbook(project, layout=cast("Layout", layout), with_extras=extra)
     write_text(text, output)

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db import projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
+from playbook_db.domain.times import local
 from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
 
@@ -29,26 +30,84 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
     show_default=True,
     help="Whose settings: yours for all projects, this project's, or yours for this project.",
 )
-def install_hooks(scope: str) -> None:
-    """Register the hooks in Claude Code's settings, from where it starts them in every session.
+@click.option("--replace", is_flag=True, help="Take the hooks of the older system out, which has JSON files alone.")
+@as_json
+def install_hooks(scope: str, replace: bool, as_json: bool) -> None:
+    """Register the hooks in Claude Code's settings.
 
-    Nothing else in the settings file changes, and the file as it was is kept beside it.
+    From there it starts them in every session. Nothing else in the settings file changes, and the file as it was is
+    kept beside it.
     """
     from datetime import UTC, datetime
 
     from playbook_db.claude_code import install
 
-    done = install.install(scope, project_folder(must_exist=scope != "user"), now=datetime.now(UTC))
-    if done.changed:
+    folder = project_folder(must_exist=scope != "user")
+    if replace and not _take_out_older(folder):
+        notify(["no settings file has hooks of the older system"])
+    done = install.install(scope, folder, now=datetime.now(UTC))
+    if as_json:
+        record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}
+        print_json({"settings": done.path, "changed": done.changed, **record})
+    elif done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
-        click.echo(f"{done.path}: registered the hooks for {hooks}")
-        click.echo(f"interpreter: {done.python}")
-        click.echo(f"worker's interpreter: {done.worker_python}")
+        say(f"{done.path}: registered the hooks for {hooks}")
+        say(f"interpreter: {done.python}")
+        say(f"worker's interpreter: {done.worker_python}")
         if done.backup:
-            click.echo(f"the file as it was: {done.backup}")
+            say(f"the file as it was: {done.backup}")
+        budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
+        say(f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
+        say(f"learning asks {model_in_words(folder)}")
     else:
-        click.echo(f"{done.path}: the hooks are registered already; nothing was changed")
+        say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
+    _tell_of_older(folder)
+
+
+def model_in_words(folder: str) -> str:
+    """The model that is asked, and with whose key; or why none is."""
+    from playbook_db.errors import PlaybookError
+    from playbook_db.llm import choose
+
+    try:
+        return choose.describe_access(folder)
+    except PlaybookError as error:
+        return f"nobody: {error}"
+
+
+def _take_out_older(folder: str) -> bool:
+    """Take the older system's hooks out of all settings files, and its templates out of our way; whether there were
+    any."""
+    from datetime import UTC, datetime
+
+    from playbook_db.claude_code import older_hooks
+
+    found = older_hooks.find(folder)
+    for hooks in found:
+        kept = older_hooks.take_out(hooks, now=datetime.now(UTC))
+        say(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
+        say(f"the file as it was: {kept}")
+    for aside in older_hooks.set_templates_aside() if found else ():
+        say(f"its template, which doesn't fit here, is now {aside}")
+    return bool(found)
+
+
+def _tell_of_older(folder: str) -> bool:
+    """Tell of the older system's hooks, if there are any; whether there are."""
+    from playbook_db.claude_code import older_hooks
+
+    found = older_hooks.find(folder)
+    if found:
+        where = ", ".join(hooks.path for hooks in found)
+        notify(
+            [
+                f"{where} has hooks of the older system, which keeps the playbook in .claude/playbook.json alone: each "
+                "session would be shown both playbooks and be learned from twice. To replace them: "
+                "playbook install --replace"
+            ]
+        )
+    return bool(found)
 
 
 @cli.command("uninstall")
@@ -59,12 +118,14 @@ def install_hooks(scope: str) -> None:
     show_default=True,
     help="Whose settings: yours for all projects, this project's, yours for this project, or all of them.",
 )
-def uninstall_hooks(scope: str) -> None:
+@as_json
+def uninstall_hooks(scope: str, as_json: bool) -> None:
     """Take the hooks out of Claude Code's settings. What was learned stays."""
     from playbook_db.claude_code import install
 
     folder = project_folder(must_exist=scope != "user")
-    any_done, problems = False, []
+    changed: list[str] = []
+    problems = []
     for each in registration.SCOPES if scope == _ALL else (scope,):
         try:
             done = install.uninstall(each, folder)
@@ -72,50 +133,107 @@ def uninstall_hooks(scope: str) -> None:
             problems.append(str(error))
             continue
         if done is not None:
-            any_done = True
+            changed.append(done.path)
             end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
-            click.echo(f"{done.path}: {end}")
+            if not as_json:
+                say(f"{done.path}: {end}")
             notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
     if problems:
         raise InstallError("\n".join(problems))
-    if not any_done:
-        click.echo("no settings file has hooks of ours; nothing was changed")
-    click.echo(f"what was learned stays in {settings.data_dir()}")
+    if not changed and not as_json:
+        say("no settings file has hooks of ours; nothing was changed")
+    kept = settings.data_dir()
+    print_answer(f"what was learned stays in {kept}", as_json=as_json, settings=changed, data=kept)
 
 
 @cli.command()
 @click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
-def init(yes: bool) -> None:
-    """Make the database where there is none, and take this project in.
+@click.option("--new", is_flag=True, help="Begin anew where the database is gone though there are backups of it.")
+@as_json
+@click.pass_context
+def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
+    """Take this project in; make the database where none is.
 
-    An existing .claude/playbook.json is shown first, since its text goes into prompts; it is asked about on a terminal.
+    An existing .claude/playbook.json is shown first, since its text goes into prompts. It is asked about on a terminal;
+    without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
+    the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
+    from playbook_db.cli.status import MIRRORS
     from playbook_db.services import mirror
     from playbook_db.services.projects import read_playbook
 
-    with opened(sync=False) as project:
-        if mirror.is_waiting(project):
-            _show_waiting(project)
-            if not yes and is_interactive() and not click.confirm("Take it in?", err=True):
-                notify(["left alone; nothing of it goes into a prompt. Run playbook init again to take it in"])
+    with opened(sync=False, begins_anew=new) as project:
+        is_waiting = mirror.is_waiting(project)
+        is_wanted = is_waiting and _is_wanted(project, yes)
+        if is_waiting and not is_wanted:
+            notify(["left alone; nothing of it goes into a prompt. To take it in: playbook init --yes"])
+            if is_interactive():
                 return
-            notify(mirror.accept(project).notes)
-        else:
-            notify(mirror.enrol(project).notes)
-        points = len(read_playbook(project).points)
-        click.echo(f"{project.key}: {points} key points in {project.store.where} (mirror: {mirror.state(project)})")
+        notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
+        points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
+        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
+        print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
+        learnable = _earlier_sessions(project)
+    _offer_replacement(ctx)
+    if learnable and is_interactive():
+        from playbook_db.cli.learn import bootstrap
+
+        notify(["this project had sessions before; what they teach can be in its playbook from the start:"])
+        ctx.invoke(bootstrap, yes=False)
+    elif learnable:
+        notify([f"{learnable}. To learn from them: playbook bootstrap"])
+
+
+def _earlier_sessions(project: "Project") -> str:
+    """What there is to learn from sessions that this project had, and at what cost; `""` where some were learned from
+    already, or there is no model to ask."""
+    from playbook_db.cli.learn import estimate_of_bootstrap
+    from playbook_db.errors import PlaybookError
+    from playbook_db.services import history
+
+    try:
+        return "" if history.sessions(project) else estimate_of_bootstrap(project)
+    except PlaybookError:  # no model, or one that needs consent: `bootstrap` explains it
+        return ""
+
+
+def _offer_replacement(ctx: click.Context) -> None:
+    """Tell of the older system's hooks, and on a terminal ask whether ours shall take their place."""
+    from playbook_db.claude_code import install
+
+    folder = project_folder()
+    if not _tell_of_older(folder) or not is_interactive() or not click.confirm("Replace them now?", err=True):
+        return
+    _take_out_older(folder)
+    ours = install.find_registrations(folder)
+    if not ours.files and ours.plugin is None:
+        ctx.invoke(install_hooks, scope="user", replace=False)
 
 
 @cli.command("mirror")
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
-def switch_mirror(state: str) -> None:
-    """Keep .claude/playbook.json in step with the database from now on, or leave it alone."""
+@click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
+@as_json
+def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
+    """Keep .claude/playbook.json in step, or leave it alone.
+
+    From now on it is what the database holds, and the other way round. A file that was never taken in is shown first,
+    as by `playbook init`; unless it is taken in, nothing changes.
+    """
     from playbook_db.services import mirror
 
-    with opened(sync=False) as project:
-        notify(mirror.switch(project, on=state == "on").notes)
+    with opened(sync=False, may_be_new=True) as project:
+        is_wanted = state == "on" and mirror.is_foreign(project) and _is_wanted(project, yes)
+        notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
         where = project.mirror_path
-        click.echo(f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on")
+        text = f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on"
+        print_answer(text, as_json=as_json, mirror=where, state=mirror.state(project))
+
+
+def _is_wanted(project: "Project", yes: bool) -> bool:
+    """Show what would come in from the file that waits; whether the user wants it in."""
+    _show_waiting(project)
+    return yes or (is_interactive() and click.confirm("Take it in?", err=True))
 
 
 def _show_waiting(project: "Project") -> None:
@@ -130,7 +248,7 @@ def _show_waiting(project: "Project") -> None:
         raise MirrorError(f"{path} is a link to nothing. Remove it, and run playbook init again.")
     reading = playbook_file.decode(data, source=path)
     revised = import_export.import_playbook(project, reading, source=path, dry_run=True)
-    shown = f"{os.path.relpath(path)} holds {len(reading.playbook.points)} key points"
+    shown = f"{os.path.relpath(path)} holds {count_of(len(reading.playbook.points), 'key point')}"
     notify([f"{shown} ({import_export.summary(revised)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
         notify([f"  [{change.point.name}] {one_line(change.point.text)}"])
@@ -141,13 +259,13 @@ def _show_waiting(project: "Project") -> None:
 
 @cli.group("project")
 def project() -> None:
-    """See which projects have a playbook, keep one out, or give a playbook to the folder that has moved."""
+    """List the projects, keep one out, trust or move one."""
 
 
 @project.command("list")
 @as_json
 def project_list(as_json: bool) -> None:
-    """List the projects that have a playbook, a line each; a folder that is gone is marked."""
+    """List the projects that have a playbook."""
     from playbook_db.services.projects import list_projects, open_store
 
     with open_store(database_url()) as store:
@@ -155,54 +273,107 @@ def project_list(as_json: bool) -> None:
     if as_json:
         print_json([records.project_record(each) for each in listed])
         return
+    rows = []
     for each in listed:
         marks = [
             *(["ignored"] if each.is_ignored else []),
-            *([] if os.path.isdir(each.key) else ["no such folder; if it moved: playbook project move OLD NEW"]),
+            *([] if projects.has_folder(each.key) else ["no such folder; if it moved: playbook project move OLD NEW"]),
         ]
-        counts = [f"{each.live_points} points", f"{each.revisions} revisions", each.last_revision_at or "-"]
-        click.echo("\t".join([each.key, *counts, *marks]))
+        last_at = local(each.last_revision_at) if each.last_revision_at else "-"
+        rows.append((each.key, str(each.live_points), str(each.revisions), last_at, "; ".join(marks)))
+    titles = ("project", "points", "revisions", "last change", "note")
+    print_table(titles, rows, nothing="no project has a playbook yet; give this one its own with: playbook init")
 
 
 @project.command()
 @click.option("--off", is_flag=True, help="Let the hooks in again.")
-def ignore(off: bool) -> None:
-    """Keep the hooks out of this project: no playbook goes into its sessions, nothing is learnt from them."""
+@as_json
+def ignore(off: bool, as_json: bool) -> None:
+    """Keep the hooks out of this project.
+
+    No playbook goes into its sessions, and nothing is learned from them.
+    """
     from playbook_db.services import projects as projects_service
 
-    with opened(sync=False) as here:
+    with opened(sync=False, may_be_new=True) as here:
         projects_service.ignore(here, is_ignored=not off)
-        click.echo(f"{here.key} is {'no longer ' if off else ''}ignored by the hooks")
+        text = f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks"
+        print_answer(text, as_json=as_json, project=here.key, ignored=not off)
+
+
+@project.command()
+@click.option("--off", is_flag=True, help="Leave it out: use your own in its place.")
+@click.option("--yes", is_flag=True, help="Agree without being asked.")
+@as_json
+def trust(off: bool, yes: bool, as_json: bool) -> None:
+    """Use the address and programs that the project brings.
+
+    They stand in the `env` of its settings, and so may a database. Without that, nothing is learned from this project
+    where it brings an address, but no key of its own. A value that changes is asked about again. Without a terminal it
+    needs --yes.
+    """
+    from playbook_db.domain.redaction.redact import redact_message
+    from playbook_db.services import queue
+
+    with opened(sync=False) as here:
+        folder = here.folder or here.key
+        values = project_env.questions(folder)
+        if not values:
+            text = f"{folder}: its settings bring nothing that needs your consent"
+            print_answer(text, as_json=as_json, project=folder, names=[], agreed=None)
+            return
+        notify(f"{name}={one_line(redact_message(value))}" for name, value in values.items())
+        if not off and not yes:
+            if not is_interactive():
+                raise click.UsageError("Nobody is there to be asked; say --yes to use that. Nothing was changed.")
+            if not click.confirm("Use that for this project?", err=True):
+                return
+        project_env.keep(folder, agreed=not off)
+        for job in queue.list_jobs(here.store, here.key):
+            if job.not_before is not None:
+                queue.retry(here.store, here.key, job.id)
+        text = f"{folder}: {', '.join(values)} {'not used' if off else 'used'} from now on"
+        print_answer(text, as_json=as_json, project=folder, names=[*values], agreed=not off)
 
 
 @project.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
-def move(old: str, new: str | None) -> None:
-    """Give the playbook of the folder OLD, which has moved, to NEW (default: this project)."""
+@as_json
+def move(old: str, new: str | None, as_json: bool) -> None:
+    """Give the playbook of the folder OLD to NEW.
+
+    For a folder that has moved. NEW is this project by default.
+    """
     from playbook_db.services import projects as projects_service
 
     with projects_service.open_store(database_url()) as store:
         target = os.path.abspath(new) if new else project_folder()
+        before = projects.project_key(os.path.abspath(old))
         key = projects_service.move(store, os.path.abspath(old), target)
-        click.echo(f"the playbook of {projects.project_key(os.path.abspath(old))} is now that of {key}")
+        print_answer(f"the playbook of {before} is now that of {key}", as_json=as_json, before=before, project=key)
 
 
 @cli.command()
+@click.option("--online", is_flag=True, help="Ask the model something tiny.")
 @as_json
 @click.pass_context
-def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Try everything for real: the hooks, the database, the queue, the settings. Exit code 1 if something is broken."""
+def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
+    """Try everything for real, and say what is broken.
+
+    That is the hooks, the database, the queue and the settings. Exit code 1 if something is broken.
+    """
     from playbook_db.claude_code import doctor as examining
 
-    findings = examining.examine(database_url(), project_folder())
+    findings = examining.examine(database_url(), project_folder(), online=online)
     record = records.doctor_record(findings)
     if as_json:
         print_json(record)
     else:
         for finding in findings:
             mark, colour = _MARKS[finding.state]
-            click.echo(f"{click.style(f'{mark:<7}', fg=colour)} {finding.about}: {one_line(finding.message)}")
+            head = f"{click.style(f'{mark:<7}', fg=colour)} "
+            click.echo(beside(head, f"{finding.about}: {one_line(finding.message)}", 8))
             if finding.remedy:
                 click.echo(f"        -> {finding.remedy}")
     if not record["ok"]:

@@ -1,33 +1,51 @@
 """The command `sql`: people's own questions to the database, as a table, CSV or JSON."""
 
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, readable
+from playbook_db.cli.output import one_line, print_texts, shown_json, table, width_of, wrapped
 from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.services.sql import Answer
 
 
+_NARROWEST = 20  # characters of a long column that can still be read
+_MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes after isn't waited for
+
+
 @cli.command()
 @click.argument("query", required=False)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180), row by row as they are found.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180).")
+@click.option("--line", "by_line", is_flag=True, help="Print each value on a line of its own.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0, min_open=True),
+    default=settings.QUERY_TIMEOUT_S,
+    show_default=True,
+    help="End a question on which SQLite works longer; one call, as of instr() on two huge texts, is not cut short.",
+)
 @as_json
-def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
-    """Ask the database in SQL; without QUERY, or with -, the SQL is read from standard input.
+def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_json: bool) -> None:
+    """Ask the database in SQL, as a table, CSV or JSON.
 
-    One SELECT, over the projects of the whole database; :project in it is the folder of this one, as in
-    SELECT name, balance FROM live_key_points WHERE playbook = :project. It can only read.
+    Without QUERY, or with -, the SQL is read from standard input: one SELECT, over the projects of the whole database;
+    :project in it is the folder of this one, as in SELECT name, balance FROM live_key_points WHERE playbook = :project.
+    It can only read. Rows are printed as they are found; the columns of a table are as wide as its first thousand rows.
+    A terminal that is too narrow for the columns gets them by line.
     """
-    if as_csv and as_json:
-        raise click.UsageError("Give --csv or --json, not both.")
+    if as_csv + by_line + as_json > 1:
+        raise click.UsageError("Give one of --csv, --line and --json.")
     if query in (None, "-"):
         if sys.stdin.isatty():
             notify(["type one SELECT, then Ctrl-D"])
@@ -35,15 +53,18 @@ def sql(query: str | None, as_csv: bool, as_json: bool) -> None:
     from playbook_db.services import sql as sql_service
 
     key = projects.project_key(project_folder())
-    with sql_service.ask(database_url(), query or "", project_key=key) as answer:
+    with sql_service.ask(database_url(), query or "", project_key=key, timeout_s=timeout_s) as answer:
         if as_csv:
             _print_csv(answer)
         elif as_json:
             _print_json(answer)
+        elif by_line:
+            print_texts(_by_line(answer.columns, answer.rows), paged=True)
         elif sys.stdout.isatty():
-            _print_on_terminal(answer)
+            print_texts(_on_terminal(answer), paged=True)
         else:
-            click.echo("\n".join(aligned(answer.columns, answer.rows)))
+            for line in aligned(answer.columns, answer.rows):
+                click.echo(line)
 
 
 def _print_csv(answer: "Answer") -> None:
@@ -60,35 +81,52 @@ def _print_json(answer: "Answer") -> None:
     """A list of objects, one a line; what isn't printable is escaped, so that no text can steer a terminal."""
     import json
 
-    rows = [json.dumps(row, ensure_ascii=False) for row in records.query_records(answer.columns, answer.rows)]
-    text = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
-    click.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
+    before = "[\n"
+    for row in records.query_records(answer.columns, answer.rows):
+        click.echo(before + shown_json(json.dumps(row, ensure_ascii=False)), nl=False)
+        before = ",\n"
+    click.echo("[]" if before == "[\n" else "\n]")
 
 
 def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """The lines of a table as docs/sql.md prints it: titles, a rule, one line a row, two spaces between columns."""
-    titles, cells = [_line(title) for title in columns], [[_line(value) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
-    for line in (titles, ["-" * width for width in widths], *cells):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+    titles, cells = [_line(title) for title in columns], ([_line(value) for value in row] for row in rows)
+    first = list(islice(cells, _MEASURED_ROWS))
+    widths = [max(map(width_of, column)) for column in zip(titles, *first, strict=True)]
+    for line in chain([titles, ["-" * width for width in widths]], first, cells):
+        padded = (cell + " " * (width - width_of(cell)) for cell, width in zip(line, widths, strict=True))
+        yield "  ".join(padded).rstrip()
 
 
-def _print_on_terminal(answer: "Answer") -> None:
-    """Columns under their titles, fitted to the window."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def _on_terminal(answer: "Answer") -> Iterator[str]:
+    """Columns under their titles, fitted to the window, and under their titles again where there are many rows; by line
+    where there are too many columns for that."""
+    rows = [[_cell(value) for value in row] for row in islice(answer.rows, _MEASURED_ROWS)]
+    if not _fits(answer.columns, rows):
+        yield from _by_line(answer.columns, chain(rows, answer.rows))
+        return
+    yield table(answer.columns, rows)
+    while rows := [[_cell(value) for value in row] for row in islice(answer.rows, _MEASURED_ROWS)]:
+        yield table(answer.columns, rows)
 
-    rows = list(answer.rows)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, title in enumerate(answer.columns):
-        is_numeric = any(row[place] is not None for row in rows) and not any(
-            isinstance(row[place], (str, bytes)) for row in rows
-        )
-        table.add_column(Text(one_line(title)), justify="right" if is_numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(readable(_cell(value))) for value in row))
-    Console().print(table)
+
+def _fits(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table of them leaves each long column enough room to be read."""
+    widths = [max(map(width_of, column)) for column in zip(columns, *rows, strict=True)]
+    space = sum(min(width, _NARROWEST) + 2 for width in widths) - 2
+    return space <= shutil.get_terminal_size().columns
+
+
+def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Each value behind its title, an empty line between rows."""
+    titles = [_line(title) for title in columns]
+    margin = max(map(len, titles)) + 2
+    room = max(shutil.get_terminal_size().columns - margin, _NARROWEST) if sys.stdout.isatty() else 0
+    for number, row in enumerate(rows):
+        yield "\n" if number else ""
+        for title, value in zip(titles, map(_line, row), strict=True):
+            for line_number, line in enumerate(wrapped(value, room) if room else [value]):
+                yield f"{'' if line_number else title:<{margin}}{line}".rstrip() + "\n"
 
 
 def _cell(value: Any) -> str:

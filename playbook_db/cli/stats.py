@@ -11,7 +11,8 @@ import click
 
 from playbook_db.cli.context import as_json, notify, opened
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, readable_size, write_file
+from playbook_db.cli.output import beside, count_of, one_line, print_json, print_texts, readable_size, write_file
+from playbook_db.domain.times import local
 from playbook_db.errors import MissingExtraError
 from playbook_db.services import records
 
@@ -32,7 +33,10 @@ _PARTS = {
 @as_json
 @click.option("--svg", metavar="FILE", help="Draw the numbers too, into FILE. Needs the extra `web`.")
 def stats(as_json: bool, svg: str | None) -> None:
-    """Show the playbook in numbers: points, how they are used, votes, what learning cost, how the file grows."""
+    """Show the playbook in numbers.
+
+    Points, how they are used, votes, what learning cost, how the file grows.
+    """
     from playbook_db.services import statistics
 
     with opened(sync=False) as project:
@@ -43,8 +47,7 @@ def stats(as_json: bool, svg: str | None) -> None:
     if as_json:
         print_json(records.statistics_record(numbers))
     else:
-        for line in _lines(numbers):
-            click.echo(line)
+        print_texts((f"{beside(line[:11], line[11:], 11)}\n" for line in _lines(numbers)), paged=True)
 
 
 def _picture(numbers: "Statistics") -> bytes:
@@ -60,7 +63,7 @@ def _picture(numbers: "Statistics") -> bytes:
 
 
 def _lines(numbers: "Statistics") -> Iterator[str]:
-    yield f"{one_line(numbers.project)}, {numbers.time[:16].replace('T', ' ')} UTC"
+    yield f"{one_line(numbers.project)}, {local(numbers.time)}"
     yield from _point_lines(numbers)
     yield from _use_lines(numbers.use)
     yield from _week_lines(numbers)
@@ -85,8 +88,9 @@ def _use_lines(use: "Use") -> Iterator[str]:
     if use.shown_since is None:
         yield _heading("use", "no session was shown a point yet")
         return
-    yield _heading("use", f"since {use.shown_since[:10]}; a point counts once in a session, % are of those shown")
-    cited_since = f"since {use.cited_since[:10]}" if use.cited_since else "never yet"
+    shown_since = local(use.shown_since)[:10]
+    yield _heading("use", f"since {shown_since}; a point counts once in a session, % are of those shown")
+    cited_since = f"since {local(use.cited_since)[:10]}" if use.cited_since else "never yet"
     shown_in = f"{count_of(use.points_shown, 'point')} in {count_of(use.sessions_shown, 'session')}"
     cited_in = f"{count_of(use.points_cited, 'point')} in {count_of(use.sessions_citing, 'session')}, {cited_since}"
     rows = [("shown", use.shown, shown_in), ("cited", use.cited, cited_in)]
@@ -130,7 +134,7 @@ def _file_lines(file: "Growth") -> Iterator[str]:
     text = "" if file.size_bytes is None else f"{readable_size(file.size_bytes)}, all projects together"
     if file.backups:
         time, size = file.backups[0]
-        text += f"; {readable_size(size)} on {time[:10]}, the first of {count_of(len(file.backups), 'backup')}"
+        text += f"; {readable_size(size)} on {local(time)[:10]}, the first of {count_of(len(file.backups), 'backup')}"
     yield _heading("file", text or "no file of its own")
     parts = {name: sum(t.size_bytes or 0 for t in file.tables if t.name in tables) for name, tables in _PARTS.items()}
     if any(parts.values()):  # not every SQLite tells them

@@ -1,7 +1,6 @@
 """What differs between two playbooks, and which words differ between two texts."""
 
 import bisect
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook
 
 _NOT_COMPARED = ("last_updated", "sections")  # the time of a file, and the mark of where its points go
@@ -112,7 +112,7 @@ def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
 
 def value_as_json(fields: Mapping[str, Any], key: str) -> str | None:
     """The value under *key*, None where there is none."""
-    return json.dumps(fields[key], ensure_ascii=False) if key in fields else None
+    return write_json(fields[key]) if key in fields else None
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:

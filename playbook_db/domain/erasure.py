@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playbook_db.domain.diff import common_length
+from playbook_db.domain.exact_json import read_json, write_json
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PatternError
 
@@ -82,9 +83,9 @@ class Eraser:
 
     def _erase_decoded(self, text: str, erase: Callable[[Any], Any]) -> str:
         try:
-            value = json.loads(text)
+            value = read_json(text)
             erased = erase(value)
-            if json.dumps(erased) == json.dumps(value):
+            if write_json(erased) == write_json(value):
                 return text
         except (ValueError, RecursionError):
             return self.erase(text)
@@ -97,7 +98,7 @@ class Eraser:
             return [self._value(inner) for inner in value]
         if isinstance(value, dict):
             return _with_unique_keys((self.erase(key), self._value(inner)) for key, inner in value.items())
-        if isinstance(value, int | float) and not isinstance(value, bool) and self.finds(json.dumps(value)):
+        if isinstance(value, int | float) and not isinstance(value, bool) and self.finds(write_json(value)):
             return MARK
         return value
 
@@ -132,7 +133,7 @@ def read_pattern(text: str) -> re.Pattern[str]:
 
 def encoded(value: object) -> str:
     """*value* as JSON that a database can keep."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = write_json(value)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

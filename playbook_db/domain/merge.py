@@ -12,6 +12,7 @@ from typing import Any
 
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK, encoded
+from playbook_db.domain.exact_json import read_json, write_json
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, RetiredPoint, normalised, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_ORDER
@@ -146,13 +147,20 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
         theirs = without_erased_header(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
     for key, value in theirs.fields:
-        if key != "last_updated" and (key not in known or json.dumps(known[key]) != json.dumps(value)):
+        if key != "last_updated" and (key not in known or _differ(known[key], value)):
             fields[key] = value
     for key in known:
         if key not in dict(theirs.fields) and key not in ("sections", "last_updated"):
             fields.pop(key, None)
     newline = ours.final_newline if theirs.final_newline == base.final_newline else theirs.final_newline
     return Header(tuple(fields.items()), newline)
+
+
+def _differ(known: object, value: object) -> bool:
+    """Whether *value* is to take the place of *known*: it is another, or the same number with more digits than a
+    program would write, which may have read *known* and kept no spelling."""
+    plain = json.dumps(value)
+    return plain != json.dumps(known) or write_json(value) not in (write_json(known), encoded(json.loads(plain)))
 
 
 def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
@@ -181,6 +189,27 @@ def without_erased_header(base: Header, theirs: Header) -> Header:
         same = next((other for other in ours if _is_unchanged(value, known[other], has_name=other == key)), None)
         kept[key if same is None else same] = value if same is None else known[same]
     return Header(tuple(kept.items()), theirs.final_newline)
+
+
+def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mapping[str, str]) -> dict[str, str]:
+    """What the entries of *reading* say beside what a point is and *known* doesn't hold yet, each as JSON, by name.
+
+    The names are those that the points of *theirs*, what was merged of it, have in *ours*, the playbook afterwards;
+    what is known of a point is in it too. A point of which something was forgotten gets nothing: a file may be older.
+    """
+    by_text = {normalised(point.text): point.name for point in reversed(ours.points)}
+    found: dict[str, str] = {}
+    for point in theirs.points:
+        here = ours.by_name.get(point.name)
+        is_same = here is not None and here.text == point.text
+        name = point.name if is_same else by_text.get(normalised(point.text), point.name)
+        before = found.get(name) or known.get(name, "{}")
+        text = ours.by_name[name].text if name in ours.by_name else ""
+        if point.name in reading.extras and MARK not in before + text:
+            fields = write_json(read_json(before) | read_json(reading.extras[point.name]))
+            if fields != before:
+                found[name] = fields
+    return found
 
 
 def may_be_original(text: str, erased: str) -> bool:

@@ -13,6 +13,7 @@ from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable, why_t
 from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
+MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all of them together
 TAGS = ("helpful", "harmful", "neutral")
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
 
@@ -193,6 +194,8 @@ def _text(fields: Mapping[str, Any], key: str) -> str:
     problem = why_text_unusable(value)
     if problem or not isinstance(value, str):
         raise _RefusedError(f"`{key}`: {problem}")
+    if len(value) > MAX_TEXT_CHARS:
+        raise _RefusedError(f"`{key}`: a text must not be longer than {MAX_TEXT_CHARS:,} characters")
     return value.strip()
 
 

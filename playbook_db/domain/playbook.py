@@ -1,11 +1,11 @@
 """The values that a playbook is made of, and the rules for the names and the texts of its key points."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, find_section
 from playbook_db.errors import PointRuleError
 
@@ -49,7 +49,7 @@ class Header:
     final_newline: bool = True
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same JSON, in which 1, 1.0 and true differ."""
+        """Whether both are the same JSON, in which 1, 1.0, 1.00 and true differ."""
         return isinstance(other, Header) and self._json == other._json
 
     def __hash__(self) -> int:
@@ -57,7 +57,7 @@ class Header:
 
     @property
     def _json(self) -> tuple[str, bool]:
-        return json.dumps(dict(self.fields)), self.final_newline
+        return write_json(dict(self.fields)), self.final_newline
 
     def get(self, key: str) -> Any:
         """The value under *key*, None where it is absent."""

@@ -8,10 +8,11 @@ contract, section 3.
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
 from typing import Any, Literal
 
+from playbook_db.domain.exact_json import read_json, write_json
 from playbook_db.domain.playbook import (
     LEGACY_PREFIX,
     MAX_COUNTER,
@@ -31,6 +32,8 @@ from playbook_db.errors import PlaybookFileError
 
 MAX_DEPTH = 100  # of a top-level value that is kept for the export
 _MAX_DIGITS = 1000  # of a number
+_POINT_KEYS = {"name", "text", "helpful", "harmful", "score"}
+_LINE = "\n  "  # how a line of the file's own keys begins
 _MAX_SHOWN = 60  # characters of a refused value
 
 Layout = Literal["sections", "flat"]
@@ -49,12 +52,15 @@ class Migrated:
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The result of reading a file: the playbook, warnings for the user, the entries of an older shape, and whether
-    the file was flat (`key_points`)."""
+    the file was flat (`key_points`); what the entries say beside what a point is, a JSON object each, by name; and in
+    which way, in words, its text isn't as we write it."""
 
     playbook: Playbook
     warnings: tuple[str, ...] = ()
     migrated: tuple[Migrated, ...] = ()
     is_flat: bool = False
+    extras: Mapping[str, str] = field(default_factory=dict)
+    other_form: str = ""
 
 
 class _UnreadableError(ValueError):
@@ -68,7 +74,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     """
     text = _as_text(data, source)
     try:
-        content = json.loads(text, object_pairs_hook=_object, parse_int=_int)
+        content = read_json(text, object_pairs_hook=_object, read_int=_int)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         in_merge = text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
@@ -83,7 +89,8 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     reading = read_playbook(content, source=source, rename_duplicates=rename_duplicates)
     header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
     check_header(header, source)
-    return replace(reading, playbook=replace(reading.playbook, header=header))
+    playbook = replace(reading.playbook, header=header)
+    return replace(reading, playbook=playbook, other_form=_other_form(data, text, content, playbook))
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
@@ -102,28 +109,33 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
         warnings.append("it has both `sections` and `key_points`; `key_points` is ignored")
     entries = list(_entries(data, source, warnings))
     read = [_read_entry(entry) for entry in entries]
+    warnings += [warning for entry in entries for warning in _left_out(entry)]
     points = _with_names([point for point, _, _ in read], is_flat=is_flat)
     points = _without_duplicates(points, entries, warnings, rename=rename_duplicates, is_flat=is_flat)
     shapes = ((point.name, shape, score) for point, (_, shape, score) in zip(points, read, strict=True))
     migrated = (Migrated(name, shape, score) for name, shape, score in shapes if shape)
     playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
-    return Reading(playbook, tuple(warnings), tuple(migrated), is_flat)
+    extras = ((point.name, _extra(entry, warnings)) for point, entry in zip(points, entries, strict=True))
+    kept = {name: write_json(extra) for name, extra in extras if extra}
+    return Reading(playbook, tuple(warnings), tuple(migrated), is_flat, kept)
 
 
-def encode(playbook: Playbook, *, layout: Layout = "sections") -> str:
-    """The text of the playbook's file: two spaces of indent, no ASCII escapes, the sections in their order.
+def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[str, str] | None = None) -> str:
+    """The text of the playbook's file: two spaces of indent, no ASCII escapes, the sections in their order; in the
+    entries also what *extras*, JSON objects, have for their names.
 
-    Byte for byte the same as `json.dumps(..., indent=2, ensure_ascii=False)` of the same content.
+    Byte for byte the same as `json.dumps(..., indent=2, ensure_ascii=False)` of the same content, but that numbers of
+    the header and of *extras* keep their spelling.
     """
+    extras = extras or {}
     parts = []
     for key, value in playbook.header.fields:
         if key == "sections":
-            parts.append(_points_text(playbook, layout))
+            parts.append(_points_text(playbook, layout, extras))
         else:
-            indented = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).replace("\n", "\n  ")
-            parts.append(f"{encode_basestring(key)}: {indented}")
+            parts.append(f"{encode_basestring(key)}: {write_json(value, _LINE)}")
     if "sections" not in dict(playbook.header.fields):
-        parts.append(_points_text(playbook, layout))
+        parts.append(_points_text(playbook, layout, extras))
     body = ",\n  ".join(parts)
     return f"{{\n  {body}\n}}" + ("\n" if playbook.header.final_newline else "")
 
@@ -131,17 +143,24 @@ def encode(playbook: Playbook, *, layout: Layout = "sections") -> str:
 def check_header(header: Header, source: str) -> None:
     """Raise PlaybookFileError where a top-level value could be read but not be written again."""
     for key, value in header.fields:
-        place = f"`{storable(key)}`"
-        if _depth(value) > MAX_DEPTH:
-            raise PlaybookFileError(source, place, f"it is nested more than {MAX_DEPTH} deep.")
-        try:
-            json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        except UnicodeEncodeError:
-            raise PlaybookFileError(source, place, "it holds half a surrogate pair.") from None
-        except ValueError:
-            raise PlaybookFileError(source, place, "it holds a number that JSON can't keep.") from None
-        except TypeError as error:
-            raise PlaybookFileError(source, place, f"it is nothing that JSON can keep ({error}).") from None
+        problem = _why_not_kept(key, value)
+        if problem:
+            raise PlaybookFileError(source, f"`{storable(key)}`", f"{problem}.")
+
+
+def _why_not_kept(key: str, value: object) -> str | None:
+    """Why *value* couldn't be written again under *key*, or None."""
+    if _depth(value) > MAX_DEPTH:
+        return f"it is nested more than {MAX_DEPTH} deep"
+    try:
+        json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return "it holds half a surrogate pair"
+    except ValueError:
+        return "it holds a number that JSON can't keep"
+    except TypeError as error:
+        return f"it is nothing that JSON can keep ({error})"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +203,7 @@ def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
         raise entry.refusal(f"an entry is a text or an object, and this is {_shown(raw)}.")
     name = _name(raw.get("name"), entry)
     text = _text(raw.get("text"), entry)
-    if "helpful" in raw or "harmful" in raw:
+    if _counts(raw) == "counters":
         helpful, harmful = (_counter(raw.get(key, 0), key, entry) for key in ("helpful", "harmful"))
         return KeyPoint(name, text, entry.section, helpful, harmful), None, None
     if "score" in raw:
@@ -193,6 +212,25 @@ def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
             raise entry.refusal(f"`score` must be a whole number, and it is {_shown(raw['score'])}.")
         return KeyPoint(name, text, entry.section, max(score, 0), max(-score, 0)), "dict_with_score", score
     return KeyPoint(name, text, entry.section), "dict_no_score", None
+
+
+def _counts(raw: Mapping[str, Any]) -> str | None:
+    """What of an entry tells its votes: `counters`, `score`, or nothing. Both counters count before a score, which
+    counts before one alone. Source: scoring design, Migration Decision Tree."""
+    counters = [key for key in ("helpful", "harmful") if key in raw]
+    if "score" in raw and len(counters) < 2:
+        return "score"
+    return "counters" if counters else None
+
+
+def _left_out(entry: _Entry) -> Iterator[str]:
+    """A warning for each value of *entry* that a better one for the votes stands beside."""
+    if isinstance(entry.raw, dict) and "score" in entry.raw:
+        counts = _counts(entry.raw)
+        better = "`score` counts" if counts == "score" else "`helpful` and `harmful` count"
+        for key in ("helpful", "harmful") if counts == "score" else ("score",):
+            if key in entry.raw:
+                yield f"{entry.place}: `{key}` ({_shown(entry.raw[key])}) is left out, since {better}"
 
 
 def _with_names(points: list[KeyPoint], *, is_flat: bool) -> list[KeyPoint]:
@@ -291,27 +329,63 @@ def _shown(value: object) -> str:
     return shown if len(shown) <= _MAX_SHOWN else shown[:_MAX_SHOWN] + "…"
 
 
-def _points_text(playbook: Playbook, layout: Layout) -> str:
+def _points_text(playbook: Playbook, layout: Layout, extras: Mapping[str, str]) -> str:
     if layout == "flat":
-        return f'"key_points": {_list_text(playbook.points, "  ")}'
+        return f'"key_points": {_list_text(playbook.points, "  ", extras)}'
     by_section = {section: [p for p in playbook.points if p.section == section] for section in SECTION_SLUGS}
     sections = ",\n".join(
-        f"    {encode_basestring(section)}: {_list_text(points, '    ')}" for section, points in by_section.items()
+        f"    {encode_basestring(section)}: {_list_text(points, '    ', extras)}"
+        for section, points in by_section.items()
     )
     return f'"sections": {{\n{sections}\n  }}'
 
 
-def _list_text(points: Sequence[KeyPoint], indent: str) -> str:
+def _list_text(points: Sequence[KeyPoint], indent: str, extras: Mapping[str, str]) -> str:
     if not points:
         return "[]"
     # Written by hand: the library's indenting encoder is pure Python and several times slower.
     inner = f"{indent}    "
     entries = ",\n".join(
         f'{indent}  {{\n{inner}"name": {encode_basestring(p.name)},\n{inner}"text": {encode_basestring(p.text)},\n'
-        f'{inner}"helpful": {p.helpful},\n{inner}"harmful": {p.harmful}\n{indent}  }}'
+        f'{inner}"helpful": {p.helpful},\n{inner}"harmful": {p.harmful}'
+        f"{_extra_text(extras.get(p.name), inner)}\n{indent}  }}"
         for p in points
     )
     return f"[\n{entries}\n{indent}]"
+
+
+def _extra_text(extra: str | None, indent: str) -> str:
+    if extra is None:
+        return ""
+    fields, line = read_json(extra), f"\n{indent}"
+    return "".join(f",{line}{encode_basestring(key)}: {write_json(value, line)}" for key, value in fields.items())
+
+
+def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
+    """What *entry* says beside what a point is; a warning for what can't be kept."""
+    extra: dict[str, Any] = {}
+    if isinstance(entry.raw, str) or entry.raw.keys() <= _POINT_KEYS:
+        return extra
+    for key, value in entry.raw.items():
+        problem = None if key in _POINT_KEYS else _why_not_kept(key, value)
+        if problem:
+            warnings.append(f"{entry.place}: `{storable(str(key))}` is left out, since {problem}")
+        elif key not in _POINT_KEYS:
+            extra[key] = value
+    return extra
+
+
+def _other_form(data: bytes | str, text: str, content: Any, playbook: Playbook) -> str:
+    """In which way the *text* of a file, with that *content*, isn't as we write it, in words; `""` where it is."""
+    ways = ["a byte order mark"] if data[:3] == b"\xef\xbb\xbf" or data[:1] == "\ufeff" else []
+    plain, ours = text.replace("\r\n", "\n"), encode(playbook)
+    if plain != text:
+        ways.append("Windows line ends")
+    if plain != ours and plain.removesuffix("\n") != write_json(content, "\n"):
+        ways.append("other indentation or escapes")
+    elif plain != ours and content == json.loads(ours):
+        ways.append("another order of keys")
+    return ", ".join(ways)
 
 
 def _as_text(data: bytes | str, source: str) -> str:

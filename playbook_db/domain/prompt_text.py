@@ -39,6 +39,19 @@ SHORTEST_ENTRY_UNITS = 30  # `[pat-001] helpful=0 harmful=0 :: ` before the text
 MAX_MISFITS = 50  # points too long for the space that remains, skipped in search of shorter ones
 LEFT_OUT = "({} more key points don't fit here; the user sees all with: playbook list)"
 _LEFT_OUT_UNITS = len(LEFT_OUT) + 20
+# First and last of what no text needs and a reader can't see, or a terminal obeys: control and format characters but
+# tab, newline, the joiners (U+200C, U+200D) and the direction marks (U+200E, U+200F, U+061C); plane 14, whose tags and
+# variation selectors can spell words that a model reads and nobody sees; half pairs, which can't be written at all.
+NEVER_SHOWN = (
+    (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x600, 0x605), (0x6DD, 0x6DD), (0x70F, 0x70F),
+    (0x890, 0x891), (0x8E2, 0x8E2), (0x180E, 0x180E), (0x200B, 0x200B), (0x202A, 0x202E), (0x2060, 0x206F),
+    (0xD800, 0xDFFF), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x13430, 0x1343F),
+    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+_IN_THEIR_PLACE = "\ufffd"
+_PLANE_14 = b"\xf3\xa0"  # how its first 4,096 begin in UTF-8; some of them Python calls printable
+_UNSEEN = " \t\n\xa0\u200c\u200d\u200e\u200f\u061c"  # what may stand in a tag without being seen
+_replacements: "dict[int, str]" = {}  # made when the first text needs it
 # One entry is one line: a text must not be able to forge another entry or a section's header.
 _LINE_BREAKS = str.maketrans({"\r": "\\r", **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\\n")})
 
@@ -94,12 +107,29 @@ def utf16_units(text: str) -> int:
 
 
 def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
-    """One point as one line; line breaks inside the text are written as `\\n`.
+    """One point as one line; line breaks inside the text are written as `\\n`, and the rest as `shown` has it.
 
     Source: scoring contract, Formatted Output Contract.
     """
     line = text if text.isprintable() else text.translate(_LINE_BREAKS)
-    return f"[{name}] helpful={helpful} harmful={harmful} :: {line}"
+    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {line}")
+
+
+def shown(text: str) -> str:
+    """*text*, which anybody may have written, for a prompt, a terminal or a page; it is stored and exported as given.
+
+    Each character of NEVER_SHOWN becomes U+FFFD, and `</` becomes `<\\/`, so that it closes no tag in which a client
+    or we put it.
+    """
+    if not text.isprintable() or (not text.isascii() and _PLANE_14 in text.encode()):
+        if not _replacements:
+            for first, last in NEVER_SHOWN:
+                _replacements.update(dict.fromkeys(range(first, last + 1), _IN_THEIR_PLACE))
+        text = text.translate(_replacements)
+    if "<" not in text:
+        return text
+    before, *parts = text.split("<")
+    return before + "".join([("<\\" if part.lstrip(_UNSEEN)[:1] == "/" else "<") + part for part in parts])
 
 
 def render_header(section: str) -> str:

@@ -13,7 +13,7 @@ _UNITS_S = {
 }
 _AGO = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]+)(?: ago)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_CLOCK = re.compile(r"\d{4}-\d\d-\d\d[t ](\d\d:\d\d)(:\d\d)?([.,]\d+)?(z|[+-]\d\d(:?\d\d)?)?", re.ASCII)
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\d[t ](\d\d:\d\d)(:\d\d)?([.,]\d+)?( ?(?:z|utc|[+-]\d\d(:?\d\d)?))?", re.ASCII)
 _TICK = timedelta(microseconds=1)  # the history's times are no finer
 
 
@@ -47,8 +47,9 @@ def read_timestamp(value: object) -> datetime | None:
 
 
 def local(time: str) -> str:
-    """A time of the history as people here write it, to the second; `parse_time` takes it again."""
-    return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    """A time of the history as a person here is shown it, whatever shows it: in this machine's zone, to the second,
+    with the offset, as in `2026-03-01 14:30:05+01:00`. `parse_time` takes it again."""
+    return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
 def _ago(text: str, now: datetime) -> datetime | None:
@@ -77,7 +78,8 @@ def _clock(text: str, zone: tzinfo | None, *, end: bool) -> datetime | None:
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
-    moment = datetime.fromisoformat(text.replace(",", ".").upper())
+    clock = text[11:].replace(" ", "").replace(",", ".").replace("utc", "z")
+    moment = datetime.fromisoformat(f"{text[:10]}T{clock.upper()}")
     # The hour that comes twice when summer time ends lasts from its first beginning to its last end.
     moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone, fold=int(end))).astimezone(UTC)
     if end and not match[3]:

@@ -4,7 +4,6 @@ The states are those before the revisions, after them, and now, which is the dra
 points alone don't say whether an undo was done already: the revisions say it.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from playbook_db.domain.diff import value_as_json
 from playbook_db.domain.draft import Draft
+from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoint
 from playbook_db.errors import UndoError
 
@@ -38,6 +38,11 @@ class RevisionRange:
     def holds(self, other: "RevisionRange") -> bool:
         """Whether all of *other* is in it."""
         return self.first <= other.first and other.last <= self.last
+
+    def overlap(self, other: "RevisionRange") -> "RevisionRange | None":
+        """What is in both of them; None where nothing is."""
+        first, last = max(self.first, other.first), min(self.last, other.last)
+        return RevisionRange(first, last) if first <= last else None
 
     @property
     def was(self) -> str:
@@ -104,11 +109,17 @@ def undo_message(revisions: RevisionRange, summary: str) -> str:
 
 
 def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
-    """Those of *undos*, which come newest first, that were not undone themselves."""
+    """Those of *undos*, which come newest first, that were not undone themselves.
+
+    Nothing is taken back twice: of two that would the newer counts.
+    """
     effective: list[Undo] = []
+    taken_back: set[int] = set()
     for undo in undos:
-        if undone_by(undo.number, effective) is None:
+        revisions = range(undo.undone.first, undo.undone.last + 1)
+        if undo.number not in taken_back and taken_back.isdisjoint(revisions):
             effective.append(undo)
+            taken_back.update(revisions)
     return effective
 
 
@@ -192,7 +203,7 @@ class _Merge:
             if value == _NOT_THERE:
                 fields.pop(key, None)
             else:
-                fields[key] = json.loads(value)
+                fields[key] = read_json(value)
         newline = before.final_newline if now.final_newline == after.final_newline else now.final_newline
         return Header(tuple(fields.items()), newline)
 

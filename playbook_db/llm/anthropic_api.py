@@ -1,25 +1,34 @@
 """Asking a model through Anthropic's API, or through whatever answers like it at another address.
 
-Attempts are counted and waited for here; the SDK's own are switched off. A reply is streamed, so that a long one
-shows signs of life; an endpoint that answers in one piece is understood too.
+Which key, model and address are the user's; attempts are counted and waited for here, the SDK's own are switched off.
 """
 
-import email.utils
 import math
 import os
-import queue
 import random
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from playbook_db.errors import ModelError, SettingError
+from playbook_db.errors import AccountError, ModelError, SettingError
 from playbook_db.llm import prices
-from playbook_db.llm.model import CUT_REASONS, Prompt, Reply, Usage, first_set, is_lasting, shortened
+from playbook_db.llm.anthropic_request import Message, RequestError, TooLongError, limit, send
+from playbook_db.llm.model import (
+    CUT_REASONS,
+    MAX_REPLY_CHARS,
+    REFUSED,
+    Prompt,
+    Reply,
+    Usage,
+    estimated,
+    first_set,
+    is_lasting,
+    is_of_account,
+    shortened,
+)  # fmt: skip
+from playbook_db.project_env import KEYS
 
 if TYPE_CHECKING:
     import anthropic
@@ -30,12 +39,20 @@ WAITS_S = (2.0, 4.0)  # between the attempts, so that there are 3
 JITTER = 0.25  # of a wait, up or down
 MAX_RETRY_AFTER_S = 60.0  # the longest wait that a server can ask for
 TIMEOUT_S = 30.0  # without a sign of life
-CONNECT_S = 10.0
-_KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
 _BEARER = "ANTHROPIC_AUTH_TOKEN"
 _MODELS = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_STREAMED_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "timeout_error": 504}  # errors within a stream
+_SUFFIX = re.compile(r"\[1m\]$", re.IGNORECASE)  # the client's way to ask for a longer context
+_ALIASES = {  # of the client, as 2.1.329 resolves them: where a model of the user's own is named, and ours
+    "best": ("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5"),
+    "fable": ("ANTHROPIC_DEFAULT_FABLE_MODEL", "claude-fable-5-2"),
+    "haiku": ("ANTHROPIC_DEFAULT_HAIKU_MODEL", "claude-haiku-5-5"),
+    "opus": ("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5"),
+    "opusplan": ("ANTHROPIC_DEFAULT_SONNET_MODEL", DEFAULT_MODEL),
+    "sonnet": ("ANTHROPIC_DEFAULT_SONNET_MODEL", DEFAULT_MODEL),
+}
+_NO_CHOICE = ("default", "inherit")  # aliases that leave the model to the client: passed over
+_MOVED = (301, 302, 303, 307, 308)  # redirects, which aren't followed
 _ABOUT_FORMAT = re.compile(
     r"output_config|output_format|json_schema|structured.output|schema|(extra|unknown|unexpected|unrecogni[sz]ed) "
     r"(input|field|argument|parameter|key|propert)",
@@ -45,17 +62,31 @@ _ABOUT_FORMAT = re.compile(
 
 def key_name() -> str | None:
     """The environment variable that the key is taken from, None where there is no key. Source: contract, section 8."""
-    return next((name for name in _KEYS if os.environ.get(name, "").strip()), None)
+    return next((name for name in KEYS if os.environ.get(name, "").strip()), None)
 
 
 def model_name() -> str:
-    """The model that is asked. Source: contract, section 8."""
-    return first_set(_MODELS, DEFAULT_MODEL)
+    """The model that is asked; the client's own aliases, which the API doesn't know, are resolved as it does.
+
+    Source: contract, section 8.
+    """
+    named = (_SUFFIX.sub("", first_set((name,), "")) for name in _MODELS)
+    chosen = next((name for name in named if name and name.lower() not in _NO_CHOICE), DEFAULT_MODEL)
+    if chosen.lower() not in _ALIASES:
+        return chosen
+    variable, model = _ALIASES[chosen.lower()]
+    own = _SUFFIX.sub("", first_set((variable,), model))
+    return model if own.lower() in (*_ALIASES, *_NO_CHOICE) else own
 
 
 def base_url() -> str:
     """The address of the API. Source: contract, section 8."""
     return first_set(_URLS, DEFAULT_URL)
+
+
+def shown_address() -> str:
+    """The address of the API for a message, without what is secret in it."""
+    return shortened(base_url())
 
 
 def timeout_s() -> float:
@@ -88,29 +119,39 @@ class AnthropicModel:
         begun = time.monotonic()
         timeout = timeout_s()
         with _client() as client:
-            message = self._ask(client, prompt, timeout, deadline)
-        return _reply(message, round((time.monotonic() - begun) * 1000))
+            message, lost = self._ask(client, prompt, timeout, deadline)
+        return _reply(message, lost, round((time.monotonic() - begun) * 1000))
 
-    def _ask(self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float) -> "_Message":
-        attempt = 0
+    def _ask(
+        self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float
+    ) -> "tuple[Message, tuple[int, int]]":
+        """The answer, and the tokens that attempts took which broke off, as far as can be told."""
+        attempt, lost = 0, (0, 0)
         while True:
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0:
-                raise ModelError(f"The time for asking {model_name()} was over before it answered. Try again later.")
+                text = f"The time for asking {model_name()} was over before it answered. Try again later."
+                raise ModelError(text, used=lost)
             body = _body(prompt, model_name(), with_schema=self._takes_schema)
+            message = Message()
             try:
-                return _send(client, body, timeout=min(timeout, remaining_s), deadline=deadline)
-            except _RequestError as error:
+                send(client, body, message, timeout=min(timeout, remaining_s), deadline=deadline)
+                return message, lost
+            except RequestError as error:
+                is_too_long = isinstance(error, TooLongError)
+                if is_too_long or message.length or message.usage:  # somebody has paid for it
+                    sent, received = estimated(prompt, MAX_REPLY_CHARS if is_too_long else message.length)
+                    lost = lost[0] + sent, lost[1] + received
                 if error.status == 400 and "output_config" in body and _ABOUT_FORMAT.search(error.text):
                     self._takes_schema = False
                     continue
                 wait_s = self._wait_s(attempt, error)
                 if wait_s is None or time.monotonic() + wait_s >= deadline:
-                    raise _model_error(error, attempt + 1) from error
+                    raise _model_error(error, attempt + 1, lost) from error
             self.sleep(wait_s)
             attempt += 1
 
-    def _wait_s(self, attempt: int, error: "_RequestError") -> float | None:
+    def _wait_s(self, attempt: int, error: "RequestError") -> float | None:
         """How long to wait after that attempt (from 0), None where there is no other."""
         is_passing = error.is_readable and (error.status is None or error.status == 429 or error.status >= 500)
         if not is_passing or attempt >= len(WAITS_S):
@@ -120,44 +161,27 @@ class AnthropicModel:
         return WAITS_S[attempt] * (1 + JITTER * (2 * self.random() - 1))
 
 
-class _RequestError(Exception):
-    """A request that failed; `status` is None where the API gave none, `is_readable` says whether the answer was one
-    of the Messages API."""
-
-    def __init__(
-        self, text: str, *, status: int | None = None, retry_after_s: float | None = None, is_readable: bool = True
-    ) -> None:
-        self.text = shortened(text)
-        self.status, self.retry_after_s, self.is_readable = status, retry_after_s, is_readable
-        super().__init__(self.text)
-
-
-@dataclass(slots=True)
-class _Message:
-    """A message of the API, as far as it was received."""
-
-    text: str = ""
-    model: str = ""
-    stop_reason: str | None = None
-    usage: dict[str, int] = field(default_factory=dict)
-
-    def add_usage(self, usage: object) -> None:
-        """Keep the counters of *usage*; later ones replace earlier ones."""
-        if isinstance(usage, Mapping):
-            self.usage |= {key: count for key, count in usage.items() if type(count) is int and count >= 0}
-
-
 def _client() -> "anthropic.Anthropic":
     """A client for one call that uses our key only and makes no attempts of its own."""
     name = key_name()
     if name is None:
-        raise ModelError(f"There is no key for Anthropic's API. Set one of {', '.join(_KEYS)}.", is_lasting=True)
+        raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(KEYS)}.")
     key = os.environ[name].strip()
     import anthropic  # late: it costs most of a second
+    import httpx2
 
-    if name == _BEARER:
-        return anthropic.Anthropic(auth_token=key, base_url=base_url(), max_retries=0)
-    return anthropic.Anthropic(api_key=key, base_url=base_url(), max_retries=0)
+    try:
+        return anthropic.Anthropic(
+            **{"auth_token" if name == _BEARER else "api_key": key},  # type: ignore[arg-type]
+            base_url=base_url(),
+            max_retries=0,
+            default_headers={"accept-encoding": "identity"},
+            # To follow where an address points to would send the transcript there.
+            http_client=anthropic.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limit]}),
+        )
+    except httpx2.InvalidURL:  # its words hold what it took for a port
+        names = " or ".join(_URLS)
+        raise AccountError(f"{shown_address()} is no address. Correct {names}.") from None
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
@@ -179,150 +203,35 @@ def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
     return body
 
 
-def _send(client: "anthropic.Anthropic", body: Mapping[str, Any], *, timeout: float, deadline: float) -> _Message:
-    """The answer to *body*, by *deadline* at the latest; without a sign of life for *timeout* seconds it fails.
-
-    Raises _RequestError. A thread reads, since neither the lookup of a name nor a trickle of bytes ends at a deadline.
-    """
-    events: queue.SimpleQueue[Mapping[str, Any] | BaseException | None] = queue.SimpleQueue()
-
-    def read() -> None:
-        try:
-            for event in _events(client, body, timeout):
-                events.put(event)
-            events.put(None)
-        except BaseException as error:  # raised below, in the thread that waits
-            events.put(error)
-
-    threading.Thread(target=read, name="playbook-model", daemon=True).start()
-    message, is_complete = _Message(), False
-    while True:
-        try:
-            event = events.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            raise _RequestError("the time for it was over") from None
-        if isinstance(event, BaseException):
-            raise _request_error(event) from event
-        if event is None:
-            break
-        is_complete = _add_event(message, event) or is_complete
-    if not is_complete:
-        raise _RequestError("the connection broke before the reply was complete")
-    return message
-
-
-def _events(client: "anthropic.Anthropic", body: Mapping[str, Any], timeout: float) -> Iterator[Mapping[str, Any]]:
-    """The events of a stream, as the API sends them; one event with the whole message where it isn't streamed."""
-    import json
-
-    from anthropic import Stream, Timeout
-
-    timeouts = Timeout(timeout, connect=min(timeout, CONNECT_S))
-    with client.messages.with_streaming_response.create(**body, stream=True, timeout=timeouts) as response:
-        if "event-stream" not in response.headers.get("content-type", ""):
-            yield {"type": "message", "message": json.loads(response.read())}
-            return
-        for event in Stream.raw_events(response.http_response):
-            if event.data and event.event != "ping":
-                yield json.loads(event.data)
-
-
-def _add_event(message: _Message, event: object) -> bool:
-    """Add *event* of the stream to *message*. Returns whether the message is complete then."""
-    if not isinstance(event, Mapping):
-        raise _RequestError("the answer is none of the Messages API", is_readable=False)
-    kind, start, delta = event.get("type"), event.get("message"), event.get("delta")
-    if kind == "error":
-        error = event.get("error")
-        fields = error if isinstance(error, Mapping) else {}
-        name = str(fields.get("type"))
-        raise _RequestError(f"{name}: {fields.get('message')}", status=_STREAMED_STATUS.get(name, 500))
-    if kind == "message":
-        return _add_whole(message, start)
-    if kind == "message_start" and isinstance(start, Mapping):
-        message.model = str(start.get("model") or "")
-        message.add_usage(start.get("usage"))
-    elif kind == "content_block_delta" and isinstance(delta, Mapping) and delta.get("type") == "text_delta":
-        message.text += str(delta.get("text") or "")
-    elif kind == "message_delta":
-        message.stop_reason = delta.get("stop_reason") if isinstance(delta, Mapping) else None
-        message.add_usage(event.get("usage"))
-    return kind == "message_stop"
-
-
-def _add_whole(message: _Message, answer: object) -> bool:
-    content = answer.get("content") if isinstance(answer, Mapping) else None
-    if not isinstance(answer, Mapping) or not isinstance(content, list):
-        raise _RequestError("the answer is none of the Messages API", is_readable=False)
-    blocks = [block for block in content if isinstance(block, Mapping) and block.get("type") == "text"]
-    message.text = "".join(str(block.get("text") or "") for block in blocks)
-    message.model, message.stop_reason = str(answer.get("model") or ""), answer.get("stop_reason")
-    message.add_usage(answer.get("usage"))
-    return True
-
-
-def _request_error(error: BaseException) -> BaseException:
-    """The _RequestError for *error* of the SDK or the connection; any other error is a bug and comes back as it is."""
-    import anthropic
-    import httpx2
-
-    if isinstance(error, anthropic.APIStatusError):
-        return _RequestError(
-            f"{error.status_code} {_text_of(error)}",
-            status=error.status_code,
-            retry_after_s=_retry_after_s(error.response.headers),
-        )
-    if isinstance(error, (anthropic.APITimeoutError, httpx2.TimeoutException)):
-        return _RequestError("it took too long")
-    if isinstance(error, (anthropic.APIConnectionError, httpx2.TransportError)):
-        return _RequestError(f"no connection ({error.__cause__ or error!r})")
-    if isinstance(error, httpx2.InvalidURL):
-        return _RequestError(f"the address is none ({error})", is_readable=False)
-    if isinstance(error, (ValueError, anthropic.AnthropicError, httpx2.HTTPError, RecursionError)):
-        return _RequestError(f"the answer can't be read ({error!r})", is_readable=False)
-    return error
-
-
-def _text_of(error: "anthropic.APIStatusError") -> str:
-    fields = error.body.get("error") if isinstance(error.body, Mapping) else None
-    text = fields.get("message") if isinstance(fields, Mapping) else None
-    return str(text or error.message)
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The wait that the header asks for, in seconds or as a date; None where it asks for none that makes sense."""
-    given = headers.get("retry-after", "")
-    seconds = math.nan
-    with suppress(ValueError):
-        seconds = float(given)
-    if math.isnan(seconds):
-        with suppress(ValueError, TypeError):
-            seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _reply(message: _Message, duration_ms: int) -> Reply:
+def _reply(message: Message, lost: tuple[int, int], duration_ms: int) -> Reply:
     model = message.model or model_name()
-    fresh = message.usage.get("input_tokens", 0)  # neither read from the cache nor written to it
+    fresh = message.usage.get("input_tokens", 0) + lost[0]  # neither read from the cache nor written to it
     cached = message.usage.get("cache_read_input_tokens", 0)
     written = message.usage.get("cache_creation_input_tokens", 0)
-    output = message.usage.get("output_tokens", 0)  # thinking included
+    output = message.usage.get("output_tokens", 0) + lost[1]  # thinking included
     cost = prices.cost_usd(
         model, input_tokens=fresh, output_tokens=output, cached_tokens=cached, written_tokens=written
     )
     usage = Usage(fresh + written, output, cached, cost)
-    return Reply(message.text, None, message.stop_reason in CUT_REASONS, usage, model, duration_ms)
+    is_cut, is_refused = message.stop_reason in CUT_REASONS, message.stop_reason == REFUSED
+    return Reply("".join(message.pieces), None, is_cut, usage, model, duration_ms, is_refused)
 
 
-def _model_error(error: _RequestError, attempts: int) -> ModelError:
+def _model_error(error: RequestError, attempts: int, used: tuple[int, int]) -> ModelError:
     tried = f" after {attempts} attempts" if attempts > 1 else ""
+    moved = f" It names another address, to which nothing is sent. Correct {' or '.join(_URLS)}."
     hint = {
+        **dict.fromkeys(_MOVED, moved),
         401: f" Check {key_name()}.",
         403: f" Check what the key in {key_name()} may do.",
         404: f" Check the model's name ({model_name()}) and the address.",
     }.get(error.status or 0, "")
+    text = f"{model_name()} at {shown_address()} gave no answer{tried}: {error.text}.{hint}"
+    if error.status in _MOVED or is_of_account(error.status, error.text):
+        return AccountError(text, used=used)
     return ModelError(
-        f"{model_name()} at {base_url()} gave no answer{tried}: {error.text}.{hint}",
+        text,
         is_lasting=is_lasting(error.status),
         retry_after_s=error.retry_after_s,
+        used=used,
     )

@@ -1,12 +1,16 @@
 """Choosing the model to ask: Anthropic's API where there is a key, else the user's own Claude Code."""
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 
+from playbook_db import project_env
 from playbook_db.errors import NoModelError, SettingError
 from playbook_db.llm import anthropic_api, claude_cli
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.claude_cli import ClaudeCli
-from playbook_db.llm.model import Model
+from playbook_db.llm.model import Model, Prompt, Reply
 
 _NEITHER = (
     "There is no model to ask: neither a key (AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY) nor "
@@ -21,11 +25,60 @@ _NO_CLIENT = (
 )
 
 
-def find_model() -> Model:
-    """The model to ask; `AGENTIC_CONTEXT_BACKEND=api|cli` allows only one of the two.
+def find_model(folder: str | None = None) -> Model:
+    """The model to ask about the project in *folder*, which may bring its own; without one, that of this environment.
 
-    Raises NoModelError where there is none, SettingError for another value. Source: contract, section 8.
+    Raises NoModelError where there is none, or where the user must be asked first, SettingError. Source: contract,
+    section 8.
     """
+    environ = project_env.of_jobs(folder) if folder else os.environ
+    if environ == os.environ:
+        return _find()
+    with living_in(environ):
+        return _InEnvironment(_find(), environ)
+
+
+def describe_access(folder: str) -> str:
+    """The model for the project in *folder* and the way to it, in words and without secrets. Asks nobody. Raises as
+    `find_model` does."""
+    with living_in(project_env.of_jobs(folder)):
+        model = _find()
+        if isinstance(model, ClaudeCli):
+            return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"
+        return f"{anthropic_api.model_name()} at {anthropic_api.shown_address()}, key from {anthropic_api.key_name()}"
+
+
+@contextmanager
+def living_in(environ: Mapping[str, str]) -> Iterator[None]:
+    """For the time of a block, the environment of this process is *environ*; it has no threads of others."""
+    before, new = dict(os.environ), dict(environ)
+    try:
+        _put(new)
+        yield
+    finally:
+        _put(before)
+
+
+def _put(environ: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environ)
+
+
+@dataclass(frozen=True, slots=True)
+class _InEnvironment:
+    """A model that is asked in an environment of its own."""
+
+    model: Model
+    environ: Mapping[str, str]
+
+    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
+        """The reply of the model."""
+        with living_in(self.environ):
+            return self.model.ask(prompt, deadline=deadline)
+
+
+def _find() -> Model:
+    """The model of this environment; `AGENTIC_CONTEXT_BACKEND=api|cli` allows only one of the two ways."""
     backend = os.environ.get("AGENTIC_CONTEXT_BACKEND", "").strip().lower()
     if backend not in ("", "api", "cli"):
         raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")
@@ -37,11 +90,3 @@ def find_model() -> Model:
     if binary is None:
         raise NoModelError(_NO_CLIENT if backend == "cli" else _NEITHER)
     return ClaudeCli(binary)
-
-
-def describe_access() -> str:
-    """The model and the way to it, in words and without secrets. Asks nobody. Raises as `find_model` does."""
-    model = find_model()
-    if isinstance(model, ClaudeCli):
-        return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"
-    return f"{anthropic_api.model_name()} at {anthropic_api.base_url()}, key from {anthropic_api.key_name()}"

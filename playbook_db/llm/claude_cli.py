@@ -10,16 +10,33 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from playbook_db.errors import ModelError, NoModelError
-from playbook_db.llm.model import CUT_REASONS, Prompt, Reply, Usage, first_set, is_lasting, shortened
+from playbook_db.errors import AccountError, ModelError, NoModelError
+from playbook_db.llm.model import (
+    CUT_REASONS,
+    MAX_REPLY_BYTES,
+    MAX_REPLY_CHARS,
+    REFUSED,
+    TOO_LONG,
+    Prompt,
+    Reply,
+    Usage,
+    count_of,
+    estimated,
+    first_set,
+    is_lasting,
+    is_of_account,
+    shortened,
+)
 
 TIMEOUT_S = 600.0  # of one call, where the deadline is later
+_LOOK_S = 0.2  # how often it is looked how much the client has printed
 RETRIES = "2"  # of the client; by default it goes on for minutes, even with a wrong key
 DEFAULT_MODEL = "sonnet"  # an alias; the client knows which model the account has
 FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line with / at its beginning is a command
@@ -59,9 +76,13 @@ class ClaudeCli:
         result = next((entry for entry in reversed(entries) if entry.get("type") == "result"), None)
         has_failed = result is None or bool(code) or bool(result.get("is_error"))
         is_cut = has_failed and _GAVE_UP in str((result or {}).get("result"))
-        if result is None or (has_failed and not is_cut):
+        is_refused = result is not None and result.get("stop_reason") == REFUSED
+        if result is None or (has_failed and not is_cut and not is_refused):
             raise _error(code, result, out, err)
-        return _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
+        reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
+        if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
+            raise _too_long(prompt)
+        return reply
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
         """The exit code of the client, its output and its errors."""
@@ -91,11 +112,8 @@ class ClaudeCli:
                     f"Claude Code can't be started ({error}). Set PLAYBOOK_CLAUDE to its path, or give a key."
                 ) from error
             try:
-                process.communicate(text.encode("utf-8", "replace"), timeout=timeout_s)
-            except subprocess.TimeoutExpired:
-                raise ModelError(
-                    f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later."
-                ) from None
+                if not _wait(process, text.encode("utf-8", "replace"), timeout_s, (out, err)):
+                    raise _too_long(prompt)
             finally:
                 _end(process)
             return process.returncode, _read(out), _read(err)
@@ -117,15 +135,42 @@ class ClaudeCli:
         return command
 
 
+def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, printed: Iterable[Any]) -> bool:
+    """Give the client the *text* and wait until it has ended; False where too much is *printed* into the files.
+
+    Raises ModelError where that takes too long.
+    """
+
+    def give() -> None:
+        with suppress(OSError), process.stdin or nullcontext() as pipe:
+            if pipe:
+                pipe.write(text)
+
+    threading.Thread(target=give, name="playbook-prompt", daemon=True).start()
+    ends_at = time.monotonic() + timeout_s
+    has_ended = False
+    while not has_ended:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=max(0.0, min(_LOOK_S, ends_at - time.monotonic())))
+            has_ended = True
+        if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):
+            return False
+        if not has_ended and time.monotonic() >= ends_at:
+            raise ModelError(f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later.")
+    return True
+
+
+def _too_long(prompt: Prompt) -> ModelError:
+    text = f"Claude Code gave no answer: {TOO_LONG}. Try again later."
+    return ModelError(text, used=estimated(prompt, MAX_REPLY_CHARS))
+
+
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the client's process group if it still runs, and close the pipe to it."""
+    """Kill the client's process group if it still runs; that ends the pipe to it too."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if process.stdin:
-        with suppress(OSError):
-            process.stdin.close()
 
 
 def _read(file: Any) -> str:
@@ -162,13 +207,14 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
         structured=structured if isinstance(structured, dict) else None,
         is_cut=is_cut or result.get("stop_reason") in CUT_REASONS,
         usage=Usage(
-            input_tokens=_count(counted, "input_tokens") + _count(counted, "cache_creation_input_tokens"),
-            output_tokens=_count(counted, "output_tokens"),
-            cached_tokens=_count(counted, "cache_read_input_tokens"),
-            cost_usd=float(cost) if type(cost) in (int, float) else None,
+            input_tokens=count_of(counted, "input_tokens") + count_of(counted, "cache_creation_input_tokens"),
+            output_tokens=count_of(counted, "output_tokens"),
+            cached_tokens=count_of(counted, "cache_read_input_tokens"),
+            cost_usd=float(cost) if type(cost) in (int, float) and 0 <= cost < 10**9 else None,
         ),
-        model=next(iter(models), model_name()) if isinstance(models, dict) else model_name(),
+        model=shortened(next(iter(models), model_name())) if isinstance(models, dict) else model_name(),
         duration_ms=duration_ms,
+        is_refused=result.get("stop_reason") == REFUSED,
     )
 
 
@@ -183,16 +229,14 @@ def _unbroken(value: object) -> object:
     return value
 
 
-def _count(usage: Mapping[str, Any], key: str) -> int:
-    count = usage.get(key)
-    return count if type(count) is int and count >= 0 else 0
-
-
 def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:
     """The error of a client that failed; its `subtype` is no help, since it may be "success" all the same."""
     text = str((result or {}).get("result") or err.strip() or out.strip() or f"exit code {code}")
-    status: Any = (result or {}).get("api_error_status")
+    given: Any = (result or {}).get("api_error_status")
+    status = given if type(given) is int else None
     needs_login = "/login" in text
-    lasts = is_lasting(status) if type(status) is int else needs_login
     hint = " Log in with: claude /login" if status == 401 or needs_login else ""
-    return ModelError(f"Claude Code gave no answer: {shortened(text)}.{hint}", is_lasting=lasts)
+    message = f"Claude Code gave no answer: {shortened(text)}.{hint}"
+    if needs_login or is_of_account(status, text):
+        return AccountError(message)
+    return ModelError(message, is_lasting=is_lasting(status))

@@ -28,11 +28,20 @@ SCHEMA = object_schema({"reasoning": _TEXT, "operations": {"type": "array", "ite
 
 
 def curate(
-    model: Model, *, template: str, analysis: str, playbook_text: str, candidates: str, size: str, deadline: float
+    model: Model,
+    *,
+    template: str,
+    analysis: str,
+    playbook_text: str,
+    candidates: str,
+    size: str,
+    deadline: float,
+    must_answer: bool = False,
 ) -> JsonAnswer:
     """Ask the curator; *candidates* are near-duplicates, and *size* says in words how large the playbook is.
 
-    The answer's text is the curator's reasoning, its items are the operations, unchecked.
+    The answer's text is the curator's reasoning, its items are the operations, unchecked; where it *must_answer*, an
+    object that says neither is an error.
 
     *deadline* is a time of `time.monotonic` over all calls. Raises ModelError, and TemplateError where *template*
     has no place for the analysis. Source: contract, sections 4 and 10.
@@ -48,7 +57,14 @@ def curate(
     prompt = Prompt(_SYSTEM, stable, fill(rest, values), SCHEMA, MAX_TOKENS)
     keys = "reasoning", "operations"
     return ask_in_parts(
-        model, prompt, keys, identity=_as_text, go_on=_go_on, deadline=deadline, max_items=MAX_OPERATIONS
+        model,
+        prompt,
+        keys,
+        identity=_as_text,
+        go_on=_go_on,
+        deadline=deadline,
+        max_items=MAX_OPERATIONS,
+        must_answer=must_answer,
     )
 
 

@@ -7,22 +7,24 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from playbook_db.errors import ModelError
-from playbook_db.llm.model import Exchange, Model, Prompt, RecordingModel, Reply
+from playbook_db.errors import ModelError, RefusalError
+from playbook_db.llm.model import MAX_REPLY_CHARS, REFUSED, Exchange, Model, Prompt, RecordingModel, Reply, shortened
 
 MAX_PARTS = 8  # calls for one answer, including those that gave no JSON
 MAX_TOKENS = 16_000  # of one part, thinking included
 MAX_TRIES = 2000  # opening braces; a hostile reply must not cost minutes
+MAX_READ_CHARS = 50_000_000  # by all tries together, where each reads to the end
 _NO_JSON = (
-    "\n\nYour answer held no JSON object. Answer again, with one JSON object of the form told above and nothing else."
+    "\n\nYour answer held no JSON object of the form told above. Answer again, with one such object and nothing else."
 )
 _SHORTER = (
     "\n\nYour answer was cut off before anything of it was complete. Answer again in the same form, but much shorter: "
     "texts of at most 100 words, reasons of at most 10."
 )
-_FENCE = re.compile(r"```([A-Za-z0-9_+.-]*)(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```([A-Za-z0-9_+.-]{0,40})(.*?)```", re.DOTALL)
 _OPENING = re.compile(r'\{(?=\s*["}])')
 _BETWEEN = re.compile(r"[\s,]*")
 _COLON = re.compile(r"\s*:\s*")
@@ -54,27 +56,33 @@ def ask_in_parts(
     go_on: Callable[[str, list[Any]], str],
     deadline: float,
     max_items: int | None = None,
+    must_answer: bool = False,
 ) -> JsonAnswer:
     """The answer to *prompt*, complete, or as far as MAX_PARTS calls brought it: an object with a text and a list.
 
     These are under the *keys*. Two items of the list with the same *identity* are the same item; *go_on* asks for the
     items that are missing; *max_items* are enough, None for no limit.
 
-    Of a reply that breaks off the complete items count, and the others are asked for; a reply without JSON is asked
-    for once more. Raises ModelError where the model can't be asked or gives nothing usable.
+    Of a reply that breaks off the complete items count, and the others are asked for; a reply without JSON, with
+    *must_answer* one without any of the keys too, is asked for once more. Raises RefusalError where the model refuses,
+    ModelError where it can't be asked or gives nothing usable.
     """
     recording = RecordingModel(model)
     text, items = "", list[Any]()
-    asked, failures = prompt, 0
+    asked, failures, length = prompt, 0, 0
     for _ in range(MAX_PARTS):
-        part = _read(recording.ask(asked, deadline=deadline), keys)
+        reply = recording.ask(asked, deadline=deadline)
+        length += len(reply.text)
+        refuse_refusal(reply)
+        part = _read(reply, keys, must_answer=must_answer)
         known = {identity(item) for item in items}
         new = [item for item in part.items if identity(item) not in known] if part else []
         failures = 0 if part and (part.is_complete or new or (part.text and not text)) else failures + 1
         if part:
             text = text or part.text
             items += new
-        if failures == 2 or (part and part.is_complete) or (max_items and len(items) >= max_items):
+        is_enough = length > MAX_REPLY_CHARS or bool(max_items and len(items) >= max_items)
+        if failures == 2 or (part and part.is_complete) or is_enough:
             break
         has_begun = bool(text or items)
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
@@ -82,6 +90,12 @@ def ask_in_parts(
     if failures and not (text or items):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
     return JsonAnswer(text, items, recording.exchanges)
+
+
+def refuse_refusal(reply: Reply) -> None:
+    """Raise RefusalError where *reply* is a refusal: what the model said before it, if anything, doesn't count."""
+    if reply.is_refused:
+        raise RefusalError(f"{reply.model} refused to answer (stop_reason: {REFUSED}).")
 
 
 def find_object(text: str) -> dict[str, Any] | None:
@@ -113,14 +127,17 @@ def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
     return None
 
 
-def _read(reply: Reply, keys: tuple[str, str]) -> _Part | None:
-    """The part in *reply*; None where there is no JSON in it. Missing keys count as empty."""
+def _read(reply: Reply, keys: tuple[str, str], *, must_answer: bool) -> _Part | None:
+    """The part in *reply*; None where there is no JSON in it. Missing keys count as empty, but where the reply
+    *must_answer* not all of them may be missing."""
     answer = reply.structured if reply.structured is not None else find_object(reply.text)
     is_complete = answer is not None and not answer.keys().isdisjoint(keys)
     if not is_complete:  # the object may be inside another one that breaks off, even if the reply isn't called cut
         beginning = find_beginning(reply.text, keys)
         if beginning is not None or reply.is_cut:
             answer = beginning or {}
+        elif must_answer:
+            return None
         else:
             is_complete = True
     if answer is None:
@@ -134,8 +151,8 @@ def _why_nothing(reply: Reply | None) -> str:
         return "The model gave an empty answer, twice. Try again later."
     if reply.is_cut:
         return f"{reply.model}'s answers were cut off before anything of them was complete. Try again later."
-    beginning = " ".join(reply.text.split())[:100]
-    return f"{reply.model} gave no JSON, twice; it said: {beginning!r}. Try again later."
+    beginning = shortened(reply.text)[:100]
+    return f"{reply.model} gave no JSON of the form it was asked for, twice; it said: {beginning!r}. Try again later."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +162,8 @@ class _Parsed:
 
 
 def _openings(text: str) -> Iterator[int]:
-    for tried, match in enumerate(_OPENING.finditer(text)):
-        if tried == MAX_TRIES:
-            return
+    tries = min(MAX_TRIES, MAX_READ_CHARS // (len(text) or 1))
+    for match in islice(_OPENING.finditer(text), tries):
         yield match.start()
 
 

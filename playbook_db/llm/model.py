@@ -7,9 +7,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from playbook_db.domain.redaction.redact import MIN_VALUE_CHARS, redact_message
 from playbook_db.errors import TemplateError
+from playbook_db.project_env import KEYS
 
+MAX_REPLY_CHARS = 1_000_000  # of what a model says; some 60,000 are usual at most
+MAX_REPLY_BYTES = 8_000_000  # of a reply on its way: in small pieces, each in an event of its own
+TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was ended"
+CHARACTERS_A_TOKEN = 4  # about, for an estimate
 CUT_REASONS = ("max_tokens", "model_context_window_exceeded")  # why a reply stops before it is complete
+REFUSED = "refusal"  # and why there is none
+
+
+_LIMITS = r"\b(usage|spending|session|weekly|monthly|opus|sonnet) limits?\b|\bhit your limit\b"
+_PAGE = re.compile(r"<(!doctype|html)\b", re.IGNORECASE)
+_ABOUT_LIMITS = re.compile(_LIMITS, re.IGNORECASE)
+_ABOUT_ACCOUNT = re.compile(
+    rf"{_LIMITS}|\bcredit|\bbilling\b|\bpurchase\b|\bpayment\b|\bquota\b|\b(organization|account|workspace) (has|is) "
+    r"|\bmodel\b.{0,80}\b(not found|not exist|not available|not supported|not a valid|invalid|unknown)\b"
+    r"|\b(invalid|unknown|unsupported|no such|not a valid) model\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +61,8 @@ class Usage:
 class Reply:
     """A model's reply. `structured` is an object that the API has checked against the schema, None without one.
 
-    `is_cut` says that the reply ended before it was complete; `model` is the name of the model that answered.
+    `is_cut` says that the reply ended before it was complete, `is_refused` that the model refused to give one; `model`
+    is the name of the model that answered.
     """
 
     text: str
@@ -52,6 +71,7 @@ class Reply:
     usage: Usage
     model: str
     duration_ms: int
+    is_refused: bool = False
 
 
 class Model(Protocol):
@@ -155,13 +175,44 @@ def first_set(names: Iterable[str], default: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text of an error, on one line and without its full stop, for a sentence of ours."""
-    return " ".join(text.split())[:300].rstrip(".")
+    """The text of an error from outside, without secrets, on one line and without its full stop, for a sentence.
+
+    The user's own key is no secret by its look where a gateway's administrator chose words for it.
+    """
+    for key in filter(None, (os.environ.get(name, "").strip() for name in KEYS)):
+        text = text.replace(key, "[masked: API key]") if len(key) >= MIN_VALUE_CHARS else text
+    return " ".join(redact_message(text, os.environ).split())[:300].rstrip(".")
+
+
+def estimated(prompt: Prompt, received_chars: int) -> tuple[int, int]:
+    """The tokens, about, of *prompt* and of a reply to it of so many characters, where nobody told them."""
+    sent = len(prompt.system) + len(prompt.stable) + len(prompt.changing)
+    return sent // CHARACTERS_A_TOKEN, received_chars // CHARACTERS_A_TOKEN
+
+
+def count_of(counts: Mapping[str, Any], key: str) -> int:
+    """The number of tokens under *key*, as another program told them; 0 where that is no such number."""
+    count = counts.get(key)
+    return count if type(count) is int and 0 <= count < 10**12 else 0
 
 
 def is_lasting(status: int | None) -> bool:
     """Whether a request that failed with this HTTP status will be refused later too."""
     return status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429)
+
+
+def is_of_account(status: int | None, text: str) -> bool:
+    """Whether a request that failed with this HTTP status and *text* was refused for the account or its settings, so
+    that every other would be too.
+
+    A 400 may be about the request itself, and a page of HTML with a 403 comes from a filter that looks into it. What
+    limits an account is told with several statuses, or with none by the client.
+    """
+    if status in (401, 402, 404):
+        return True
+    if status == 403:
+        return not _PAGE.search(text)
+    return bool((_ABOUT_ACCOUNT if status == 400 else _ABOUT_LIMITS).search(text))
 
 
 def _placeholders(names: Iterable[str]) -> re.Pattern[str]:

@@ -4,16 +4,18 @@ Source: scoring design, Instrumentation Hooks. Old files are deleted.
 """
 
 import contextlib
+import glob
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from playbook_db import settings
+from playbook_db import projects, settings
 from playbook_db.domain.operations import unknown_sections
-from playbook_db.domain.playbook import KeyPoint, Skipped
+from playbook_db.domain.playbook import Change, KeyPoint, Skipped
 from playbook_db.domain.playbook_file import Migrated
 from playbook_db.errors import DiagnosticsError
 
@@ -21,16 +23,51 @@ if TYPE_CHECKING:
     from playbook_db.llm.model import Exchange
 
 _FILE_NAME = re.compile(r"\d{8}T\d{12}Z_[A-Za-z0-9._-]+\.txt")
+_DONE = {"add": "added", "edit": "reworded", "retire": "retired"}
 _SHOWN_TEXT_LENGTH = 80  # characters of a pruned point's text; source: scoring design
 
 
 def is_on(folder: str) -> bool:
-    """Whether the project in *folder* has the flag file `.claude/diagnostic_mode`."""
-    return os.path.exists(os.path.join(folder, ".claude", "diagnostic_mode"))
+    """Whether the project in *folder* has the flag file `.claude/diagnostic_mode`, and no clone brought it."""
+    return os.path.exists(flag_of(folder)) and not is_flag_brought(folder)
+
+
+def flag_of(folder: str) -> str:
+    """The flag file of the project in *folder*, whether or not it is there."""
+    return os.path.join(folder, ".claude", "diagnostic_mode")
+
+
+def is_flag_brought(folder: str) -> bool:
+    """Whether the flag file is there and in git's index: others decided that, by a commit.
+
+    The index is read without starting git, which would run what the repository's settings name. In each of its formats
+    a file's name or the end of it stands in plain, and else its times, device and inode when it was checked out.
+    """
+    flag = flag_of(folder)
+    try:
+        status = os.stat(flag)
+        data = b"".join(_index_files(os.path.realpath(os.path.dirname(flag))))
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):  # it can't be told: then nothing is written
+        return True
+    numbers = (*divmod(status.st_mtime_ns, 10**9), status.st_dev, status.st_ino)
+    return b"diagnostic_mode\0" in data or struct.pack(">4I", *(each & 0xFFFFFFFF for each in numbers)) in data
+
+
+def _index_files(folder: str) -> Iterator[bytes]:
+    """What git's index holds of the repository around *folder*, if there is one."""
+    git = next((path for each in projects.upwards(folder) if os.path.lexists(path := os.path.join(each, ".git"))), None)
+    if git is not None and not os.path.isdir(git):  # a linked worktree, or a submodule
+        named = projects.read_plain(git).partition(b"\n")[0].removeprefix(b"gitdir:").strip()
+        git = os.path.join(os.path.dirname(git), os.fsdecode(named))
+    for path in [] if git is None else glob.glob(os.path.join(glob.escape(git), "*index*")):
+        if re.fullmatch(r"index|sharedindex\.\w+", os.path.basename(path)):
+            yield projects.read_plain(path, settings.MAX_FILE_BYTES)
 
 
 def save(folder: str, content: str, name: str) -> str:
-    """Write *content* to a new file, named after the time and *name*. Returns its path.
+    """Write *content* to a new file for its owner alone, named after the time and *name*. Returns its path.
 
     Raises DiagnosticsError where it can't be written, or where the folder is a link out of the project, which a clone
     may bring.
@@ -42,8 +79,9 @@ def save(folder: str, content: str, name: str) -> str:
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
     path = os.path.join(target, f"{stamp}_{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.txt")
     try:
-        os.makedirs(target, exist_ok=True)
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+        os.makedirs(target, mode=0o700, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(content)
         ours = sorted(name for name in os.listdir(target) if _FILE_NAME.fullmatch(name))
         for surplus in ours[: -settings.DIAGNOSTIC_FILES_KEPT]:
@@ -71,10 +109,15 @@ def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
     _report(folder, lines, f"Pruned {len(lines)} key points:", "playbook_pruning")
 
 
-def operations(folder: str | None, batch: Sequence[object], skipped: Iterable[Skipped]) -> None:
-    """Report a *batch* of operations: which were skipped and why, and which name an unknown section."""
-    lines = [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
-    title = f"{len(batch)} operations, {len(lines)} skipped:"
+def operations(
+    folder: str | None, batch: Sequence[object], skipped: Sequence[Skipped], changes: Iterable[Change]
+) -> None:
+    """Report a *batch* of operations: the *changes* that it made, a merge with the ids that it named in vain and a
+    deletion with its reason; which were skipped and why, and which name an unknown section."""
+    done = ((_DONE[change.kind], change.point.name, change.reason) for change in changes if change.kind in _DONE)
+    lines = [f"  - {verb} {name}" + (f": {reason}" if reason else "") for verb, name, reason in done]
+    lines += [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
+    title = f"{len(batch)} operations, {len(batch) - len(skipped)} applied, {len(skipped)} skipped:"
     unknown = unknown_sections(batch)
     lines += [f"  - operation {index + 1} names no section of ours: {section}" for index, section in unknown]
     if batch:

@@ -1,29 +1,56 @@
 """Playbooks as plain dicts, in both layouts, for programs that were written against the JSON file: loaded, saved,
-merged with what other writers did meanwhile."""
+merged with what other writers did meanwhile; and how similar two of their points are.
+
+That says an embedder of the user's, since playbook-db brings none. `PLAYBOOK_EMBEDDER` names it as
+`package.module:function`; the function takes a list of texts and returns a vector of floats for each.
+"""
 
 import copy
-from collections.abc import Mapping
+import importlib
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain import merge, playbook_file
-from playbook_db.domain.playbook import KeyPoint, Playbook
+from playbook_db.domain.done import Done, explain
+from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, Similarity
+from playbook_db.domain.playbook import Change, KeyPoint, Playbook, Skipped, Vote
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.services import mirror
+from playbook_db.errors import SettingError
+from playbook_db.services import import_export, mirror
 from playbook_db.services.projects import Project
+
+_DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
+Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
 class PlaybookDict(dict[str, Any]):
     """A plain dict that remembers what it was loaded from; a deep copy remembers it too.
 
     `origin` is the database and the project, `revision` the revision, `spent` the names that points which left have
-    used up, those included that left from this dict since.
+    used up, those included that left from this dict since; `done` is what our functions did to it since.
     """
 
     origin: tuple[str, str] | None = None
     revision: int | None = None
     spent: frozenset[str] = frozenset()
+    done: Done = Done()
+
+
+def note(
+    plain: dict[str, Any],
+    *,
+    changes: Iterable[Change] = (),
+    votes: Iterable[Vote] = (),
+    skipped: Iterable[Skipped] = (),
+    items: int = 0,
+) -> None:
+    """Let *plain*, where it remembers, know what was done to it; *skipped* have their places in a list of *items*."""
+    if isinstance(plain, PlaybookDict):
+        plain.done = plain.done.and_then(changes, votes, skipped, items)
 
 
 def from_plain(plain: Mapping[str, Any]) -> Reading:
@@ -67,6 +94,59 @@ def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None
             holder[key] = filled
 
 
+def load_embedder() -> Embedder | None:
+    """The user's embedder, None where none is configured. Raises SettingError where it can't be loaded."""
+    setting = os.environ.get("PLAYBOOK_EMBEDDER")
+    if not setting:
+        return None
+    module, _, attribute = setting.partition(":")
+    try:
+        embedder: Embedder = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingError(
+            f"PLAYBOOK_EMBEDDER={setting!r} can't be loaded ({error}); it must be module:function."
+        ) from error
+    return embedder
+
+
+def similarity_threshold(given: float | None) -> float:
+    """The similarity from which points are duplicates: *given*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else 0.85.
+
+    Raises SettingError where the variable is no number.
+    """
+    value: float | str | None = given if given is not None else os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD")
+    if value is None or value == "":
+        return DEFAULT_THRESHOLD
+    try:
+        return float(value)
+    except ValueError as error:
+        raise SettingError(f"AGENTIC_CONTEXT_DEDUP_THRESHOLD={value!r} is no number from 0 to 1.") from error
+
+
+def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
+    """The cosine of the vectors of two of *points*; each text is embedded once.
+
+    Raises SettingError where the embedder fails, or doesn't return vectors of one length, one for each text.
+    """
+    try:
+        vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
+    except Exception as error:  # the user's code may raise anything
+        raise SettingError(f"The embedder of PLAYBOOK_EMBEDDER failed: {error!r}. Nothing was changed.") from error
+    if len(vectors) != len(points) or len({len(vector) for vector in vectors}) > 1:
+        raise SettingError("The embedder of PLAYBOOK_EMBEDDER must give a vector of one length for each text.")
+    lengths = [math.hypot(*vector) or 1 for vector in vectors]
+    units = {
+        point.name: [value / length for value in vector]
+        for point, vector, length in zip(points, vectors, lengths, strict=True)
+    }
+
+    def similarity(one: KeyPoint, other: KeyPoint) -> float:
+        product = sum(a * b for a, b in zip(units[one.name], units[other.name], strict=True))
+        return round(product, _DIGITS)
+
+    return similarity
+
+
 def _entry(point: KeyPoint) -> dict[str, Any]:
     return {"name": point.name, "text": point.text, "helpful": point.helpful, "harmful": point.harmful}
 
@@ -96,23 +176,38 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        base_revision = book.revision_of(theirs.header)
+        base_revision, done = book.revision_of(theirs.header), Done()
+        votes: tuple[Vote, ...] = ()
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
-            base_revision = given.revision
+            base_revision, done = given.revision, given.done
         if base_revision is None:
             notes = merge.replace_points(book.draft, theirs, retired)
             header = merge.without_erased_header(book.header, theirs.header)
         else:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
+            if was_erased:  # what was forgotten may stand in a reason too
+                done = Done(votes=tuple(replace(vote, rationale=None) for vote in done.votes if vote.matched))
+            ours = book.draft.playbook()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
+            votes = explain(book.draft, done, base=base, ours=ours, theirs=theirs)
+        extras = import_export.new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes)
-        saved = book.commit("sync", "saved by a program", notes=notes, header=header, even_if_unchanged=True)
+        saved = book.commit(
+            "sync",
+            "saved by a program",
+            votes=votes,
+            skipped=done.skipped,
+            notes=notes,
+            header=header,
+            even_if_unchanged=True,
+            extras=extras,
+        )
         after = replace(book.draft.playbook(), header=saved.header)
     write_back(given, after, flat=reading.is_flat)
     given["last_updated"] = saved.header.last_updated
     if isinstance(given, PlaybookDict):
-        given.origin, given.revision = _origin(project), saved.revision
+        given.origin, given.revision, given.done = _origin(project), saved.revision, Done()
     return (*before.notes, *saved.notes, *mirror.write(project).notes)
 
 

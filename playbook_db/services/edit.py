@@ -1,11 +1,13 @@
 """What people and curators do to a playbook, one revision each."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from playbook_db.domain import operations as operation_rules
+from playbook_db.domain import prompt_text
 from playbook_db.domain.playbook import (
+    Change,
     KeyPoint,
     PointState,
     RetiredPoint,
@@ -17,16 +19,20 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.sections import OTHERS
 from playbook_db.domain.undo import restore_state
 from playbook_db.errors import PointNotFoundError, PointRuleError
+from playbook_db.services import templates
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
+
+_ALWAYS_FITS = 1000  # characters; so short a text needs no look
 
 
 @dataclass(frozen=True, slots=True)
 class PointDetails:
-    """A point, live or retired; where it is retired, when and why."""
+    """A point, live or retired; where it is retired, when and why; what a file's entry said of it beside, as JSON."""
 
     point: KeyPoint
     retired: RetiredPoint | None = None
+    extra: str = "{}"
 
 
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
@@ -42,63 +48,91 @@ def add(project: Project, text: str, *, section: str | None = None) -> RevisionR
         return book.commit("edit", f"added {added.name}")
 
 
-def edit(project: Project, name: str, *, text: str | None = None, section: str | None = None) -> RevisionResult:
-    """Give a point another text or section, or both; its name and counters stay."""
+def edit(
+    project: Project, name: str, *, text: str | None = None, section: str | None = None, was: str | None = None
+) -> RevisionResult:
+    """Give a point another text or section, or both; its name and counters stay.
+
+    Raises PointRuleError where its text isn't any more what it *was* to the one who gives it another.
+    """
     chosen = section_named(section) if section is not None else None
     text = None if text is None else _usable(text)
     with project.store.write(project.key) as book:
         point = _live_point(book, name)
+        if was is not None and point.text != was:
+            raise PointRuleError(f"{name} was reworded meanwhile. Nothing was changed; your text was: {text}")
         edited = replace(point, text=text or point.text, section=chosen or point.section)
         if edited != point:
             book.draft.change(edited, kind="edit")
         return book.commit("edit", f"edited {name}")
 
 
-def retire(project: Project, name: str, *, reason: str | None = None) -> RevisionResult:
-    """Take a point out of the playbook; it stays in the history and can be restored."""
+def retire(project: Project, *names: str, reason: str | None = None) -> RevisionResult:
+    """Take points out of the playbook, all of *names* or none; they stay in the history and can be restored."""
     with project.store.write(project.key) as book:
-        _live_point(book, name)
-        book.draft.retire(name, reason=reason or "retired by hand")
-        return book.commit("edit", f"retired {name}")
+        for name in dict.fromkeys(names):
+            _live_point(book, name)
+            book.draft.retire(name, reason=reason or "retired by hand")
+        return book.commit("edit", f"retired {', '.join(names)}")
 
 
-def restore(project: Project, name: str) -> RevisionResult:
-    """Bring a retired point back as it was when it was retired."""
+def restore(project: Project, *names: str) -> RevisionResult:
+    """Bring retired points back as they were when they were retired, all of *names* or none."""
     with project.store.write(project.key) as book:
-        if name in book.draft:
-            raise PointRuleError(f"{name} is live; there is nothing to restore.")
-        point = retired_point(book, name).point
-        restore_state(book.draft, PointState(point, is_live=False), point)
-        return book.commit("edit", f"restored {name}")
+        for name in dict.fromkeys(names):
+            if name in book.draft:
+                raise PointRuleError(f"{name} is live; there is nothing to restore.")
+            point = retired_point(book, name).point
+            restore_state(book.draft, PointState(point, is_live=False), point)
+        return book.commit("edit", f"restored {', '.join(names)}")
 
 
-def vote(project: Project, name: str, tag: str) -> RevisionResult:
-    """Record a vote of a person on a point; `neutral` is kept but counts nowhere."""
+def vote(project: Project, name: str, tag: str, *others: str) -> RevisionResult:
+    """Record a vote of a person on a point, and on *others*; `neutral` is kept but counts nowhere."""
+    names = tuple(dict.fromkeys((name, *others)))
     with project.store.write(project.key) as book:
-        _live_point(book, name)
-        votes = operation_rules.cast_votes(book.draft, [Vote(name, tag)])
-        return book.commit("edit", f"voted {name} {tag}", votes=votes)
+        for each in names:
+            _live_point(book, each)
+        votes = operation_rules.cast_votes(book.draft, [Vote(each, tag) for each in names])
+        return book.commit("edit", f"voted {', '.join(names)} {tag}", votes=votes)
 
 
 def apply_batch(
-    project: Project, operations: Sequence[object], *, origin: str, dry_run: bool = False
+    project: Project, operations: Sequence[object], evaluations: object = (), *, origin: str, dry_run: bool = False
 ) -> RevisionResult:
-    """Carry out a curator's batch as one revision; what breaks a rule is skipped and kept with its reason.
+    """Carry out a curator's batch as one revision, then the votes in *evaluations*; what breaks a rule is skipped and
+    kept with its reason, a vote with a note.
 
     *origin* says in the history where the batch came from. With `dry_run` nothing is written.
     """
     unknown = operation_rules.unknown_sections(operations)
     notes = [f"operation {index + 1}: there is no section {section!r}" for index, section in unknown]
+    ballots, unread = operation_rules.read_votes(evaluations, tag_key="rating")
+    notes += [f"evaluation {item.index + 1} is skipped: {item.reason}" for item in unread]
     with project.store.write(project.key, dry_run=dry_run) as book:
         skipped = operation_rules.apply_operations(book.draft, operations)
-        return book.commit("edit", f"applied a batch from {origin}", skipped=skipped, notes=notes)
+        votes = operation_rules.cast_votes(book.draft, ballots)
+        notes += [f"there is no point {vote.name}; its vote counts nowhere" for vote in votes if not vote.matched]
+        return book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=skipped, notes=notes)
 
 
 def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
     """Retire the points whose votes say that they harm."""
     with project.store.write(project.key, dry_run=dry_run) as book:
         pruned = operation_rules.prune(book.draft)
-        return book.commit("prune", f"pruned {len(pruned)} points")
+        return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
+
+
+def notes_on_length(changes: Iterable[Change]) -> list[str]:
+    """What to tell of the points in *changes* that no session is ever shown, as they don't fit even alone."""
+    template = templates.playbook_template()
+    points = [change.point for change in changes if change.kind in ("add", "edit", "restore")]
+    return [
+        f"{point.name} is too long for any session to be shown it ({len(point.text):,} characters); "
+        f"shorten it with: playbook edit {point.name}"
+        for point in points
+        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [point], [], 1)[1]
+    ]
 
 
 def find(project: Project, name: str) -> PointDetails:
@@ -109,13 +143,13 @@ def find(project: Project, name: str) -> PointDetails:
 
 def find_in(book: PlaybookRepository, name: str) -> PointDetails:
     """The point *name* of *book*, live or retired. Raises PointNotFoundError."""
-    point = book.live_point(name)
+    point, extra = book.live_point(name), book.extra_of(name)
     if point is not None:
-        return PointDetails(point)
+        return PointDetails(point, extra=extra)
     retired = book.retired_point(name)
     if retired is None:
         raise no_such_point(book, name)
-    return PointDetails(retired.point, retired)
+    return PointDetails(retired.point, retired, extra)
 
 
 def list_retired(project: Project) -> dict[str, RetiredPoint]:
@@ -132,6 +166,12 @@ def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
     if retired.is_forgotten:
         raise PointRuleError(f"{name} was forgotten for good; nothing of its text is left.")
     return retired
+
+
+def find_live(project: Project, name: str) -> KeyPoint:
+    """The live point *name*. Raises PointNotFoundError."""
+    with project.store.read(project.key) as book:
+        return _live_point(book, name)
 
 
 def _live_point(book: PlaybookRepository, name: str) -> KeyPoint:

@@ -316,7 +316,8 @@ class _Work:
             if os.path.commonpath([os.path.realpath(diagnostics), root]) == root:  # a clone may bring a link out of it
                 yield from _plain_files(diagnostics, "*.txt")
             path = os.path.realpath(projects.mirror_path(folder))
-            yield from _plain_files(os.path.dirname(path), f"{glob.escape(os.path.basename(path))}.damaged-*")
+            for why in mirror.ASIDE:
+                yield from _plain_files(os.path.dirname(path), f"{glob.escape(os.path.basename(path))}.{why}-*")
         yield from _plain_files(settings.logs_dir(), "*")
 
     def mirrors_holding(self) -> list[str]:

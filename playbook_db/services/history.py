@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from playbook_db.domain import diff, merge, playbook_file, prompt_text, times
-from playbook_db.domain import undo as undo_rules
 from playbook_db.domain.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
-from playbook_db.domain.undo import Undo
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
@@ -30,7 +28,7 @@ from playbook_db.store.repository import PlaybookRepository
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
 _NO_HISTORY = "this playbook has no history yet"
-_NUMBER = re.compile(r"r?(\d{1,100})", re.ASCII)
+_NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +137,8 @@ def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
         if not 1 <= number <= book.revision:
             raise RevisionNotFoundError(text.strip(), book.revision)
         (revision,) = book.read_log(LogFilter(number, number), limit=1, most_changes=EVERY_CHANGE)
-        effective = undo_rules.effective_undos(book.undos_after(number))
         return RevisionDetails(
-            _marked(revision, effective),
+            revision,
             book.read_votes(number),
             book.read_skipped(number),
             book.read_reflections(number),
@@ -204,7 +201,7 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
     point_id = None if query.name is None else book.point_id(query.name)
     if query.name is not None and point_id is None:
         raise edit.no_such_point(book, query.name)
-    session_id = _session(book, query.session) if query.session is not None and book.revision else None
+    session_id = find_session(book, query.session) if query.session is not None and book.revision else None
     return LogFilter(first, last, session_id, query.source, point_id)
 
 
@@ -215,7 +212,8 @@ def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
     return book.revision_at(timestamp(before)) + 1
 
 
-def _session(book: PlaybookRepository, beginning: str) -> str:
+def find_session(book: PlaybookRepository, beginning: str) -> str:
+    """The session that revisions came from and whose id begins so. Raises SessionNotFoundError."""
     matches = book.sessions_beginning(beginning)
     if len(matches) != 1 and beginning not in matches:
         raise SessionNotFoundError(beginning, tuple(matches))
@@ -227,22 +225,11 @@ def _read(project: Project, log_filter: LogFilter, limit: int | None, most_chang
     last = log_filter.last
     few, many = _BATCHES
     batch = few if log_filter.point_id is None else many
-    undos: list[Undo] = []
-    undos_read_to = MAX_COUNTER
     while remaining > 0:
         count = min(remaining, batch)
         with project.store.read(project.key) as book:
             revisions = book.read_log(replace(log_filter, last=last), limit=count, most_changes=most_changes)
-            if revisions:
-                undos += book.undos_after(revisions[-1].number, up_to=undos_read_to)
-                undos_read_to = revisions[-1].number
-        effective = undo_rules.effective_undos(undos)
-        yield from (_marked(revision, effective) for revision in revisions)
+        yield from revisions
         if len(revisions) < count:
             return
         remaining, last, batch = remaining - count, revisions[-1].number - 1, many
-
-
-def _marked(revision: LoggedRevision, effective: list[Undo]) -> LoggedRevision:
-    by = undo_rules.undone_by(revision.number, effective)
-    return revision if by is None else replace(revision, undone_in=by)

@@ -1,14 +1,19 @@
 """Playbook files in and out, and the text that a session gets: what `import`, `export` and `render` do."""
 
+import dataclasses
 from collections import Counter
+from collections.abc import Mapping
 
 from playbook_db.domain import merge, playbook_file, prompt_text
-from playbook_db.domain.playbook import Header
+from playbook_db.domain.exact_json import read_json
+from playbook_db.domain.playbook import Header, Playbook, storable
 from playbook_db.domain.playbook_file import Layout, Reading
-from playbook_db.domain.prompt_text import render_points
+from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.services import templates
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.repository import PlaybookRepository, RevisionResult
+
+_MAX_KEYS_CHARS = 200  # of other keys that are named
 
 
 def import_playbook(
@@ -31,13 +36,34 @@ def import_playbook(
             new = tuple((key, value) for key, value in header.fields if key not in known)
             header = Header(book.header.fields + new, book.header.final_newline)
         message = f"{'replaced by' if replace else 'imported'} {source}"
-        notes = (*reading.warnings, *left_out, *notes)
-        return book.commit("import", message, notes=notes, header=header, keeps_last_updated=takes_over)
+        extras = new_extras(book, reading, theirs)
+        notes = (*reading.warnings, *left_out, *notes, *extras_message(extras))
+        revised = book.commit(
+            "import", message, notes=notes, header=header, keeps_last_updated=takes_over, extras=extras
+        )
+        if revised.revision and reading.other_form:
+            form = f"{source} has {reading.other_form}; an export has the same content in the usual form"
+            revised = dataclasses.replace(revised, notes=(*revised.notes, form))
+        return revised
 
 
-def export_playbook(project: Project, *, layout: Layout = "sections") -> str:
-    """The text of the playbook's file as it is now."""
-    return playbook_file.encode(read_playbook(project), layout=layout)
+def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
+    """What is to be kept of what the entries of *reading* say beside what a point is, by name, as JSON."""
+    return merge.new_extras(reading, theirs, book.draft.playbook(), book.extras()) if reading.extras else {}
+
+
+def extras_message(extras: Mapping[str, str]) -> list[str]:
+    """A line on what came in with entries of a file beside what a point is; none where there is nothing."""
+    keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
+    entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
+    kept = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
+    return [f"{kept}: playbook show NAME --json, playbook export --extra"] if extras else []
+
+
+def export_playbook(project: Project, *, layout: Layout = "sections", with_extras: bool = False) -> str:
+    """The text of the playbook's file as it is now, *with_extras* what entries said beside what a point is, too."""
+    with project.store.read(project.key) as book:
+        return playbook_file.encode(book.playbook(), layout=layout, extras=book.extras() if with_extras else None)
 
 
 def prompt(project: Project) -> str:

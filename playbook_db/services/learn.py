@@ -5,22 +5,22 @@ revision, the cursor and the end of the job are one commit, so that a kill leave
 said is kept at once: another try asks only for what is missing.
 """
 
-import os
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from playbook_db import project_env, settings
 from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Playbook
-from playbook_db.domain.prompt_text import render_points
+from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
-from playbook_db.domain.times import timestamp
-from playbook_db.errors import BudgetError, SettingError
+from playbook_db.domain.times import local, timestamp
+from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, templates
-from playbook_db.services.projects import Project
+from playbook_db.services.projects import Project, Store
 from playbook_db.store import jobs, learning
 from playbook_db.store.jobs import Job
 from playbook_db.store.learning import Call, ChunkKey, StoredReflection
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from playbook_db.llm.model import Model, Prompt, Reply
 
 
+_MAX_ITEMS = 2000  # of a list in a model's answer
+_MAX_SAID_CHARS = 20_000  # of what a model says about a session
+_MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
 _ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
 
 
@@ -57,6 +60,15 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """What the user has agreed to for one command, in place of the daily budget: so many `tokens` for the project from
+    the time `since` on."""
+
+    tokens: int
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
 class LearnResult:
     """What a chunk taught: nothing where it `was_known`; else the revision, if any, and the calls of the model."""
 
@@ -73,11 +85,13 @@ def learn(
     deadline: float,
     secrets: Collection[str] = (),
     finishes: Job | None = None,
+    budget: Budget | None = None,
 ) -> LearnResult:
     """Learn from *chunk*, unless it was learned from already; the job that it *finishes* ends in the same commit.
 
-    *secrets* are redacted wherever they stand; *deadline* is a time of `time.monotonic`. Raises ModelError, BudgetError
-    and DatabaseError; nothing of the playbook has changed then.
+    *secrets* are redacted wherever they stand; *deadline* is a time of `time.monotonic`; without a *budget* the daily
+    one holds. Raises ModelError, BudgetError and DatabaseError; nothing of the playbook has changed then. A chunk about
+    which the model refuses to answer is passed over, with a RefusalError: it isn't asked about again.
     """
     if not chunk.text.strip():
         with project.store.write(project.key) as book:
@@ -90,9 +104,16 @@ def learn(
             return LearnResult(was_known=True)
         playbook = book.playbook()
         waiting = book.waiting_reflection(chunk.key)
-    lesson = _Lesson(project, chunk, model, deadline, secrets)
-    reflection = waiting or lesson.reflect(playbook)
-    return lesson.curate_and_keep(playbook, reflection, finishes)
+    lesson = _Lesson(project, chunk, model, deadline, secrets, budget)
+    try:
+        reflection = waiting or lesson.reflect(playbook)
+        return lesson.curate_and_keep(playbook, reflection, finishes)
+    except RefusalError as error:
+        with project.store.write(project.key) as book:
+            if not _is_known(book, chunk):
+                _note_done(book, chunk, None)
+        place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
+        raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
 
 
 @dataclass(slots=True)
@@ -105,18 +126,33 @@ class _Lesson:
     model: "Model"
     deadline: float
     secrets: Collection[str]
+    budget: Budget | None
     kind: str = "reflect"
     calls: list[Call] = field(default_factory=list)
 
     def ask(self, prompt: "Prompt", *, deadline: float) -> "Reply":
-        """Ask the model. Raises BudgetError where today's budget is spent, else what the model raises."""
-        _check_budget(self.project)
-        reply = self.model.ask(prompt, deadline=deadline)
-        call = Call(self.kind, reply.model, **asdict(reply.usage), duration_ms=reply.duration_ms)
+        """Ask the model. Raises BudgetError where the budget is spent, else what the model raises."""
+        check_budget(self.project, self.budget)
+        from playbook_db.llm.model import estimated
+
+        try:
+            reply = self.model.ask(prompt, deadline=deadline)
+        except ModelError as error:
+            if any(error.used):
+                sent, received = error.used
+                self._keep(Call(self.kind, None, sent, received, cached_tokens=0, cost_usd=None, duration_ms=0))
+            raise
+        usage = reply.usage
+        if not (usage.input_tokens or usage.cached_tokens or usage.output_tokens):  # no budget would ever be spent
+            sent, received = estimated(prompt, len(reply.text))
+            usage = replace(usage, input_tokens=sent, output_tokens=received)
+        self._keep(Call(self.kind, reply.model, **asdict(usage), duration_ms=reply.duration_ms))
+        return reply
+
+    def _keep(self, call: Call) -> None:
         self.calls.append(call)
         with self.project.store.write(self.project.key) as book:
-            book.add_call(call, session_id=self.chunk.session_id)
-        return reply
+            book.add_call(call, session_id=self.chunk.session_id, agreed=self.budget is not None)
 
     def reflect(self, playbook: Playbook) -> StoredReflection:
         """Ask the reflector, and keep what it says before anything else happens."""
@@ -129,9 +165,10 @@ class _Lesson:
             playbook_text=_playbook_text(playbook, self.chunk.cited),
             cited=[name for name in self.chunk.cited if name in playbook.by_name],
             deadline=self.deadline,
+            must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
-        analysis, tags = self._redacted(answer.text), self._redacted(answer.items)
+        analysis, tags = self._redacted(answer.text)[:_MAX_SAID_CHARS], _bounded(self._redacted(answer.items))
         with self.project.store.write(self.project.key) as book:
             number = book.add_reflection(
                 self.chunk.key,
@@ -157,19 +194,23 @@ class _Lesson:
             analysis=reflection.analysis,
             playbook_text=_playbook_text(voted, self.chunk.cited),
             candidates="\n".join(
-                f"- {one.name} and {other.name} (words in common: {likeness:.0%})"
+                f"- {shown(one.name)} and {shown(other.name)} (words in common: {likeness:.0%})"
                 for one, other, likeness in duplicates.near_pairs(voted.points)
             ),
             size=_size(voted),
             deadline=self.deadline,
+            must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
         proposed = self._redacted(answer.items)
+        proposed = _bounded(proposed)
         with self.project.store.write(self.project.key) as book:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
             votes = operations.cast_votes(book.draft, tags)
+            count = len(book.draft.changes)
             skipped = operations.apply_operations(book.draft, proposed)
+            made = book.draft.changes[count:]
             pruned = operations.prune(book.draft)
             session = self.chunk.session_id
             result = book.commit(
@@ -183,11 +224,11 @@ class _Lesson:
             book.finish_reflection(
                 reflection.id,
                 revision=result.revision,
-                curator_reasoning=self._redacted(answer.text),
+                curator_reasoning=self._redacted(answer.text)[:_MAX_SAID_CHARS],
                 calls=[call for call in self.calls if call.kind == "curate"],
             )
             _note_done(book, self.chunk, finishes)
-        diagnostics.operations(self.project.folder, proposed, skipped)
+        diagnostics.operations(self.project.folder, proposed, skipped, made)
         diagnostics.pruning(self.project.folder, pruned)
         return LearnResult(revision=result, calls=tuple(self.calls))
 
@@ -202,19 +243,51 @@ class _Lesson:
         return value
 
 
-def _check_budget(project: Project) -> None:
-    """Raise BudgetError where the tokens of today (UTC) have reached `PLAYBOOK_DAILY_TOKENS`; unset is no limit."""
-    given = os.environ.get("PLAYBOOK_DAILY_TOKENS", "").strip()
-    if not given:
+def _bounded(value: Any, key: str = "") -> Any:
+    """*value*, JSON of a model under *key*, in a size to keep. A point's text that is too long stays so by one
+    character: it will be skipped."""
+    if isinstance(value, str):
+        is_point = key in ("text", "merged_text")
+        return value[: operations.MAX_TEXT_CHARS + 1 if is_point else _MAX_REASON_CHARS]
+    if isinstance(value, list):
+        return [_bounded(inner) for inner in value[:_MAX_ITEMS]]
+    if isinstance(value, dict):
+        return {name: _bounded(inner, name) for name, inner in value.items()}
+    return value
+
+
+def tokens_today(store: Store, key: str | None = None) -> int:
+    """The tokens of today's budget (UTC) that are used, for the project *key*, or all together."""
+    with store.snapshot() as connection:
+        return learning.tokens_since(connection, timestamp(_midnight()), key)
+
+
+def check_budget(project: Project, agreed: Budget | None = None) -> None:
+    """Raise BudgetError where the tokens *agreed* on are spent; without them, where today's are."""
+    if agreed is not None:
+        with project.store.snapshot() as connection:
+            spent = learning.tokens_since(connection, agreed.since, project.key, agreed=True)
+        if spent >= agreed.tokens:
+            text = f"{spent:,} tokens were used, and {agreed.tokens:,} were agreed on. What was learned is kept."
+            raise BudgetError(text, remedy=Remedy("Go on with: {}", ("bootstrap",)))
         return
-    if not given.isdecimal():
-        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens.")
-    budget = int(given)
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    with project.store.snapshot() as connection:
-        spent = learning.tokens_since(connection, timestamp(midnight))
-    if spent >= budget:
-        raise BudgetError(spent, budget, timestamp(midnight + timedelta(days=1)))
+    budgets: list[tuple[str, int, str | None]] = [("", settings.daily_tokens(), None)]
+    brought = project_env.brought(project.folder or project.key)
+    if project_env.BUDGET in brought:  # its own, on top of the user's
+        budgets.append((f" for {project.key}", settings.daily_tokens(brought), project.key))
+    for whose, budget, key in budgets:
+        spent = tokens_today(project.store, key)
+        if 0 < budget <= spent:
+            until = timestamp(_midnight() + timedelta(days=1))
+            raise BudgetError(
+                f"{spent:,} tokens were used today (UTC){whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} "
+                f"(0: no limit). The work waits until {local(until)} at most.",
+                until=until,
+            )
+
+
+def _midnight() -> datetime:
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:

@@ -169,7 +169,7 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     except DamagedError as error:
         return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
-        return Report(where, (str(error),))
+        return Report(where, (error.text,), error.remedy)
     return Report(where, tuple(problems), _REPAIR if problems else None)
 
 
@@ -181,6 +181,7 @@ def _path(url: str) -> str:
     path = connect.sqlite_path(url)
     if not path:
         raise DatabaseError(f"{connect.described(url)} is no SQLite file; back it up with its own tools.")
+    connect.dialect_for(url)  # raises where something else is in its place
     return path
 
 
@@ -189,6 +190,7 @@ def _existing(url: str) -> str:
     path = _path(url)
     schema = SqliteDialect(path).schema_version()
     if not schema:
+        migrate.refuse_lost(url)
         raise DatabaseError(f"There is no database at {path}.", Remedy("Run: {}", ("init",)))
     migrate.refuse_newer(path, schema)
     return path

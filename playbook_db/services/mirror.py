@@ -2,7 +2,8 @@
 
 The database is the truth. After each commit the file is written from it; where the file changed meanwhile (git
 pull, a hand edit), it is merged in first. A file that came with a clone is somebody else's text: it is taken in only
-once the user, or the program that asks, has said so. A project without a folder on this machine has no mirror.
+once the user, or the program that asks, has said so of this very file; a linked worktree has its repository's consent.
+A project without a folder on this machine has no mirror.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from playbook_db import files, projects, settings
 from playbook_db.domain import merge, playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.errors import MirrorError, PlaybookFileError
+from playbook_db.errors import DiskError, MirrorError, PlaybookFileError
 from playbook_db.services import diagnostics, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
@@ -26,6 +27,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.repository import Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
+ASIDE = ("damaged", "extra")  # why a file is kept aside, as its name says
 _UNKNOWN = Mirror(None, "")  # what a file held that was never read
 
 
@@ -43,10 +45,33 @@ def state(project: Project) -> str:
         return book.mirror_state()
 
 
+def is_foreign(project: Project) -> bool:
+    """Whether a file stands there that was never in step, so that it may be somebody else's text.
+
+    In a linked worktree it isn't where the mirror of its repository is kept, and isn't foreign itself.
+    """
+    return _standing(project)[1]
+
+
 def is_waiting(project: Project) -> bool:
     """Whether a file stands there that nobody has been asked about yet."""
+    mirrored, is_foreign = _standing(project)
+    return is_foreign and mirrored != "off"
+
+
+def _standing(project: Project) -> tuple[str, bool]:
+    """The mirror's state, and whether a file stands there that is foreign."""
+    with project.store.read(project.key) as book:
+        mirrored, paths = book.mirror_state(), book.mirror_paths()
     path = project.mirror_path
-    return path is not None and os.path.lexists(path) and state(project) == "undecided"
+    if path is None or not os.path.lexists(path):
+        return mirrored, False
+    ever_in_step = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
+    if mirrored == "undecided" or os.path.realpath(projects.folder_of_mirror(path)) in ever_in_step:
+        return mirrored, mirrored == "undecided"
+    repository = projects.as_path(project.key)
+    has_consent = repository in ever_in_step or not os.path.lexists(projects.mirror_path(repository))
+    return mirrored, not (has_consent and mirrored in ("on", "found"))
 
 
 def sync(project: Project) -> Synced:
@@ -54,22 +79,25 @@ def sync(project: Project) -> Synced:
 
     Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
     """
-    if project.mirror_path is None:
+    mirrored, is_foreign = _standing(project)
+    if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
-    mirrored = state(project)
-    return _sync(project, project.mirror_path, make=mirrored == "on") if mirrored in ("on", "found") else Synced()
+    return _sync(project, project.mirror_path, make=mirrored == "on")
 
 
 @contextlib.contextmanager
 def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
-    """The mirror, where it is kept, in step before and after what is done; *notify* is given what came of it."""
-    before = _lines(project, sync(project))
+    """The mirror, where it is kept, in step before and after what is done; *notify* is given what came of it.
+
+    On a disk that takes nothing it isn't: what is there can be read all the same.
+    """
+    before = _lines(project)
     for line in before:
         notify(line)
     if is_waiting(project):
         notify(f"{project.mirror_path} is here but not taken in; look at it with: playbook init")
     yield
-    for line in _lines(project, sync(project)):
+    for line in _lines(project):
         if line not in before:
             notify(line)
 
@@ -92,9 +120,8 @@ def in_step(store: Store) -> dict[str, str]:
         kept = repository.kept_mirrors(connection)
     digests = {}
     for path, _, known in kept:
-        with contextlib.suppress(MirrorError):
-            if _digest(read(path, projects.folder_of_mirror(path)) or b"") == known.sha256:
-                digests[path] = known.sha256
+        if digest_in(projects.folder_of_mirror(path)) == known.sha256:
+            digests[path] = known.sha256
     return digests
 
 
@@ -113,7 +140,7 @@ def accept(project: Project) -> Synced:
     """Take a file in that nobody has been asked about yet, and keep it from now on: the user, or the calling program,
     trusts it."""
     if is_waiting(project):
-        _set_state(project, "found")
+        _take_for_ours(project)
     return sync(project)
 
 
@@ -124,9 +151,20 @@ def enrol(project: Project) -> Synced:
     return sync(project)
 
 
-def switch(project: Project, *, on: bool) -> Synced:
-    """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on."""
-    _set_state(project, "on" if on else "off")
+def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
+    """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on.
+
+    Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds.
+    """
+    if on and is_foreign(project):
+        if not takes_in:
+            raise MirrorError(
+                f"{project.mirror_path} was never taken in, and may be somebody else's text. It was left alone; "
+                "to take it in, run: playbook mirror on --yes"
+            )
+        _take_for_ours(project)
+    with project.store.write(project.key) as book:
+        book.set_mirror_state("on" if on else "off")
     return sync(project)
 
 
@@ -136,12 +174,17 @@ def write(project: Project) -> Synced:
     if project.mirror_path is None:
         return Synced()
     if state(project) == "undecided":
-        _set_state(project, "found")
+        _take_for_ours(project)
     return _sync(project, project.mirror_path, make=True, insist=True)
 
 
-def _lines(project: Project, synced: Synced) -> list[str]:
-    """What came of it, for a person."""
+def _lines(project: Project) -> list[str]:
+    """Bring the mirror in step; what came of it, for a person."""
+    try:
+        synced = sync(project)
+    except (DiskError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        return [f"{project.mirror_path} was not brought in step: {why}"]
     lines = list(synced.notes)
     if synced.result is not None:
         summary = import_export.summary(synced.result)
@@ -154,10 +197,10 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
     result: RevisionResult | None = None
     try:
         with _lock(path):
-            with contextlib.suppress(OSError):
-                os.unlink(files.temporary_path(path))  # what a killed writer left
             for _ in range(_TRIES):
                 data = read(path, projects.folder_of_mirror(path))
+                with contextlib.suppress(OSError):  # after that look: the path may be a link out of the project
+                    os.unlink(files.temporary_path(path))  # what a killed writer left
                 if data is None and not make:
                     break
                 with project.store.read(project.key) as book:
@@ -189,7 +232,12 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
-    return Synced(result if result.revision else None, tuple(result.notes))
+    notes = [*result.notes]
+    if reading.other_form:
+        notes.append(f"{path} has {reading.other_form}; it is written anew in the usual form")
+    if result.extras or reading.warnings:
+        notes.append(f"{path} is written anew without that; as it was, it is kept as {_keep_aside(path, data)}")
+    return Synced(result if result.revision else None, tuple(notes))
 
 
 def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionResult:
@@ -212,8 +260,9 @@ def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionRes
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
     message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
-    notes = (*reading.warnings, *left_out, *notes)
-    return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file)
+    extras = import_export.new_extras(book, reading, theirs)
+    notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
+    return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file, extras=extras)
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:
@@ -264,9 +313,13 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
             book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
-def _set_state(project: Project, new_state: str) -> None:
+def _take_for_ours(project: Project) -> None:
+    """Keep that the file at the project's path isn't foreign; what it holds is still to be taken in."""
     with project.store.write(project.key) as book:
-        book.set_mirror_state(new_state)
+        if book.mirror_state() == "undecided":
+            book.set_mirror_state("found")
+        if project.mirror_path is not None and book.mirror(project.mirror_path) is None:
+            book.note_mirror(project.mirror_path, _UNKNOWN)
 
 
 def read(path: str, project_folder: str) -> bytes | None:
@@ -281,17 +334,20 @@ def read(path: str, project_folder: str) -> bytes | None:
             f"{path} is a link out of the project, to {target}. It is left alone; put a plain file there."
         )
     try:
-        status = os.stat(target)
-        if not stat.S_ISREG(status.st_mode):
-            raise MirrorError(f"{path} is no plain file. It is left alone; move it away.")
-        if status.st_size > settings.MAX_FILE_BYTES:
-            raise MirrorError(f"{path} is larger than {settings.MAX_FILE_BYTES >> 20} MiB. It is left alone.")
-        with open(target, "rb") as file:
-            return file.read()
+        return projects.read_plain(target, settings.MAX_FILE_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise MirrorError(f"{path} can't be read: {error.strerror}. It is left alone.") from error
+
+
+def digest_in(folder: str) -> str | None:
+    """The SHA-256 of the mirror in *folder*, `""` where it can't be read, None where there is none."""
+    try:
+        data = read(projects.mirror_path(folder), folder)
+    except MirrorError:
+        return ""
+    return None if data is None else _digest(data)
 
 
 def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
@@ -304,12 +360,25 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
 
 def _set_aside(path: str) -> str:
     """Move the file out of the way, never over another; its new path."""
-    path = os.path.realpath(path)
-    aside = f"{path}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"
-    numbered = (f"{aside}-{number}" for number in itertools.count(1))
-    aside = next(name for name in itertools.chain([aside], numbered) if not os.path.lexists(name))
-    os.rename(path, aside)
+    aside = _free_path(path, "damaged")
+    os.rename(os.path.realpath(path), aside)
     return aside
+
+
+def _keep_aside(path: str, data: bytes) -> str:
+    """Keep *data*, which the file is about to lose, beside it; where."""
+    aside = _free_path(path, "extra")
+    try:
+        files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))
+    except OSError as error:
+        raise MirrorError(f"{aside} can't be written: {error.strerror}. The database has everything.") from error
+    return aside
+
+
+def _free_path(path: str, why: str) -> str:
+    aside = f"{os.path.realpath(path)}.{why}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    numbered = (f"{aside}-{number}" for number in itertools.count(1))
+    return next(name for name in itertools.chain([aside], numbered) if not os.path.lexists(name))
 
 
 @contextlib.contextmanager

@@ -9,10 +9,9 @@ from typing import Self
 from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import ProjectError, Remedy
-from playbook_db.store import connect, repository
+from playbook_db.store import repository
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.repository import ListedProject
-from playbook_db.store.sqlite import backups
 
 Notify = Callable[[str], object]  # takes a line that the person should read
 
@@ -28,7 +27,8 @@ class Project:
 
     @classmethod
     def in_folder(cls, store: Store, folder: str) -> Self:
-        """The project that *folder* belongs to."""
+        """The project that *folder*, or the folder of that key, belongs to."""
+        folder = projects.as_path(folder)
         return cls(store, projects.project_key(folder), folder)
 
     @property
@@ -38,13 +38,15 @@ class Project:
 
 
 @contextmanager
-def open_project(url: str, folder: str, *, sync: bool = True, notify: Notify) -> Iterator[Project]:
-    """The project in *folder*, in the database at *url*, which is made where there is none.
+def open_project(
+    url: str, folder: str, *, sync: bool = True, begins_anew: bool = False, notify: Notify
+) -> Iterator[Project]:
+    """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
+    it, only if it *begins_anew*.
 
     A mirror that is kept is brought in step before and after, unless *sync* is off. Every interface opens projects so.
     """
-    _notify_of_backups(url, notify)
-    with open_store(url) as store:
+    with open_store(url, begins_anew=begins_anew) as store:
         project = Project.in_folder(store, folder)
         if not sync:
             yield project
@@ -61,11 +63,23 @@ def read_playbook(project: Project) -> Playbook:
         return book.playbook()
 
 
+def is_known(project: Project) -> bool:
+    """Whether the database has a playbook for *project*, be it empty."""
+    with project.store.read(project.key) as book:
+        return bool(book.playbook_id)
+
+
 def list_projects(store: Store) -> list[ListedProject]:
     """All projects that have a playbook, by their folders; not those that have moved away and left an empty one."""
     with store.snapshot() as connection:
         listed = repository.list_projects(connection)
-    return [project for project in listed if project.revisions or os.path.isdir(project.key)]
+    return [project for project in listed if project.revisions or projects.has_folder(project.key)]
+
+
+def is_ignored(project: Project) -> bool:
+    """Whether the hooks and the worker are kept out of *project*."""
+    with project.store.read(project.key) as book:
+        return book.is_ignored()
 
 
 def ignore(project: Project, *, is_ignored: bool) -> None:
@@ -77,12 +91,16 @@ def ignore(project: Project, *, is_ignored: bool) -> None:
 def move(store: Store, old_folder: str, new_folder: str) -> str:
     """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
 
-    What sessions have left for the new folder meanwhile goes with it. Raises ProjectError where there is no playbook
-    to move, or the new folder has one with a history of its own.
+    What sessions have left for the new folder meanwhile goes with it. A mirror that stands there and isn't the one that
+    was in step in the old folder isn't taken in unasked. Raises ProjectError where there is no playbook to move, or the
+    new folder has one with a history of its own.
     """
+    from playbook_db.services import mirror
+
     if not os.path.isdir(new_folder):
         raise ProjectError(f"There is no folder {new_folder}. Move the folder first, then its playbook.")
     old_key, new_key = projects.project_key(old_folder), projects.project_key(new_folder)
+    there = {mirror.digest_in(folder) for folder in (new_folder, new_key)} - {None}
     with store.transaction() as connection:
         old, new = (repository.PlaybookRepository(connection, key) for key in (old_key, new_key))
         if not old.playbook_id:
@@ -93,7 +111,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
         if new.revision:
             raise ProjectError(
-                f"{new_key} has a playbook of its own with {new.revision} revisions; both were left as they are.",
+                f"{new_key} has a playbook of its own, at revision {new.revision}; both were left as they are.",
                 Remedy(
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
@@ -101,21 +119,13 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
         if new.playbook_id:
             old.take_over(new)
         old.rename(new_key)
+        known = old.mirror(projects.mirror_path(new_key))
+        if there - {known and known.sha256} and old.mirror_state() != "off":
+            old.set_mirror_state("undecided")
     return new_key
 
 
-def _notify_of_backups(url: str, notify: Notify) -> None:
-    """Say so where a new database is begun although there are backups of one: its file may have been lost."""
-    path = connect.sqlite_path(url)
-    if not path or os.path.exists(path):
-        return
-    newest = next(iter(backups.list_backups(path)), None)
-    if newest is not None:
-        remedy = f"the last backup comes back with: playbook restore-backup {newest.path}"
-        notify(f"{path} was gone and is begun anew; {remedy}")
-
-
 __all__ = [
-    "ListedProject", "Notify", "Project", "Store", "ignore", "list_projects", "move", "open_project", "open_store",
-    "read_playbook",
+    "ListedProject", "Notify", "Project", "Store", "ignore", "is_known", "list_projects", "move", "open_project",
+    "open_store", "read_playbook",
 ]  # fmt: skip

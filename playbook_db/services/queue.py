@@ -2,10 +2,14 @@
 and the cursors, up to which byte each transcript has been learned from."""
 
 import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from playbook_db import project_env, projects, settings
+from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store import jobs, repository
@@ -50,6 +54,12 @@ def release_all(store: Store) -> int:
         return jobs.bring_back(connection, lease_over="9999", now=now, most_attempts=_MOST_BEGINNINGS)
 
 
+def release_waiting(store: Store) -> None:
+    """Let all jobs that wait through no fault of their own be due now."""
+    with store.transaction() as connection:
+        jobs.release(connection)
+
+
 def is_any_due(store: Store) -> bool:
     """Whether a job may be begun now."""
     with store.snapshot() as connection:
@@ -63,15 +73,19 @@ def finish(store: Store, job: Job) -> None:
 
 
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
-    """Queue *job* again through no fault of its own, not before *until*."""
+    """Queue *job* again through no fault of its own, not before *until* or, if that is earlier, `release_waiting`."""
+    why = _without_secrets(job, why)
     with store.transaction() as connection:
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
 
 
-def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> None:
-    """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already."""
+def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
+    """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already.
+
+    Returns what was kept: *why* without secrets.
+    """
     now = datetime.now(UTC)
-    attempts = job.attempts + 1
+    attempts, why = job.attempts + 1, _without_secrets(job, why)
     with store.transaction() as connection:
         if for_good or attempts >= MOST_ATTEMPTS:
             jobs.fail(connection, job, error=why, now=timestamp(now))
@@ -79,12 +93,19 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> None:
             wait_s = min(_FIRST_WAIT_S * 4 ** (attempts - 1), _LONGEST_WAIT_S)
             again = timestamp(now + timedelta(seconds=wait_s))
             jobs.put_off(connection, job, not_before=again, error=why, counts=True)
+    return why
 
 
 def retry(store: Store, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh; False where there is none that failed or waits."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
+
+
+def retry_all(store: Store) -> int:
+    """Queue afresh every job of any project that failed or waits for its next try; how many."""
+    with store.transaction() as connection:
+        return jobs.retry_all(connection)
 
 
 def drop(store: Store, key: str, number: int) -> bool:
@@ -100,6 +121,29 @@ def drop(store: Store, key: str, number: int) -> bool:
         if os.path.isfile(path):
             book.move_cursor(path, max(os.path.getsize(path), book.learned_to(path)), session_id=job.session_id or "")
     return True
+
+
+def skip_session(session: str, *, is_skipped: bool) -> None:
+    """Keep whether nothing is to be learned from the session; a file in the data folder says so, whatever becomes of
+    the database."""
+    path = settings.skip_mark(session)
+    if is_skipped:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "wb"):
+            pass
+    else:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def is_skipped(session: str) -> bool:
+    """Whether nothing is to be learned from the session."""
+    return is_session_id(session) and os.path.exists(settings.skip_mark(session))
+
+
+def is_session_id(text: str) -> bool:
+    """Whether *text* can be the id of a session, and so the name of a file."""
+    return re.fullmatch(r"\w[\w.-]{0,199}", text, re.ASCII) is not None
 
 
 def later(seconds: float) -> str:
@@ -159,3 +203,7 @@ def known_transcripts(store: Store) -> list[KnownTranscripts]:
             cursors = PlaybookRepository(connection, key).cursors()
             known.append(KnownTranscripts(key, created_at, cursors, jobs.known_paths(connection, key)))
     return known
+
+
+def _without_secrets(job: Job, why: str) -> str:
+    return projects.as_text(redact_message(why, os.environ, project_env.brought(job.key)))

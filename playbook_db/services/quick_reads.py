@@ -29,13 +29,18 @@ def live_points(url: str, folder: str) -> "list[StoredPoint] | None":
     return _read(url, folder, lambda connection, project: hook_queries.live_points(connection, project.id), [])
 
 
+def age_and_use(url: str, folder: str) -> "dict[str, tuple[int, int]] | None":
+    """In which revision each live point of the project in *folder* came, and how many sessions cited it, by name."""
+    return _read(url, folder, lambda connection, project: hook_queries.age_and_use(connection, project.id), {})
+
+
 def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement]] | None":
     """The retired points of the project in *folder*, the last one first."""
     return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
 
 
-def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
-    """The point *name* of the project in *folder*, live or retired."""
+def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
+    """The point *name* of the project in *folder*, live or retired; its other fields as JSON."""
     return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
 
 
@@ -59,9 +64,8 @@ def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T
     if path is None or not os.path.exists(path):
         return None
     try:
-        connection = hook_queries.open_file(path, wait_s=_WAIT_S)
+        connection = hook_queries.connect(path, wait_s=_WAIT_S)
         try:
-            hook_queries.require_schema(connection, path)
             connection.execute("BEGIN")
             project = hook_queries.find_project(connection, projects.project_key(folder))
             if not _is_mirror_in_step(connection, project, folder):
@@ -69,7 +73,7 @@ def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T
             return query(connection, project) if project else nothing
         finally:
             connection.close()
-    except (hook_queries.UnusableError, hook_queries.driver().Error, OSError, LookupError):
+    except (hook_queries.UnusableError, hook_queries.driver().Error, UnicodeDecodeError, OSError, LookupError):
         return None  # the services say what is wrong, or put it right
 
 
@@ -87,4 +91,4 @@ def _is_mirror_in_step(connection: "Connection", project: "StoredProject | None"
         return False  # a link: the services look where it leads to
     status = os.stat(path)
     present = (status.st_size, status.st_mtime_ns, project.revision)
-    return hook_queries.mirror_file(connection, project.id, path) == present
+    return hook_queries.mirror_file(connection, project.id, projects.as_text(path)) == present

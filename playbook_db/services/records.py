@@ -5,10 +5,11 @@ promise: keys may be added, none is renamed or removed. Imports no other service
 starts at once.
 """
 
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from playbook_db.projects import as_text, has_folder
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from playbook_db.services.maintenance import Listed, Report, Taken
     from playbook_db.services.repair import Repaired
     from playbook_db.services.statistics import Statistics
+    from playbook_db.services.status import Status
     from playbook_db.services.undo import UndoResult
     from playbook_db.store.hook_queries import PointLifespan, Retirement
     from playbook_db.store.jobs import Job
@@ -51,13 +53,19 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
     return record
 
 
-def full_point_record(point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan") -> Record:
-    """A point with the revisions in which it came and last changed (`show NAME`)."""
+def full_point_record(
+    point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan", extra: str
+) -> Record:
+    """A point with the revisions in which it came and last changed, and what a file's entry said of it beside (`show
+    NAME`)."""
+    import json
+
     return point_record(point, retirement) | {
         "created_in": lifespan.created_in,
         "created_at": lifespan.created_at,
         "changed_in": lifespan.changed_in,
         "changed_at": lifespan.changed_at,
+        "extra": json.loads(extra),
     }
 
 
@@ -70,6 +78,7 @@ def change_record(change: "Change") -> Record:
 def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
     """What a batch of operations did, or would do (`apply`, `prune`)."""
     return {
+        "project": revised.key,
         "revision": revised.revision,
         "dry_run": dry_run,
         "changes": [change_record(change) for change in revised.changes],
@@ -83,6 +92,7 @@ def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
     """What an undo took back, or would take back (`undo`)."""
     revised = undone.result
     return {
+        "project": revised.key,
         "revision": revised.revision,
         "dry_run": dry_run,
         "took_back": asdict(undone.revisions) if undone.message and undone.revisions else None,
@@ -247,12 +257,13 @@ def job_record(job: "Job") -> Record:
         "project": job.key,
         "kind": job.kind,
         "session": job.session_id,
-        "transcript": job.transcript_path,
+        "transcript": job.transcript_path and as_text(job.transcript_path),
         "agent": job.agent_id,
         "reason": job.reason,
         "state": job.state,
         "attempts": job.attempts,
         "error": job.error,
+        "next_try": job.not_before,
         "created": job.created_at,
         "finished": job.finished_at,
     }
@@ -264,7 +275,7 @@ def job_record(job: "Job") -> Record:
 def project_record(project: "ListedProject") -> Record:
     """A project that has a playbook (`project list`)."""
     keys = {"key": "project", "live_points": "points", "last_revision_at": "last_revision", "is_ignored": "ignored"}
-    return _record(project, **keys) | {"folder_exists": os.path.isdir(project.key)}
+    return _record(project, **keys) | {"folder_exists": has_folder(project.key)}
 
 
 def taken_backup_record(taken: "Taken") -> Record:
@@ -322,6 +333,36 @@ def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
     """What doctor found (`doctor`)."""
     records = [_record(finding, message="told") for finding in findings]
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
+
+
+def status_record(status: "Status") -> Record:
+    """Where a playbook stands (`status`), as `services.status` has it; `learned` is null where nothing was yet."""
+    learned = status.learned
+    return {
+        "project": status.key,
+        "database": status.database,
+        "mirror": status.mirror,
+        "ignored": status.is_ignored,
+        "points": status.points,
+        "shown": status.shown,
+        "revision": status.revision,
+        "learned": learned
+        and {
+            "revision": learned.revision,
+            "time": learned.time,
+            "session": learned.session_id,
+            "changes": learned.counts,
+        },
+        "jobs": {"queued": status.queued, "running": status.running, "failed": status.failed},
+        "waits": list(status.waits),
+        "today": {
+            "tokens": status.tokens_today,
+            "daily_tokens": status.daily_tokens,
+            "agreed_tokens": status.agreed_today,
+            "cost_usd": status.cost_usd_today,
+            "cost_usd_all_projects": status.cost_usd_all_today,
+        },
+    }
 
 
 # Numbers, and answers to SQL.

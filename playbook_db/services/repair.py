@@ -87,7 +87,8 @@ class Repaired:
 
 
 def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
-    """Repair the database at *url* where it is damaged; the mirror of the project in *folder* is the last resort.
+    """Repair the database at *url* where it is damaged; the mirror of the project in *folder* is the last resort, which
+    the user has to take in.
 
     Raises RepairError where there is nothing to save, DatabaseBusyError where another process is at it.
     """
@@ -96,6 +97,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
     if not path:
         raise RepairError(f"{where} is no SQLite file; repair it with its own tools.")
     if not os.path.isfile(path) and not files.has_log(path):
+        migrate.refuse_lost(url)
         raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
     refused = files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
     with refused, _alone(path), _workshop(path) as workshop:
@@ -135,7 +137,7 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
     with Store(SqliteDialect(new).make_engine()) as store:
         playbooks = tuple(_bring_in_all(store, saved))
         is_empty = not any(held.revision for held in backups.held_in(new, "read"))
-        mirrors = _start_from_mirror(store, path, folder) if is_empty else ()
+        mirrors = _what_waits(store, path, folder) if is_empty else ()
         forget.finish_waiting(store)
         problems = maintenance.check(store)
         store.tidy()
@@ -218,7 +220,9 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
         is_lost = saved.last_revision > book.revision
         lost = f"the history after revision {book.revision} is lost" if book.revision else "its history is lost"
         message = f"repaired: {lost}" if is_lost else "repaired"
-        result = book.commit("import", message, header=saved.header, even_if_unchanged=is_lost)
+        said = {each.point.name: saved.extras[each.number] for each in points if each.number in saved.extras}
+        extras = dict(said.items() - book.extras().items())
+        result = book.commit("import", message, header=saved.header, even_if_unchanged=is_lost, extras=extras)
         salvage.put_rest(book, saved, result.revision)
     summary = import_export.summary(result)
     return RepairedPlaybook(
@@ -226,8 +230,12 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
     )
 
 
-def _start_from_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
-    """Take the mirror of the project in *folder* into the new database, which is empty. Raises RepairError."""
+def _what_waits(store: Store, path: str, folder: str) -> tuple[str, ...]:
+    """What to say of the mirror of the project in *folder*, where nothing else is left. One that was never in step, as
+    far as can still be told, waits for the user; any other comes in with those that are kept.
+
+    Raises RepairError where it has no key points either.
+    """
     file = projects.mirror_path(folder)
     try:
         data = mirror.read(file, folder)
@@ -240,11 +248,12 @@ def _start_from_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
             f"{folder}. It was left as it is.",
             Remedy("Move it away and run: {}", ("init",)),
         )
-    project = Project.in_folder(store, folder)
-    revised = import_export.import_playbook(project, reading, source=file)
-    with store.write(project.key) as book:
-        book.set_mirror_state("found")
-    return (f"{file} gave {import_export.summary(revised)}", *revised.notes)
+    if not mirror.is_waiting(Project.in_folder(store, folder)):
+        return ()
+    many = f"{len(reading.playbook.points)} key points"
+    return (
+        f"{file} holds {many}, which are not taken in unasked; look at them, and take them in, with: playbook init",
+    )
 
 
 def _take_mirrors_in(store: Store) -> tuple[str, ...]:

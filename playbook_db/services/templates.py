@@ -5,7 +5,7 @@ Imports next to nothing, so that a hook may use it.
 
 import os
 
-from playbook_db import settings
+from playbook_db import projects, settings
 from playbook_db.domain.prompt_text import PLACEHOLDER, fill_template
 
 _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "prompts")
@@ -20,8 +20,8 @@ def load_template(name: str) -> str:
         raise _error(f"{name!r} is no name of a template; it must not hold a path.")
     own = _own(name)
     try:
-        with open(own, encoding="utf-8") as file:
-            return file.read()
+        text = projects.read_plain(own).decode("utf-8")
+        return text.replace("\r\n", "\n").replace("\r", "\n")  # as a file of text is read
     except FileNotFoundError:
         pass
     except (OSError, UnicodeDecodeError) as error:

@@ -1,6 +1,8 @@
 """Taking revisions back, and a playbook or one point back to what it was. Each is a revision like any other."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db.domain.diff import changed_keys
@@ -13,10 +15,11 @@ from playbook_db.domain.undo import (
     restore_state,
     undo_message,
     undo_revisions,
+    undone_by,
 )
 from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, UndoCollisionError, UndoError
 from playbook_db.services import edit
-from playbook_db.services.history import find_revision
+from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
@@ -35,6 +38,10 @@ class UndoResult:
     result: RevisionResult
 
 
+class _RehearsedError(Exception):
+    """All is planned, and nothing is to be kept."""
+
+
 def undo(
     project: Project, revisions: RevisionRange | None = None, *, prefer: Side | None = None, dry_run: bool = False
 ) -> UndoResult:
@@ -46,6 +53,49 @@ def undo(
     with project.store.write(project.key, dry_run=dry_run) as book:
         chosen = _chosen(book, revisions)
         return _undo(book, chosen, _description(book, chosen), prefer=prefer)
+
+
+def undo_session(
+    project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False
+) -> list[UndoResult]:
+    """Take back what a session taught and is in force; *session* is its id, or how that begins.
+
+    Neighbouring revisions become one, the newest come first; all of them are taken back, or none. Raises as `undo`
+    does, and SessionNotFoundError.
+    """
+    results: list[UndoResult] = []
+    with suppress(_RehearsedError), project.store.write(project.key) as book:
+        session_id = find_session(book, session)
+        everything = RevisionRange(1, book.revision)
+        undone = [each.undone for each in book.undos_in_force(everything)]
+        numbers = [
+            number
+            for number in book.revisions_of_session(session_id)
+            if not any(each.holds(RevisionRange(number, number)) for each in undone)
+        ]
+        for revisions in _neighbours(numbers):
+            # Each is planned on what the one before has left.
+            book = PlaybookRepository.open_to_write(book.connection, project.key)
+            try:
+                results.append(_undo(book, revisions, f"session {session_id}", prefer=prefer))
+            except UndoCollisionError as error:
+                what = f"{revisions}".capitalize()
+                raise UndoCollisionError(what, error.collisions, argument=f"--session={session_id}") from None
+        if dry_run:
+            results = [replace(each, result=replace(each.result, revision=None)) for each in results]
+            raise _RehearsedError
+    return results
+
+
+def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
+    """*numbers*, which come highest first, as ranges without gaps."""
+    ranges: list[RevisionRange] = []
+    for number in numbers:
+        if ranges and ranges[-1].first == number + 1:
+            ranges[-1] = RevisionRange(number, ranges[-1].last)
+        else:
+            ranges.append(RevisionRange(number, number))
+    return ranges
 
 
 def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResult:
@@ -97,16 +147,31 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
     """The undo that took back all of *revisions* already, None where they are in force. Raises where it is so in
     part."""
-    for other in effective_undos(book.undos_after(revisions.last)):
+    for other in book.undos_in_force(revisions):
+        if other.number <= revisions.last:
+            continue  # it is itself to be taken back
         if other.undone.holds(revisions):
             return other.number
-        part = RevisionRange(max(revisions.first, other.undone.first), min(revisions.last, other.undone.last))
-        if part.first <= part.last:
+        if part := revisions.overlap(other.undone):
             raise UndoError(
                 f"Of {revisions}, {part} {part.was} taken back already, in revision {other.number}.",
                 Remedy("Take back the others, or first bring those back with: {}", ("undo", f"{other.number}")),
             )
     return None
+
+
+def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
+    """Raise where an undo that holds again without *revisions* would take back what another took back meanwhile."""
+    undos = [undo for undo in book.undos() if not revisions.first <= undo.number <= revisions.last]
+    before, after = book.undos_in_force(), effective_undos(undos)
+    for undo in undos:
+        if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
+            part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
+            raise UndoError(
+                f"Without {revisions}, revision {undo.number} would take {undo.undone} back again; of these {part} "
+                f"{part.was} taken back since, in revision {by}.",
+                Remedy("First bring that back with: {}", ("undo", f"{by}")),
+            )
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
@@ -116,6 +181,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
     if by is not None:
         note = f"{revisions} {revisions.was} taken back already; to bring that back: playbook undo {by}"
         return UndoResult(revisions, None, is_last, book.commit("undo", "", notes=[note]))
+    _refuse_twice(book, revisions)
     number, last = revisions.first - 1, revisions.last
     before, after = book.states_at(number, changed_in=revisions), book.states_at(last, changed_in=revisions)
     effect = Effect(before, after, book.header_at(number), book.header_at(last))

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
+from playbook_db.domain.undo import effective_undos
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.repository import PlaybookRepository, all_keys
@@ -34,6 +35,19 @@ SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
     ORDER BY c.revision DESC LIMIT 1
 ) AS changed_in
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
+""")
+_SHOWINGS = sql("""
+WITH counted AS (
+    SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, max(i.time) AS last_at
+    FROM injections AS i CROSS JOIN json_each(i.points) AS shown
+    CROSS JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = shown.value
+    GROUP BY i.playbook_id, k.id
+)
+SELECT DISTINCT p.key FROM (
+    SELECT * FROM (SELECT * FROM counted EXCEPT SELECT playbook_id, point_id, sessions, last_at FROM showings)
+    UNION ALL
+    SELECT * FROM (SELECT playbook_id, point_id, sessions, last_at FROM showings EXCEPT SELECT * FROM counted)
+) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
 Check = Callable[[Connection], list[str]]
 _TOLERANCE = 1e-9  # of a rank; another machine may round the last bit another way
@@ -100,6 +114,14 @@ def check_ranks(connection: Connection) -> list[str]:
     ]
 
 
+def check_showings(connection: Connection) -> list[str]:
+    """In how many sessions a point was shown is kept beside the lists of these."""
+    return [
+        f"in how many sessions points of {key} were shown isn't what the sessions' lists say"
+        for (key,) in connection.execute(_SHOWINGS)
+    ]
+
+
 def check_histories(connection: Connection) -> list[str]:
     """Each playbook equals what its history says."""
     problems = []
@@ -109,15 +131,22 @@ def check_histories(connection: Connection) -> list[str]:
 
 
 QUICK: tuple[tuple[Check, ...], ...] = ((check_pages, check_structure), (check_revisions, check_counts))
-THOROUGH = ((check_file, check_structure), (check_revisions, check_counts), (check_histories, check_ranks))
+THOROUGH = (
+    (check_file, check_structure),
+    (check_revisions, check_counts),
+    (check_histories, check_ranks, check_showings),
+)
 
 
 def _check_history(key: str, connection: Connection) -> list[str]:
     book = PlaybookRepository(connection, key)
     by_history, now = book.at(book.revision), book.playbook()
-    if by_history.points == now.points and by_history.header == now.header:
-        return []
-    return [f"the playbook of {key} is not what its history says (revision {book.revision})"]
+    problems = []
+    if by_history.points != now.points or by_history.header != now.header:
+        problems.append(f"the playbook of {key} is not what its history says (revision {book.revision})")
+    if book.undos_in_force() != effective_undos(book.undos()):
+        problems.append(f"which revisions of {key} are taken back isn't what its undos say")
+    return problems
 
 
 def _problems(check: Check, connection: Connection) -> list[str]:

@@ -8,7 +8,9 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import DatabaseError, SettingError
+from playbook_db.store import hook_queries
 from playbook_db.store.sqlite.dialect import SqliteDialect
 
 
@@ -46,14 +48,15 @@ class Dialect(Protocol):
 def dialect_for(url: URL | str) -> Dialect:
     """The dialect of the database at *url*. Raises SettingError where the URL can't be understood, DatabaseError where
     it names a kind of database that playbooks can't be kept in."""
-    try:
-        made = make_url(url)
-        made.get_dialect()
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
-        raise SettingError(f"{url!r} is no database that playbook-db can open ({error}).") from error
+    made = _understood(url)
     path = sqlite_path(made)
     if not path or path == ":memory:":
-        raise DatabaseError(f"{described(made)} is no SQLite file; this version of playbook-db keeps playbooks in one.")
+        raise DatabaseError(
+            f"{described(made)} is no SQLite file, and playbooks are kept in one. "
+            "Name one with --db or PLAYBOOK_DB_URL, or use the default without both."
+        )
+    if odd := hook_queries.no_regular_file(path):
+        raise DatabaseError(f"{odd} is no regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)
 
 
@@ -64,8 +67,8 @@ def dialect_of(database: Connection | Engine) -> Dialect:
 
 
 def described(url: URL | str) -> str:
-    """*url* in words for a message: an SQLite file's path, else the URL without its password."""
-    return sqlite_path(url) or make_url(url).render_as_string()
+    """*url* in words for a message: an SQLite file's path, else the URL without user and password."""
+    return sqlite_path(url) or _without_secrets(url)
 
 
 def sqlite_path(url: URL | str) -> str | None:
@@ -73,6 +76,24 @@ def sqlite_path(url: URL | str) -> str | None:
 
     Links are resolved: SQLite keeps its log beside the real file.
     """
-    made = make_url(url)
+    made = _understood(url)
     path = made.database if made.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path
+
+
+def _understood(url: URL | str) -> URL:
+    try:
+        made = make_url(url)
+        made.get_dialect()
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
+        raise SettingError(
+            f"{_without_secrets(url)!r} is no database that playbook-db can open. "
+            "Give an SQLite file's path, or its URL, with --db or PLAYBOOK_DB_URL."
+        ) from None  # the library's words hold what it took for a port
+    return made
+
+
+def _without_secrets(url: URL | str) -> str:
+    scheme, separator, rest = (url if isinstance(url, str) else url.render_as_string()).partition("://")
+    _, _, without_user = rest.rpartition("@")  # a password may hold a blank, which no other text's URL would
+    return redact_message(f"{scheme}{separator}{without_user}", os.environ)

@@ -95,11 +95,11 @@ class Store:
         self.close()
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, *, begins_anew: bool = False) -> Store:
     """Open the database at *url*; make it, or bring it to our schema after a backup, where need be.
 
-    Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseError for one that can't be
-    used.
+    Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseLostError for one that is gone
+    though there are backups of it, unless it *begins_anew*, DatabaseError for one that can't be used.
     """
-    migrate.ensure_current(url)
+    migrate.ensure_current(url, begins_anew=begins_anew)
     return Store(dialect_for(url).make_engine())

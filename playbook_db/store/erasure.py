@@ -24,6 +24,7 @@ WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "playbooks": {"header": "header"},
     "revisions": {"message": "text", "header": "header"},
     "key_points": {"text": "text", "retired_reason": "text"},
+    "extra_fields": {"fields": "json"},
     "changes": {"text": "text", "reason": "text"},
     "votes": {"name": "text", "rationale": "text"},  # a name only where it was that of no point
     "skipped_operations": {"operation": "json", "reason": "text"},
@@ -34,6 +35,7 @@ _HISTORY = ("revisions", "changes", "votes", "skipped_operations")  # nothing bu
 # What is left of the fields of a forgotten point, and of those that quote it in other words.
 _OF_FORGOTTEN: Mapping[tuple[str, str], str | None] = {
     ("key_points", "text"): MARK,
+    ("extra_fields", "fields"): "{}",
     ("changes", "text"): MARK,
     ("changes", "reason"): None,
     ("votes", "rationale"): None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SCHEMA = 1  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 4  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 
@@ -38,6 +38,14 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY k.rank DESC, k.id
 """
 
+# In which revision each live point came, and how many sessions cited it.
+AGE_AND_USE = """
+SELECT k.name, k.created_in, coalesce(c.sessions, 0) FROM key_points AS k
+LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_id = :playbook_id GROUP BY point_id) AS c
+    ON c.point_id = k.id
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
+"""
+
 RETIRED_POINTS = f"""
 SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL
@@ -46,6 +54,12 @@ ORDER BY k.retired_in DESC, k.position
 
 POINT = f"""
 SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+"""
+
+# What an entry of a file said of a point beside what a point is.
+EXTRA = """
+SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
@@ -79,6 +93,44 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
                AND (j.not_before IS NULL OR j.not_before <= :now))
 """
 
+# The live points that learning added, the newest first.
+LEARNED_POINTS = """
+SELECT k.name, k.text FROM revisions AS r
+CROSS JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number AND c.kind = 'add'
+CROSS JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id AND k.retired_in IS NULL
+WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn'
+ORDER BY r.number DESC, c.seq DESC
+"""
+
+WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
+# Why jobs wait until some time, and then why others failed and when, newest first.
+JOB_ERRORS = """
+SELECT j.error, j.finished_at FROM jobs AS j
+WHERE j.playbook_id = :playbook_id AND j.error IS NOT NULL
+    AND (j.state = 'failed' OR (j.state = 'queued' AND j.not_before IS NOT NULL))
+ORDER BY j.state DESC, j.id DESC LIMIT 20
+"""
+
+# The last revision that learning made, and how many changes of each kind it made.
+LAST_LEARNED = """
+SELECT r.number, r.time, r.session_id, c.kind, count(c.kind) FROM revisions AS r
+LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
+WHERE r.playbook_id = :playbook_id AND r.number = (
+    SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id AND l.source = 'learn')
+GROUP BY c.kind
+"""
+
+JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
+
+# What learning took since a time: tokens of the day's budget and those agreed to beside it, and US dollars, of one
+# project and of all.
+USED_SINCE = """
+SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - m.agreed)), 0),
+       coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * m.agreed), 0),
+       coalesce(sum(CASE WHEN m.playbook_id = :playbook_id THEN m.cost_usd END), 0.0), coalesce(sum(m.cost_usd), 0.0)
+FROM model_calls AS m WHERE m.time >= :since
+"""
+
 ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
 
 ADD_INJECTION = """
@@ -103,6 +155,8 @@ ON CONFLICT (playbook_id, kind, transcript_path) WHERE state = 'queued' DO NOTHI
 
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+# A backup's name, after that of its database.
+BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 
 
 class StoredPoint:
@@ -172,30 +226,93 @@ def connect(path: str, *, wait_s: float) -> "Connection":
     """Open the database file at *path*, which is there, and make sure that it is at our schema; reads only, until
     `allow_writes`.
 
-    Raises UnusableError or the driver's Error. The connection is meant to be dropped with the process: closing the
-    last one would work the write-ahead log into the file, which costs more than all the rest.
+    Where nobody can write, as on a full disk, SQLite can't make its own files; it is then read as it stands, if all of
+    it is in that one file. Raises UnusableError or the driver's Error. The connection is meant to be dropped with the
+    process: closing the last one would work the write-ahead log into the file, which costs more than all the rest.
     """
-    connection = open_file(path, wait_s=wait_s)
-    require_schema(connection, path)
-    return connection
+    try:
+        return _open_file(path, "mode=rw", wait_s)
+    except driver().Error as error:
+        if "locked" in str(error) or not is_at_rest(path):
+            raise
+        return _open_file(path, "mode=ro&immutable=1", wait_s)
 
 
-def open_file(path: str, *, wait_s: float) -> "Connection":
-    """Open the database file at *path*, which is there, to read. Raises UnusableError or the driver's Error."""
+def is_at_rest(path: str) -> bool:
+    """Whether all of the database is in the file *path*: it has no log, and no transaction was cut off in it."""
+    beside = [path + suffix for suffix in ("-wal", "-journal")]
+    return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
+
+
+def no_regular_file(path: str) -> "str | None":
+    """What of the database file *path* and those that SQLite keeps beside it is no file: a named pipe is waited for."""
+    files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
+    return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
+
+
+def _open_file(path: str, options: str, wait_s: float) -> "Connection":
     sqlite = driver()
     if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
         raise UnusableError(
             f"{sys.executable} brings SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
             "Install a newer Python, then run: playbook install"
         )
-    if not os.path.getsize(path):  # SQLite would remove its log
-        raise UnusableError(f"{path} is empty. Run: playbook db check")
+    if odd := no_regular_file(path):
+        raise UnusableError(f"{odd} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
+    if not os.stat(path).st_size:  # SQLite would remove its log
+        raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection: Connection = sqlite.connect(f"file:{quoted}?mode=rw", timeout=wait_s, isolation_level=None, uri=True)
+    connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)
+    try:
+        _require_schema(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def require_schema(connection: "Connection", path: str) -> None:
+def loss_of(path: str) -> str:
+    """What to do about the database file *path* where it is gone or empty, and its log or a backup is left of it; else
+    `""`: it is there, or yet to be made."""
+    if os.path.exists(path) and (os.path.getsize(path) or not os.path.isfile(path)):
+        return ""
+    path = os.path.realpath(path) if os.path.islink(path) else path  # SQLite and we keep all beside the real file
+    log = f"{path}-wal"
+    has_log = os.path.exists(log) and os.path.getsize(log) > 0
+    backup = None if has_log else newest_backup(path)
+    if not has_log and not backup:
+        return ""
+    from playbook_db import errors  # late: a first session's start doesn't come here
+
+    if backup:
+        return str(errors.DatabaseLostError(path, backup))
+    return str(errors.DamagedError(path, "it is missing or empty, and its log is not"))
+
+
+def newest_backup(path: str) -> "str | None":
+    """The newest backup of the database file *path*, by the time in its name; None where there is none."""
+    folder, stem = backups_of(path)
+    try:
+        names = [name for name in os.listdir(folder) if name.startswith(f"{stem}-")]
+    except OSError:
+        return None
+    if not names:
+        return None
+    import re  # late, as above
+
+    found = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
+    newest = max(((m["time"], int(m["number"] or 1), m.string) for m in found if m), default=None)
+    return os.path.join(folder, newest[2]) if newest else None
+
+
+def backups_of(path: str) -> "tuple[str, str]":
+    """The folder in which the backups of the database file *path* lie, and how their names begin."""
+    name = os.path.basename(path)
+    stem = name[: -len(".db")] if name.endswith(".db") else name
+    return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
+
+
+def _require_schema(connection: "Connection", path: str) -> None:
     """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
     connection.execute("PRAGMA query_only = ON")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -204,7 +321,7 @@ def require_schema(connection: "Connection", path: str) -> None:
     if version != SCHEMA:
         remedy = "Run: playbook db upgrade"
         if version > SCHEMA:
-            remedy = "If a newer version wrote it, run: pip install --upgrade playbook-db. Else see: playbook db check"
+            remedy = "If a newer version wrote it, bring playbook-db up to date. Else see: playbook db check"
         message = f"{path} is at schema {version:04d}, this playbook-db needs {SCHEMA:04d}. {remedy}"
         raise UnusableError(message, is_old=version < SCHEMA)
 
@@ -230,6 +347,12 @@ def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint
     return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
 
 
+def age_and_use(connection: "Connection", playbook_id: int) -> "dict[str, tuple[int, int]]":
+    """In which revision each live point came, and how many sessions cited it, by name."""
+    rows = connection.execute(AGE_AND_USE, {"playbook_id": playbook_id})
+    return {name: (created_in, sessions) for name, created_in, sessions in rows}
+
+
 def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[StoredPoint, Retirement]]":
     """The points that were retired, the last one first."""
     rows = connection.execute(RETIRED_POINTS, {"playbook_id": playbook_id})
@@ -238,14 +361,17 @@ def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[St
 
 def find_point(
     connection: "Connection", playbook_id: int, name: str
-) -> "tuple[StoredPoint, Retirement | None, PointLifespan] | None":
-    """The point *name*, live or retired; None where there never was one."""
+) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
+    """The point *name*, live or retired, and what a file's entry said of it beside, as JSON; None where there never was
+    one."""
     of_point = {"playbook_id": playbook_id, "name": name}
     row = connection.execute(POINT, of_point).fetchone()
     if row is None:
         return None
     lifespan = PointLifespan(*connection.execute(LIFESPAN, of_point).fetchone())
-    return StoredPoint(row[:7]), None if row[7] is None else Retirement(*row[7:9]), lifespan
+    extra = connection.execute(EXTRA, of_point).fetchone()
+    retirement = None if row[7] is None else Retirement(*row[7:9])
+    return StoredPoint(row[:7]), retirement, lifespan, extra[0] if extra else "{}"
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":
@@ -261,6 +387,16 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
     """Whether a job of the project waits and may be begun."""
     (found,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
     return bool(found)
+
+
+def learned_points(connection: "Connection", playbook_id: int, *, since: int) -> "list[tuple[str, str]]":
+    """The names and texts of the live points that learning added after the revision *since*, the newest first."""
+    return connection.execute(LEARNED_POINTS, {"playbook_id": playbook_id, "since": since}).fetchall()
+
+
+def job_errors(connection: "Connection", playbook_id: int) -> "list[tuple[str, str | None]]":
+    """Why jobs wait until some time, and why others failed, with the time of that."""
+    return connection.execute(JOB_ERRORS, {"playbook_id": playbook_id}).fetchall()
 
 
 def allow_writes(connection: "Connection") -> None:

@@ -1,11 +1,12 @@
 """The queue: what there is to learn from, until it is learnt."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select, true, update
 from sqlalchemy import text as sql
 
+from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.tables import jobs, playbooks
 
@@ -38,7 +39,8 @@ _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job.__slots__ if name !=
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
     """Queue *job*, as a hook does, unless its transcript waits already."""
-    columns = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
+    given = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
+    columns = {name: value if value is None else as_text(value) for name, value in given.items()}
     connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
 
 
@@ -65,9 +67,17 @@ def finish(connection: Connection, job: Job, *, now: str) -> None:
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
-    """Queue *job* again, not before a time; *counts* is whether this try counts against it."""
+    """Queue *job* again, not before a time; *counts* is whether this try counts against it. Where it doesn't, the job
+    waits until that time or until a worker begins, see `release`."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
+    error = error if counts else hook_queries.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
+
+
+def release(connection: Connection) -> None:
+    """Let all jobs that wait through no fault of their own be due: what they wait for may be there by now."""
+    waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_queries.WAITS, autoescape=True)
+    connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 
 def fail(connection: Connection, job: Job, *, error: str, now: str) -> None:
@@ -97,10 +107,19 @@ def is_any_due(connection: Connection, *, now: str) -> bool:
 def retry(connection: Connection, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh, whether it failed or waits; False where there is none."""
     is_it = (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
-    for job in _read(connection, is_it):
+    return bool(_retry(connection, is_it))
+
+
+def retry_all(connection: Connection) -> int:
+    """Queue afresh every job of any project that failed or waits for its next try; how many."""
+    return _retry(connection, (jobs.c.state == "failed") | ((jobs.c.state == "queued") & jobs.c.error.is_not(None)))
+
+
+def _retry(connection: Connection, which: ColumnElement[bool]) -> int:
+    found = _read(connection, which)
+    for job in found:
         _queue_again(connection, job, attempts=0, not_before=None, error=None, finished_at=None)
-        return True
-    return False
+    return len(found)
 
 
 def drop(connection: Connection, key: str, number: int) -> Job | None:
@@ -125,7 +144,10 @@ def _read(connection: Connection, condition: ColumnElement[bool], *, limit: int 
         .order_by(jobs.c.created_at, playbooks.c.key, jobs.c.id)
         .limit(limit)
     )
-    return [Job(*row) for row in rows]
+    return [
+        replace(job, transcript_path=job.transcript_path and as_path(job.transcript_path))
+        for job in (Job(*row) for row in rows)
+    ]
 
 
 def _is_due(now: str) -> ColumnElement[bool]:
@@ -150,7 +172,7 @@ def _update(connection: Connection, job: Job, **columns: object) -> None:
 def _queue_again(connection: Connection, job: Job, **columns: object) -> None:
     """Queue *job* with *columns*; where the same transcript has been queued meanwhile, that job takes over."""
     is_twin = (playbooks.c.key == job.key) & (jobs.c.id != job.id) & (jobs.c.kind == job.kind)
-    is_twin &= (jobs.c.transcript_path == job.transcript_path) & (jobs.c.state == "queued")
+    is_twin &= (jobs.c.transcript_path == as_text(job.transcript_path or "")) & (jobs.c.state == "queued")
     if _read(connection, is_twin, limit=1):
         connection.execute(delete(jobs).where(_is(job)))
     else:

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
+from playbook_db.projects import as_path, as_text
 from playbook_db.store.playbook_rows import PlaybookRows
-from playbook_db.store.tables import model_calls, reflections, transcripts
+from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
 _MOVE_CURSOR = sql("""
@@ -119,7 +120,7 @@ class LearningRows(PlaybookRows):
     def cursor(self, path: str) -> tuple[int, str | None]:
         """Up to which byte the transcript at *path* has been learned from, and its first entry then, where known."""
         query = select(transcripts.c.learnt_to, transcripts.c.first_uuid).where(
-            transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == path
+            transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
         )
         row = self.connection.execute(query).first()
         return (row.learnt_to, row.first_uuid) if row else (0, None)
@@ -130,14 +131,14 @@ class LearningRows(PlaybookRows):
         query = select(transcripts.c.path, transcripts.c.learnt_to).where(transcripts.c.playbook_id == self.playbook_id)
         if first_uuid is not None:
             query = query.where(transcripts.c.first_uuid == first_uuid)
-        return dict(self.connection.execute(query).all())
+        return {as_path(path): offset for path, offset in self.connection.execute(query)}
 
     def move_cursor(
         self, path: str, offset: int, *, session_id: str, last_uuid: str | None = None, first_uuid: str | None = None
     ) -> None:
         """Keep that the transcript at *path* has been learned from up to the byte *offset*."""
         uuids = {"last_uuid": last_uuid, "first_uuid": first_uuid}
-        self._execute(_MOVE_CURSOR, path=path, offset=offset, session_id=session_id, now=self.now, **uuids)
+        self._execute(_MOVE_CURSOR, path=as_text(path), offset=offset, session_id=session_id, now=self.now, **uuids)
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
         """Keep that a chunk of the session cited the points *names*, live or retired; what was no point when the
@@ -148,7 +149,7 @@ class LearningRows(PlaybookRows):
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""
-        row = self._execute(_WAITING, **asdict(chunk)).first()
+        row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         return StoredReflection(row.id, row.analysis or "", json.loads(row.bullet_tags or "[]")) if row else None
 
     def add_reflection(
@@ -166,7 +167,7 @@ class LearningRows(PlaybookRows):
             insert(reflections),
             id=number,
             session_id=session_id,
-            transcript_path=chunk.path,
+            transcript_path=as_text(chunk.path),
             from_offset=chunk.start,
             to_offset=chunk.end,
             analysis=analysis,
@@ -193,11 +194,10 @@ class LearningRows(PlaybookRows):
             )
         )
 
-    def add_call(self, call: Call, *, session_id: str | None) -> None:
-        """Keep what *call* took."""
-        self._execute(
-            insert(model_calls), id=self._next_id(model_calls), session_id=session_id, time=self.now, **asdict(call)
-        )
+    def add_call(self, call: Call, *, session_id: str | None, agreed: bool = False) -> None:
+        """Keep what *call* took; *agreed* says that the user agreed to it beforehand."""
+        known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
+        self._execute(insert(model_calls), **known, **asdict(call))
 
     def sessions(self) -> list[SessionSummary]:
         """Each session that was learned from, the newest first."""
@@ -208,7 +208,11 @@ class LearningRows(PlaybookRows):
         return (self.connection.scalar(last) or 0) + 1
 
 
-def tokens_since(connection: Connection, time: str) -> int:
-    """The tokens sent, cached ones included, and received since *time*, for all playbooks together."""
+def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:
+    """The tokens sent, cached ones included, and received since *time*, for the project *key*, or all together: those
+    that the user *agreed* to beforehand, or the others."""
     tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
-    return connection.scalar(select(func.sum(tokens)).where(model_calls.c.time >= time)) or 0
+    query = select(func.sum(tokens)).where(model_calls.c.time >= time, model_calls.c.agreed == int(agreed))
+    if key is not None:
+        query = query.join(playbooks, playbooks.c.id == model_calls.c.playbook_id).where(playbooks.c.key == key)
+    return connection.scalar(query) or 0

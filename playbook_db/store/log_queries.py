@@ -83,7 +83,9 @@ EVERY_CHANGE = 2**31 - 1
 # What a revision did besides its changes is counted by steps down the indexes of those tables.
 _REVISIONS = """
 SELECT r.number, r.time, r.source, r.actor, r.session_id, r.message, r.took_back_from, r.took_back_to,
-    (SELECT count(*) FROM votes AS v {by_neutral}
+    (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM taken_back AS t
+     WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
+    (SELECT count(*) FROM votes AS v {by_voted}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
     CASE WHEN :point_id IS NULL THEN (
         SELECT count(*) FROM votes AS v
@@ -107,9 +109,8 @@ _TOUCHING = """r.number IN (
     SELECT c.revision AS number FROM changes AS c
     WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :first AND :last {of_change}
     UNION
-    SELECT v.revision FROM votes AS v {by_neutral}
-    WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.tag = 'neutral'
-        AND v.revision BETWEEN :first AND :last {of_vote}
+    SELECT v.revision FROM votes AS v {by_voted}
+    WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.revision BETWEEN :first AND :last {of_vote}
     ORDER BY 1 DESC LIMIT :most
 )"""
 _AMONG = """
@@ -120,6 +121,9 @@ SELECT c.revision, c.kind, count(*) FROM changes AS c
 WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers
 GROUP BY c.revision, c.kind
 """).bindparams(bindparam("numbers", expanding=True))
+_OF_SESSION = sql("""
+SELECT number FROM revisions WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY number DESC
+""")
 _SESSIONS = sql("""
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
@@ -144,7 +148,7 @@ class LoggedRevision:
     `changes` are the first of them, in order, `counts` all of them by kind. `keys` are the file's top-level keys that
     have another value since. `unmatched_votes` named no live point; None where one point is asked for. `cost_usd`
     is None where no price is known. `undoes` are the revisions that it took back;
-    `undone_in` is the undo in force that took it back itself, which the caller fills in.
+    `undone_in` is the undo in force that took it back itself.
     """
 
     number: int
@@ -153,6 +157,7 @@ class LoggedRevision:
     actor: str
     session_id: str | None
     message: str | None
+    undone_in: int | None
     neutral_votes: int
     unmatched_votes: int | None
     skipped: int
@@ -161,7 +166,6 @@ class LoggedRevision:
     keys: tuple[str, ...]
     counts: dict[str, int]
     changes: tuple[LoggedChange, ...]
-    undone_in: int | None = None
 
 
 def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedChange]) -> LoggedRevision:
@@ -216,31 +220,26 @@ class RevisionReflection:
     duration_ms: int | None
 
 
-# A vote that counts is found by the change that it made; only neutral ones have an index of their own.
 _POINT_VOTES = sql("""
-SELECT n.revision, n.seq, n.tag, n.rationale FROM votes AS n
-WHERE n.playbook_id = :playbook_id AND n.point_id = :point_id AND n.tag = 'neutral'
-UNION ALL
-SELECT v.revision, v.seq, v.tag, v.rationale
-FROM (SELECT DISTINCT c.revision FROM changes AS c
-      WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id) AS changed
-CROSS JOIN votes AS v
-WHERE v.playbook_id = :playbook_id AND v.revision = changed.revision AND v.point_id = :point_id AND v.tag <> 'neutral'
-ORDER BY 1, 2
+SELECT revision, tag, rationale FROM votes
+WHERE playbook_id = :playbook_id AND point_id = :point_id ORDER BY revision, seq
 """)
 _MERGED = sql("""
 SELECT DISTINCT k.name FROM changes AS c
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
 WHERE c.playbook_id = :playbook_id AND c.successor_id = :point_id
+  AND coalesce((SELECT t.last FROM taken_back AS t
+                WHERE t.playbook_id = :playbook_id AND t.first <= c.revision
+                ORDER BY t.first DESC LIMIT 1), 0) < c.revision
 ORDER BY k.name
 """)
 
 
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
-    """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore) or a vote's tag
-    (helpful, harmful, neutral). `text` is the text it got, the reason, or the vote's rationale; `successor` the point
-    that it went into."""
+    """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore; vote where
+    counters changed without one, as by an undo) or a vote's tag (helpful, harmful, neutral). `text` is the text it got,
+    what else was set and the reason, or the vote's rationale; `successor` the point that it went into."""
 
     revision: int
     time: str
@@ -255,10 +254,25 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """All that happened to a point, the oldest first, and the points that were merged into it."""
+    """All that happened to a point, the oldest first, and the points that were merged into it, but for merges that were
+    taken back."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
+
+
+def _told(change: LoggedChange, was_voted: bool) -> str | None:
+    """What *change* did in words, but for its kind: the text that it gave, else what else it set, and why."""
+    point, before = change.point, change.before
+    if before is None or change.kind in ("add", "restore") or change.is_reworded:
+        return point.text
+    told = []
+    if point.section != before.section:
+        told.append(f"from {before.section} to {point.section}")
+    if not was_voted and (point.helpful, point.harmful) != (before.helpful, before.harmful):
+        counted = (f"{each.helpful} helpful, {each.harmful} harmful" for each in (point, before))
+        told.append("; before: ".join(counted))
+    return "; ".join([*told, *([change.reason] if change.reason else [])]) or None
 
 
 class LogQueries(PlaybookRows):
@@ -317,6 +331,10 @@ class LogQueries(PlaybookRows):
             counts.update((number, Counter(change.kind for change in made)) for number, made in changes.items())
         return [_logged(row, counts.get(row.number, {}), changes.get(row.number, ())) for row in rows]
 
+    def revisions_of_session(self, session_id: str) -> list[int]:
+        """The numbers of the revisions that came from a session, the newest first."""
+        return list(self._execute(_OF_SESSION, session_id=session_id).scalars())
+
     def sessions_beginning(self, beginning: str) -> list[str]:
         """The sessions that revisions came from and whose id begins so."""
         return list(self._execute(_SESSIONS, beginning=beginning).scalars())
@@ -326,12 +344,12 @@ class LogQueries(PlaybookRows):
         filters += "" if log_filter.source is None else " AND r.source = :source"
         if log_filter.point_id is None:
             which = f"r.number BETWEEN :first AND :last {filters}"
-            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_neutral": ""}
+            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_voted": ""}
         else:
             of_change, of_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
-            by_neutral = self.index_hint("ix_votes_neutral")
-            which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_neutral=by_neutral)
-            parts = {"of_voted": "AND v.point_id = :point_id", "by_neutral": by_neutral}
+            by_voted = self.index_hint("ix_votes_point")
+            which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_voted=by_voted)
+            parts = {"of_voted": "AND v.point_id = :point_id", "by_voted": by_voted}
         return sql(_REVISIONS.format(which=which, **parts))
 
     def read_votes(self, revision: int) -> tuple[Vote, ...]:
@@ -358,17 +376,18 @@ class LogQueries(PlaybookRows):
         if point_id is None:
             return None
         votes: dict[int, list[tuple[str, str | None]]] = defaultdict(list)
-        for number, _, tag, rationale in self._execute(_POINT_VOTES, point_id=point_id):
+        for number, tag, rationale in self._execute(_POINT_VOTES, point_id=point_id):
             votes[number].append((tag, rationale))
         all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
         events: list[LifeEvent] = []
         for made in reversed(self.read_log(all_revisions, limit=MAX_COUNTER, most_changes=EVERY_CHANGE)):
             origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
-            for change in made.changes:
-                if change.kind != "vote":
-                    gave_text = change.kind in ("add", "restore") or change.is_reworded
-                    text = change.point.text if gave_text else change.reason
-                    events.append(LifeEvent(*origin, change.kind, text, change.successor))
+            was_voted = any(tag != "neutral" for tag, _ in votes[made.number])
+            events += [
+                LifeEvent(*origin, change.kind, _told(change, was_voted), change.successor)
+                for change in made.changes
+                if change.kind != "vote" or not was_voted  # else the votes themselves say it
+            ]
             events += [LifeEvent(*origin, tag, rationale) for tag, rationale in votes[made.number]]
         return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))
 

@@ -7,31 +7,46 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseError, PlaybookError, SchemaTooNewError, SchemaTooOldError
+from playbook_db.errors import (
+    DatabaseError,
+    DatabaseLostError,
+    PlaybookError,
+    Remedy,
+    SchemaTooNewError,
+    SchemaTooOldError,
+    UnreleasedSchemaError,
+)
 from playbook_db.files import shipped_file
 from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
-from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.sqlite import backups
+from playbook_db.store.hook_queries import SCHEMA, newest_backup
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def ensure_current(url: str) -> str | None:
+def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
     """Make or migrate the database at *url* if it isn't at our schema; the backup's path where one was made.
 
-    Several processes may call this at once; one does the work. Raises SchemaTooNewError.
+    One that is gone is made where it *begins_anew*, else only where there are no backups of it. Several processes may
+    call this at once; one does the work. Raises SchemaTooNewError, DatabaseLostError.
     """
     dialect = dialect_for(url)
-    if _version(dialect) == SCHEMA:
+    version = _version(dialect)
+    if version and begins_anew:
+        raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
+    if version == SCHEMA:
         return None
+    if not version and not begins_anew:
+        refuse_lost(url)
     dialect.prepare()
     with dialect.exclusive():
         version = _version(dialect)
         if version == SCHEMA:
             return None
+        refuse_unreleased(dialect)
         backup = dialect.back_up_before_migration(version) if version else None
-        migrate(url)
+        with dialect.explained():
+            migrate(url)
     return backup
 
 
@@ -39,18 +54,39 @@ def require_current(url: str) -> None:
     """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema; change nothing."""
     dialect = dialect_for(url)
     version = _version(dialect)
-    if version is None:
-        raise DatabaseError(f"There is no database at {dialect.where}. Run: playbook init{_newest_backup(url)}")
     if not version:
-        raise DatabaseError(f"{dialect.where} is empty: no playbook is in it. Run: playbook init{_newest_backup(url)}")
+        refuse_lost(url)
+        no_database = f"There is no database at {dialect.where}."
+        what = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
+        raise DatabaseError(what, Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
         raise SchemaTooOldError(dialect.where, version, SCHEMA)
+
+
+def refuse_lost(url: str) -> None:
+    """Raise DatabaseLostError where there are backups of the database at *url*, which isn't there or is empty."""
+    path = sqlite_path(url)
+    backup = newest_backup(path) if path else None
+    if path and backup:
+        raise DatabaseLostError(path, backup)
 
 
 def refuse_newer(where: str, version: int) -> None:
     """Raise SchemaTooNewError where *version*, the schema of the database *where*, is none that this code knows."""
     if version > SCHEMA:
         raise SchemaTooNewError(where, version, SCHEMA)
+
+
+def refuse_unreleased(dialect: Dialect) -> None:
+    """Raise UnreleasedSchemaError where the database has tables of ours, but not as the first migration makes them."""
+    from sqlalchemy import inspect
+
+    with dialect.unchanged() as connection:
+        tables = inspect(connection)
+        if not tables.has_table("revisions"):
+            return
+        if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
+            raise UnreleasedSchemaError(dialect.where)
 
 
 def migrate(url: str) -> None:
@@ -79,7 +115,9 @@ def run_alembic_command(context: Any, url: str | None) -> None:
             with dialect.unchanged() as connection:
                 run_alembic(context, connection)
             return
-        dialect.schema_version()  # raises where the database isn't ours
+        if not dialect.schema_version():  # which raises where the database isn't ours
+            refuse_lost(url)
+        refuse_unreleased(dialect)
         dialect.prepare()
         with dialect.exclusive(), _migrating(dialect) as connection:
             run_alembic(context, connection)
@@ -135,13 +173,6 @@ def run_alembic(context: Any, connection: "Connection") -> None:
 def migrations_folder() -> str:
     """Where the migrations are: in the installed package, else in the repository's own folder."""
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=DatabaseError))
-
-
-def _newest_backup(url: str) -> str:
-    """How to put the newest backup in the place of the database at *url*, as the end of a sentence."""
-    path = sqlite_path(url)
-    found = backups.list_backups(path) if path else []
-    return f" (or bring back what was there: playbook restore-backup {found[0].path})" if found else ""
 
 
 def _version(dialect: Dialect) -> int | None:

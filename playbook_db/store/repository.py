@@ -4,7 +4,7 @@
 as one revision; nothing else writes the history.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -17,7 +17,8 @@ from playbook_db import settings
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, RetiredPoint, Skipped, Vote
 from playbook_db.domain.times import timestamp
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.undo import RevisionRange, effective_undos
+from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.learning import LearningRows
@@ -31,8 +32,10 @@ from playbook_db.store.tables import injections, jobs, mirrors, playbooks, trans
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
+_AGE_AND_USE = sql(hook_queries.AGE_AND_USE)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
+_EXTRA = sql(hook_queries.EXTRA)
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 _OPEN = sql("""
@@ -68,8 +71,19 @@ ON CONFLICT (playbook_id, path) DO UPDATE SET revision = excluded.revision, sha2
     size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns
 """)
 _DROP_MIRROR = sql("DELETE FROM mirrors WHERE playbook_id = :playbook_id AND path = :new_path")
+_EXTRAS = sql("""
+SELECT k.name, e.fields FROM extra_fields AS e
+JOIN key_points AS k ON k.playbook_id = e.playbook_id AND k.id = e.point_id
+WHERE e.playbook_id = :playbook_id
+""")
+_KEEP_EXTRA = sql("""
+INSERT INTO extra_fields (playbook_id, point_id, fields)
+SELECT playbook_id, id, :fields FROM key_points WHERE playbook_id = :playbook_id AND name = :name
+ON CONFLICT (playbook_id, point_id) DO UPDATE SET fields = excluded.fields
+""")
 _MOVE_MIRROR = sql("UPDATE mirrors SET path = :new_path WHERE playbook_id = :playbook_id AND path = :path")
 _MIRROR_PATHS = sql("SELECT path FROM mirrors WHERE playbook_id = :playbook_id ORDER BY path")
+_MOST_NAMED = 5  # of the points with other keys, in a revision's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +99,9 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class RevisionResult:
-    """What a commit did: the revision's number (None where nothing changed, or in a dry run), the header afterwards,
-    the changes and votes, what was skipped, and notes for the user."""
+    """What a commit did to the playbook of `key`: the revision's number (None where nothing changed, or in a dry run),
+    the header afterwards, the changes and votes, what was skipped, notes for the user, and in `extras`, by name, what
+    entries of a file say of points beside what a point is, as JSON."""
 
     revision: int | None
     header: Header
@@ -94,6 +109,8 @@ class RevisionResult:
     votes: Sequence[Vote] = ()
     skipped: Sequence[Skipped] = ()
     notes: Sequence[str] = ()
+    extras: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
 
 
 class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
@@ -144,18 +161,21 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         session_id: str | None = None,
         actor: str | None = None,
         undone: RevisionRange | None = None,
+        extras: Mapping[str, str] | None = None,
     ) -> RevisionResult:
         """Keep what the draft has become as the next revision, with *source* and *message*.
 
         *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
         time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
-        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`.
+        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`. *extras*
+        are, by name, the fields as JSON that points have from now on beside what a point is.
         """
         changes = self.draft.changes
         changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
-        is_needed = bool(changes or votes or skipped or changed_header or even_if_unchanged)
+        extras = extras or {}
+        is_needed = bool(changes or votes or skipped or changed_header or extras or even_if_unchanged)
         if not self._is_writable or not is_needed:
-            return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes)
+            return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes, extras, self.key)
         time = self._next_time()
         after = (changed_header or self.header).stamped(time)
         if header is not None and keeps_last_updated:
@@ -164,14 +184,18 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": actor or settings.actor(),
+            "actor": (actor or "").strip() or settings.actor(),
             "session_id": session_id,
-            "message": message,
+            "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "took_back_from": undone.first if undone else None,
             "took_back_to": undone.last if undone else None,
         }
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
-        return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes)
+        if undone is not None:
+            self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
+        for name, fields in extras.items():
+            self._execute(_KEEP_EXTRA, name=name, fields=fields)
+        return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
@@ -208,6 +232,19 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         """The revision of the last erasure, 0 where there was none: copies that come from before may hold more."""
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
+    def extras(self) -> dict[str, str]:
+        """What the entries of files said of points, live or retired, beside what a point is: JSON, by name."""
+        return dict(self._execute(_EXTRAS).all())
+
+    def extra_of(self, name: str) -> str:
+        """What the entries of files said of the point *name* beside what a point is, as JSON."""
+        return self._execute(_EXTRA, name=name).scalar() or "{}"
+
+    def age_and_use(self) -> dict[str, tuple[int, int]]:
+        """In which revision each live point came, and how many sessions cited it, by name."""
+        rows = self._execute(_AGE_AND_USE)
+        return {name: (created_in, sessions) for name, created_in, sessions in rows}
+
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
         return dict(self._execute(_CREATED_IN).all())
@@ -231,21 +268,21 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
     def mirror(self, path: str) -> Mirror | None:
         """What the mirror at *path* held when last read; None where it never was. Each worktree has its own."""
-        row = self._execute(_MIRROR, path=path).first()
+        row = self._execute(_MIRROR, path=as_text(path)).first()
         return Mirror(*row) if row else None
 
     def note_mirror(self, path: str, mirror: Mirror) -> None:
         """Keep what the mirror at *path* holds now."""
-        self._execute(_NOTE_MIRROR, path=path, **asdict(mirror))
+        self._execute(_NOTE_MIRROR, path=as_text(path), **asdict(mirror))
 
     def mirror_paths(self) -> list[str]:
         """Where the playbook's mirrors stand, or stood, kept or not: one for each worktree."""
-        return list(self._execute(_MIRROR_PATHS).scalars())
+        return [as_path(path) for path in self._execute(_MIRROR_PATHS).scalars()]
 
     def rename(self, key: str) -> None:
         """Give the playbook the *key* of the folder that its project moved to; its mirrors follow."""
         self._update(key=key)
-        for path in self.mirror_paths():
+        for path in map(as_text, self.mirror_paths()):
             if path.startswith(self.key + "/"):
                 paths = {"path": path, "new_path": key + path[len(self.key) :]}
                 self._execute(_DROP_MIRROR, **paths)
@@ -329,7 +366,11 @@ def learning_projects(connection: Connection) -> list[tuple[str, str]]:
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
     """The path of each mirror that is kept, its playbook's last revision, and what it held when last read."""
-    return [(path, number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
+    return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
+
+
+def _named(names: Mapping[str, object]) -> str:
+    return ", ".join(list(names)[:_MOST_NAMED]) + ", ..." * (len(names) > _MOST_NAMED)
 
 
 def _retired(row: "Row[*tuple[Any, ...]]") -> RetiredPoint:

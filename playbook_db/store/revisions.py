@@ -8,10 +8,12 @@ from sqlalchemy import Table, bindparam, insert
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
+from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.undo import Undo
 from playbook_db.store.playbook_rows import PlaybookRows
-from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, votes
+from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, taken_back, votes
 
 _FEW = 500  # names looked up one by one up to here; all names of the playbook beyond
 _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
@@ -25,6 +27,9 @@ _UPDATE_PLAYBOOK = sql("""
 UPDATE playbooks SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
 WHERE id = :playbook_id
 """)
+_NO_LONGER_TAKEN_BACK = sql("DELETE FROM taken_back WHERE playbook_id = :playbook_id AND undo IN :undos").bindparams(
+    bindparam("undos", expanding=True)
+)
 _HIGHEST_ID = sql("SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id")
 _ALL_IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id")
 _IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names").bindparams(
@@ -66,12 +71,13 @@ class RevisionWriter(PlaybookRows):
         playbook follow. *header* is the playbook's afterwards, which the revision itself *keeps_header* or not."""
         number = columns["number"]
         header_columns = {
-            "header": json.dumps(dict(header.fields), ensure_ascii=False, allow_nan=False),
+            "header": write_json(dict(header.fields)),
             "final_newline": int(header.final_newline),
         }
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         self._execute(insert(revisions), **columns, **kept_header)
-        ids = self._write_points(number, changed, {vote.name for vote in cast if vote.matched})
+        successors = {change.successor for change in changed if change.successor}
+        ids = self._write_points(number, changed, successors | {vote.name for vote in cast if vote.matched})
         self._insert(
             changes,
             number,
@@ -112,15 +118,26 @@ class RevisionWriter(PlaybookRows):
         )
         self._execute(_UPDATE_PLAYBOOK, **header_columns, more_points=_more_points(changed))
 
+    def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
+        """Keep the undos that are in force *now*, where those *before* are kept."""
+        self._execute(_NO_LONGER_TAKEN_BACK, undos=[undo.number for undo in before if undo not in now])
+        rows = [
+            {"playbook_id": self.playbook_id, "undo": undo.number, "first": undo.undone.first, "last": undo.undone.last}
+            for undo in now
+            if undo not in before
+        ]
+        if rows:
+            self.connection.execute(insert(taken_back), rows)
+
     def _insert(self, table: Table, revision: int, rows: list[dict[str, Any]]) -> None:
         if rows:
             of_revision = {"playbook_id": self.playbook_id, "revision": revision}
             self.connection.execute(insert(table), [of_revision | row for row in rows])
 
-    def _write_points(self, revision: int, changed: Sequence[Change], voted: set[str]) -> dict[str, int]:
-        """Bring the points to where *changed* leaves them; the numbers of these and of the *voted* points, by name."""
+    def _write_points(self, revision: int, changed: Sequence[Change], named: set[str]) -> dict[str, int]:
+        """Bring the points to where *changed* leaves them; the numbers of these and of the *named* points, by name."""
         last = {change.point.name: change for change in changed}
-        ids = self._ids(last.keys() | voted)
+        ids = self._ids(last.keys() | named)
         new_points, updates = [], []
         next_id = 0 if ids.keys() >= last.keys() else self._execute(_HIGHEST_ID).scalar_one() + 1
         for name, change in last.items():

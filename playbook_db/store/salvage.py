@@ -19,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from playbook_db.domain.diff import longest_increasing
 from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -29,6 +30,7 @@ from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages
 from playbook_db.store.tables import (
     changes,
     erasures,
+    extra_fields,
     jobs,
     key_points,
     metadata,
@@ -40,7 +42,7 @@ from playbook_db.store.tables import (
 )
 
 _LEARNING = (transcripts, jobs, model_calls)
-_TABLES = (playbooks, revisions, key_points, changes, erasures, mirrors, *_LEARNING)
+_TABLES = (playbooks, revisions, key_points, extra_fields, changes, erasures, mirrors, *_LEARNING)
 _SETTINGS = ("kind", "mirror", "ignored")
 _CHANGES = ("add", "vote", "edit", "move", "retire", "restore")
 # What an index tells of a row whose own page is gone.
@@ -55,7 +57,8 @@ class SavedPlaybook:
     """A playbook as it was last seen, under its number in the damaged file.
 
     `keys` are those that it may have, the likeliest first; `header` is None where it can't be read; `times` are those
-    of its revisions; `settings` are columns of its own row; `learning` holds the rows of its cursors, jobs and calls.
+    of its revisions; `settings` are columns of its own row; `learning` holds the rows of its cursors, jobs and calls;
+    `extras` is what entries of files said of points beside what a point is, by their numbers.
     """
 
     number: int
@@ -66,6 +69,7 @@ class SavedPlaybook:
     mirror_paths: tuple[str, ...]
     settings: Row
     learning: Mapping[str, list[Row]]
+    extras: Mapping[int, str]
 
     @property
     def last_revision(self) -> int:
@@ -103,6 +107,7 @@ def read(pages: Pages) -> list[SavedPlaybook]:
                 paths,
                 {name: row[name] for name in _SETTINGS if name in row},
                 {table.name: own[table.name] for table in _LEARNING},
+                {row["point_id"]: row["fields"] for row in own["extra_fields"] if _is_object(row["fields"])},
             )
         )
     return saved
@@ -177,9 +182,16 @@ def _header(row: Row) -> Header | None:
     with suppress(KeyError, ValueError, RecursionError, AttributeError):
         header = header_of(row["header"], row["final_newline"])
         if "sections" in dict(header.fields):
-            json.dumps(dict(header.fields), ensure_ascii=False, allow_nan=False).encode()
+            write_json(dict(header.fields)).encode()
             return header
     return None
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _times(rows: Iterable[Row]) -> dict[int, str]:

@@ -8,6 +8,7 @@ from sqlalchemy import Row
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
+from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState
 from playbook_db.domain.undo import RevisionRange, Undo
 from playbook_db.store import hook_queries
@@ -67,11 +68,16 @@ _BY_TIME = sql("""
 SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
 """)
 _WITH_HEADER = sql("SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL")
-_UNDOS_AFTER = sql("""
+_UNDOS = sql("""
 SELECT number, took_back_from, took_back_to FROM revisions
-WHERE playbook_id = :playbook_id AND number > :revision AND number <= :up_to AND took_back_from IS NOT NULL
-ORDER BY number DESC
+WHERE playbook_id = :playbook_id AND took_back_from IS NOT NULL ORDER BY number DESC
 """)
+_IN_FORCE = sql("""
+SELECT undo, first, last FROM taken_back
+WHERE playbook_id = :playbook_id AND first <= :last AND last >= :first ORDER BY undo DESC
+""")
+
+ALL_REVISIONS = RevisionRange(0, MAX_COUNTER)
 
 
 class Snapshots(PlaybookRows):
@@ -130,9 +136,13 @@ class Snapshots(PlaybookRows):
         row = self._execute(_REVISION, revision=revision).one()
         return row.source, row.message
 
-    def undos_after(self, revision: int, *, up_to: int = MAX_COUNTER) -> list[Undo]:
-        """The undos that came after *revision*, no later than *up_to*, newest first."""
-        rows = self._execute(_UNDOS_AFTER, revision=revision, up_to=up_to)
+    def undos(self) -> list[Undo]:
+        """All undos, in force or not, newest first."""
+        return [Undo(number, RevisionRange(first, last)) for number, first, last in self._execute(_UNDOS)]
+
+    def undos_in_force(self, of: RevisionRange = ALL_REVISIONS) -> list[Undo]:
+        """The undos in force that took back something *of* these revisions, newest first."""
+        rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 
     def _points_at(self, revision: int, changed_in: RevisionRange | None = None) -> "Sequence[Row[Any]]":
@@ -144,4 +154,4 @@ class Snapshots(PlaybookRows):
 
 def header_of(fields: str, final_newline: int) -> Header:
     """The header that the two columns `header` and `final_newline` hold."""
-    return Header(tuple(json.loads(fields).items()), bool(final_newline))
+    return Header(tuple(read_json(fields).items()), bool(final_newline))

@@ -16,7 +16,10 @@ from playbook_db.store.tables import metadata
 
 _LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")
 _RETIRED = sql("SELECT section, count(*) FROM retired_key_points WHERE playbook = :key GROUP BY section")
-_SHOWN = sql("SELECT name, count(DISTINCT session_id) FROM shown_points WHERE playbook = :key GROUP BY name")
+_SHOWN = sql("""
+SELECT k.name, w.sessions FROM playbooks AS p JOIN showings AS w ON w.playbook_id = p.id
+JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id WHERE p.key = :key
+""")
 _SHOWN_IN = sql("""
 SELECT min(i.time), count(DISTINCT i.session_id)
 FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE p.key = :key
@@ -37,6 +40,9 @@ FROM (
     FROM votes WHERE playbook_id = (SELECT id FROM playbooks WHERE key = :key) GROUP BY playbook_id, revision
 ) AS v
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
+WHERE coalesce((SELECT t.last FROM taken_back AS t
+                WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
+                ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 GROUP BY day, by_session
 """)
 _CALLS = sql("""
@@ -70,7 +76,7 @@ class LivePoint:
 
 @dataclass(frozen=True, slots=True)
 class DayVotes:
-    """The votes that sessions, or people, cast on one day; `unmatched` ones are for no live point."""
+    """The votes in force that sessions, or people, cast on one day; `unmatched` ones are for no live point."""
 
     day: str
     is_by_session: bool

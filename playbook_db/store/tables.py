@@ -163,6 +163,20 @@ revisions = table(
     ),
     with_rowid=False,
 )
+index("ix_revisions_session", revisions, "session_id", where=revisions.c.session_id.is_not(None))
+index("ix_revisions_undo", revisions, "number", where=revisions.c.took_back_from.is_not(None))
+
+# What the undos in force take back, kept beside the revisions: stretches that don't overlap.
+taken_back = table(
+    "taken_back",
+    *in_playbook("taken_back", "first"),
+    Column("first", COUNT, nullable=False),
+    Column("last", COUNT, nullable=False),
+    Column("undo", COUNT, nullable=False),
+    of_revision("taken_back", "undo"),
+    CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_taken_back_stretch"),
+    with_rowid=False,
+)
 
 key_points = table(
     "key_points",
@@ -195,6 +209,15 @@ index("ix_key_points_live", key_points, "section", "position", where=key_points.
 index("ix_key_points_rank", key_points, key_points.c.rank.desc(), "id", where=key_points.c.retired_in.is_(None))
 index("ix_key_points_position", key_points, "position")  # the last position, at once
 
+# What the entries of playbook files say of points beside what a point is: a JSON object for each that says more.
+extra_fields = table(
+    "extra_fields",
+    *in_playbook("extra_fields", "point_id"),
+    Column("point_id", COUNT, nullable=False),
+    Column("fields", Text, nullable=False),
+    of_point("extra_fields"),
+)
+
 changes = table(
     "changes",
     *in_revision("changes"),
@@ -216,6 +239,7 @@ changes = table(
 )
 index("ix_changes_point", changes, "point_id", "revision", "seq")
 index("ix_changes_text", changes, "point_id", "revision", "seq", where=changes.c.text.is_not(None))
+index("ix_changes_successor", changes, "successor_id", where=changes.c.successor_id.is_not(None))
 
 votes = table(
     "votes",
@@ -229,8 +253,8 @@ votes = table(
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
     with_rowid=False,
 )
-# The others are found by the change that they made: an index entry for each would be a tenth of the history's weight.
-index("ix_votes_neutral", votes, "point_id", where=votes.c.tag == "neutral")
+index("ix_votes_point", votes, "point_id", where=votes.c.point_id.is_not(None))
+index("ix_votes_unmatched", votes, "name", where=votes.c.name.is_not(None))
 
 skipped_operations = table(
     "skipped_operations",
@@ -326,6 +350,13 @@ model_calls = table(
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT, nullable=False),
     Column("time", Text, nullable=False),
+    Column(
+        "agreed",
+        Integer,
+        CheckConstraint("agreed IN (0, 1)", name="ck_model_calls_agreed"),
+        nullable=False,
+        server_default=sql("0"),
+    ),
     one_of("model_calls", "kind", "reflect", "curate"),
     *at_least(0, "model_calls", "input_tokens", "output_tokens", "cached_tokens"),
 )
@@ -368,6 +399,18 @@ injections = table(
     Column("time", Text, nullable=False),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
+)
+
+# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it.
+showings = table(
+    "showings",
+    *in_playbook("showings", "point_id"),
+    Column("point_id", COUNT, nullable=False),
+    Column("sessions", COUNT, nullable=False),
+    Column("last_at", Text, nullable=False),
+    of_point("showings"),
+    *at_least(1, "showings", "sessions"),
+    with_rowid=False,
 )
 
 citations = table(

@@ -149,3 +149,18 @@ WHEN NEW.revision IS NOT (SELECT max(number) FROM revisions WHERE playbook_id = 
 BEGIN
     SELECT RAISE(ABORT, 'an erasure belongs to the last revision');
 END;
+
+-- A session that is resumed or compacted is shown its points anew, and counts once.
+CREATE TRIGGER showings_follow AFTER INSERT ON injections BEGIN
+    INSERT INTO showings (playbook_id, point_id, sessions, last_at)
+    SELECT NEW.playbook_id, k.id, 1, NEW.time
+    FROM json_each(NEW.points) AS shown
+    CROSS JOIN key_points AS k ON k.playbook_id = NEW.playbook_id AND k.id = shown.value
+    WHERE true
+    ON CONFLICT (playbook_id, point_id) DO UPDATE SET
+        last_at = max(last_at, excluded.last_at),
+        sessions = sessions + (NEW.seq = 1 OR NOT EXISTS (
+            SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS before
+            WHERE i.playbook_id = NEW.playbook_id AND i.session_id = NEW.session_id AND i.seq < NEW.seq
+              AND before.value = excluded.point_id));
+END;

@@ -4,13 +4,17 @@ Three things hold it: the file is opened read-only, the connection refuses to wr
 a statement would do whether it may. The first two alone would let it make other files.
 """
 
+import math
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from playbook_db.errors import QueryError, QueryRefusedError
+from playbook_db import settings
+from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store import migrate
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.sqlite import files
@@ -24,7 +28,8 @@ _OF_THE_FILE = {
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
 _CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite's whole work; no question takes the machine
-_STEPS_PER_CHECK = 20_000  # of SQLite's machine between two checks for Ctrl-C; some milliseconds
+_STEPS_PER_CHECK = 20_000  # of SQLite's machine between two looks at Ctrl-C and the clock; some milliseconds
+_CHECK_S = 0.1  # between two looks of the watch, for steps that take long
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +40,49 @@ class Answer:
     rows: Iterator[tuple[Any, ...]]
 
 
+class _Clock:
+    """How long SQLite has worked on a question; the time of who reads the rows, such as a pager, doesn't count."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self._ends_at = time.monotonic() + timeout_s
+        self._is_answered = threading.Event()
+
+    @contextmanager
+    def watching(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Interrupt *connection* when the time is over, at each row that SQLite looks at; only a function that works on
+        one huge text is waited for."""
+
+        def watch() -> None:
+            while not self._is_answered.wait(_CHECK_S):
+                if self.is_over():
+                    connection.interrupt()
+
+        thread = threading.Thread(target=watch, name="playbook-sql", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_answered.set()
+            thread.join()
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self._ends_at
+
+    def rows(self, cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+        for row in cursor:
+            left_s, self._ends_at = self._ends_at - time.monotonic(), math.inf
+            yield row
+            self._ends_at = time.monotonic() + left_s
+
+
 @contextmanager
-def ask(url: str, query: str, *, project_key: str) -> Iterator[Answer]:
+def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.QUERY_TIMEOUT_S) -> Iterator[Answer]:
     """What the database at *url* answers to one SQL statement; `:project` in it is *project_key*.
 
-    Raises QueryError where it is no SQL that can be run, QueryRefusedError where it would do more than read, and
-    DatabaseError and its kin where the database can't be used. Nothing is migrated, nothing is left beside the file.
+    Raises QueryError where it is no SQL that can be run, or takes SQLite longer than *timeout_s* seconds,
+    QueryRefusedError where it would do more than read, and DatabaseError and its kin where the database can't be used.
+    Nothing is migrated, nothing is left beside the file.
     """
     if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # what Python makes of bytes that are none
         raise QueryError("the statement is no UTF-8 text")
@@ -49,12 +91,15 @@ def ask(url: str, query: str, *, project_key: str) -> Iterator[Answer]:
     path = sqlite_path(url) or ""
     with files.without_new_log(path):
         migrate.require_current(url)
-        with closing(files.open_file(path, "read")) as connection, _explained(connection, path):
+        clock = _Clock(timeout_s)
+        with closing(files.open_file(path, "read")) as connection, _explained(connection, path, clock):
             _allow_reading_only(connection)
-            with closing(connection.execute(query, {"project": project_key})) as cursor:
+            # Between two lines of Python a Ctrl-C is heard, and SQLite alone would not hear it.
+            connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
+            with clock.watching(connection), closing(connection.execute(query, {"project": project_key})) as cursor:
                 if cursor.description is None:
                     raise QueryRefusedError
-                yield Answer(tuple(column[0] for column in cursor.description), cursor)
+                yield Answer(tuple(column[0] for column in cursor.description), clock.rows(cursor))
 
 
 def _allow_reading_only(connection: sqlite3.Connection) -> None:
@@ -67,8 +112,6 @@ def _allow_reading_only(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA hard_heap_limit = {_MEMORY_BYTES}")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL_BYTES)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
-    # Go on: between two lines of Python a Ctrl-C is heard, and SQLite alone would not hear it.
-    connection.set_progress_handler(lambda: 0, _STEPS_PER_CHECK)
     connection.set_authorizer(_may)
 
 
@@ -82,7 +125,7 @@ def _may(action: int, first: str | None, second: str | None, _database: str | No
 
 
 @contextmanager
-def _explained(connection: sqlite3.Connection, path: str) -> Iterator[None]:
+def _explained(connection: sqlite3.Connection, path: str, clock: _Clock) -> Iterator[None]:
     """Turn the driver's errors into ours: those about the statement, and those about the file *path*."""
     try:
         yield
@@ -90,6 +133,8 @@ def _explained(connection: sqlite3.Connection, path: str) -> Iterator[None]:
         raise QueryError("the question takes more memory than there is for one") from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code == sqlite3.SQLITE_INTERRUPT and clock.is_over():
+            raise QueryTimeoutError(clock.timeout_s) from None
         if code == sqlite3.SQLITE_INTERRUPT:
             raise KeyboardInterrupt from None
         if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or str(error).startswith(_REFUSALS):

@@ -26,45 +26,83 @@ CREATE VIEW history AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message,
        c.seq, c.kind, k.name, s.name AS section, c.helpful, c.harmful, c.text, c.reason,
        t.name AS successor
-FROM revisions AS r
-JOIN playbooks AS p ON p.id = r.playbook_id
-LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
-LEFT JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
-LEFT JOIN sections AS s ON s.slug = c.section
-LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id;
+FROM playbooks AS p
+JOIN revisions AS r ON r.playbook_id = p.id
+JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+JOIN sections AS s ON s.slug = c.section
+LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id
+UNION ALL
+SELECT p.key, r.number, r.time, r.source, r.actor, r.session_id, r.message,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM playbooks AS p
+JOIN revisions AS r ON r.playbook_id = p.id
+WHERE NOT EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number);
+
+-- The range before or around a revision, one step down the index: ranges of undos in force don't overlap.
+CREATE VIEW undos AS
+SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id, r.message,
+       r.took_back_from, r.took_back_to,
+       (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM taken_back AS t
+        WHERE t.playbook_id = r.playbook_id AND t.first <= r.number
+        ORDER BY t.first DESC LIMIT 1) AS taken_back_in
+FROM playbooks AS p
+JOIN revisions AS r ON r.playbook_id = p.id
+WHERE r.took_back_from IS NOT NULL;
+
+CREATE VIEW lineage AS
+SELECT p.key AS playbook, k.name, t.name AS successor, r.number AS revision, r.time, r.source, r.actor, r.session_id,
+       c.reason,
+       (SELECT CASE WHEN b.last >= c.revision THEN b.undo END FROM taken_back AS b
+        WHERE b.playbook_id = c.playbook_id AND b.first <= c.revision
+        ORDER BY b.first DESC LIMIT 1) AS taken_back_in
+FROM playbooks AS p
+JOIN changes AS c ON c.playbook_id = p.id AND c.successor_id IS NOT NULL
+JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id;
 
 CREATE VIEW vote_log AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id,
-       coalesce(k.name, v.name) AS name, v.tag, v.rationale, k.name IS NOT NULL AS is_matched
-FROM votes AS v
-JOIN playbooks AS p ON p.id = v.playbook_id
+       k.name, v.tag, v.rationale, 1 AS is_matched,
+       (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
+        WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
+        ORDER BY t.first DESC LIMIT 1) AS taken_back_in
+FROM playbooks AS p
+JOIN votes AS v ON v.playbook_id = p.id
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
-LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id;
+JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
+UNION ALL
+SELECT p.key, r.number, r.time, r.actor, r.session_id, v.name, v.tag, v.rationale, 0,
+       (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
+        WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
+        ORDER BY t.first DESC LIMIT 1)
+FROM playbooks AS p
+JOIN votes AS v ON v.playbook_id = p.id AND v.name IS NOT NULL
+JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision;
 
 CREATE VIEW votes_by_point AS
-SELECT p.key AS playbook, k.name, cast_here.helpful, cast_here.harmful, cast_here.neutral,
-       cast_here.first_vote_at, cast_here.last_vote_at
-FROM (
-    SELECT v.playbook_id, v.point_id,
-           sum(CASE WHEN v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
-           sum(CASE WHEN v.tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
-           sum(CASE WHEN v.tag = 'neutral' THEN 1 ELSE 0 END) AS neutral,
-           min(r.time) AS first_vote_at, max(r.time) AS last_vote_at
-    FROM votes AS v
-    JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
-    WHERE v.point_id IS NOT NULL
-    GROUP BY v.playbook_id, v.point_id
-) AS cast_here
-JOIN playbooks AS p ON p.id = cast_here.playbook_id
-JOIN key_points AS k ON k.playbook_id = cast_here.playbook_id AND k.id = cast_here.point_id;
+SELECT p.key AS playbook, k.name,
+       sum(CASE WHEN v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
+       sum(CASE WHEN v.tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
+       sum(CASE WHEN v.tag = 'neutral' THEN 1 ELSE 0 END) AS neutral,
+       min(r.time) AS first_vote_at, max(r.time) AS last_vote_at
+FROM playbooks AS p
+JOIN key_points AS k ON k.playbook_id = p.id
+JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
+JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
+WHERE coalesce((SELECT t.last FROM taken_back AS t
+                WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
+                ORDER BY t.first DESC LIMIT 1), 0) < v.revision
+GROUP BY p.key, k.name;
 
--- CROSS keeps the order of the tables: left to itself SQLite begins with every point, which takes far longer.
+-- Asked for one point, it passes over lists without its number before they are taken apart.
 CREATE VIEW shown_points AS
 SELECT p.key AS playbook, i.session_id, i.time, i.source, i.revision, k.name
-FROM injections AS i
-CROSS JOIN playbooks AS p ON p.id = i.playbook_id
-CROSS JOIN json_each(i.points) AS shown
-CROSS JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = shown.value;
+FROM playbooks AS p
+JOIN injections AS i ON i.playbook_id = p.id
+JOIN json_each(i.points) AS shown
+JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = shown.value AND instr(i.points, k.id) > 0;
 
 CREATE VIEW cited_points AS
 SELECT p.key AS playbook, c.session_id, c.time, k.name, c.stretches
@@ -75,51 +113,45 @@ JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id;
 -- A session that is resumed or compacted is shown its points anew, and counts once.
 CREATE VIEW point_use AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text,
-       coalesce(shown.sessions, 0) AS shown_in, coalesce(cited.sessions, 0) AS cited_in,
-       1.0 * coalesce(cited.shown_too, 0) / shown.sessions AS cited_rate,
-       coalesce(voted.helpful, 0) AS helpful, coalesce(voted.harmful, 0) AS harmful,
-       1.0 * voted.helpful / nullif(voted.helpful + voted.harmful, 0) AS helpful_rate,
-       shown.last_at AS last_shown_at, cited.last_at AS last_cited_at
-FROM key_points AS k
-JOIN playbooks AS p ON p.id = k.playbook_id
+       coalesce(w.sessions, 0) AS shown_in,
+       (SELECT count(*) FROM citations AS c
+        WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS cited_in,
+       1.0 * (SELECT count(*) FROM citations AS c
+              WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
+                AND EXISTS (SELECT 1 FROM injections AS i JOIN json_each(i.points) AS point
+                            WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
+                              AND point.value = c.point_id)) / w.sessions AS cited_rate,
+       sum(CASE WHEN v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
+       sum(CASE WHEN v.tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
+       avg(CASE v.tag WHEN 'helpful' THEN 1.0 WHEN 'harmful' THEN 0.0 END) AS helpful_rate,
+       w.last_at AS last_shown_at,
+       (SELECT max(c.time) FROM citations AS c
+        WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS last_cited_at
+FROM playbooks AS p
+JOIN key_points AS k ON k.playbook_id = p.id
 JOIN sections AS s ON s.slug = k.section
-LEFT JOIN (
-    SELECT i.playbook_id, CAST(point.value AS INTEGER) AS point_id,
-           count(DISTINCT i.session_id) AS sessions, max(i.time) AS last_at
-    FROM injections AS i
-    CROSS JOIN json_each(i.points) AS point
-    GROUP BY i.playbook_id, point.value
-) AS shown ON shown.playbook_id = k.playbook_id AND shown.point_id = k.id
-LEFT JOIN (
-    SELECT c.playbook_id, c.point_id, count(*) AS sessions, max(c.time) AS last_at,
-           sum(EXISTS (SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS point
-                       WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
-                         AND point.value = c.point_id)) AS shown_too
-    FROM citations AS c
-    GROUP BY c.playbook_id, c.point_id
-) AS cited ON cited.playbook_id = k.playbook_id AND cited.point_id = k.id
-LEFT JOIN (
-    SELECT playbook_id, point_id,
-           sum(CASE WHEN tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
-           sum(CASE WHEN tag = 'harmful' THEN 1 ELSE 0 END) AS harmful
-    FROM votes
-    GROUP BY playbook_id, point_id
-) AS voted ON voted.playbook_id = k.playbook_id AND voted.point_id = k.id
-WHERE k.retired_in IS NULL;
+LEFT JOIN showings AS w ON w.playbook_id = k.playbook_id AND w.point_id = k.id
+LEFT JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
+                    AND coalesce((SELECT t.last FROM taken_back AS t
+                                  WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
+                                  ORDER BY t.first DESC LIMIT 1), 0) < v.revision
+WHERE k.retired_in IS NULL
+GROUP BY p.key, k.name;
 
 CREATE VIEW rewordings AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message, k.name,
-       w.before, w.text AS after, w.reason
-FROM (
-    SELECT c.playbook_id, c.point_id, c.revision, c.text, c.reason,
-           lag(c.text) OVER (PARTITION BY c.playbook_id, c.point_id ORDER BY c.revision, c.seq) AS before
-    FROM changes AS c
-    WHERE c.text IS NOT NULL
-) AS w
-CROSS JOIN playbooks AS p ON p.id = w.playbook_id
-CROSS JOIN revisions AS r ON r.playbook_id = w.playbook_id AND r.number = w.revision
-CROSS JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id
-WHERE w.before <> w.text;
+       b.text AS before, c.text AS after, c.reason
+FROM playbooks AS p
+JOIN changes AS c ON c.playbook_id = p.id AND c.text IS NOT NULL
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
+JOIN changes AS b ON b.playbook_id = c.playbook_id
+  AND (b.revision, b.seq) = (
+      SELECT l.revision, l.seq FROM changes AS l
+      WHERE l.playbook_id = c.playbook_id AND l.point_id = c.point_id AND l.text IS NOT NULL
+        AND (l.revision, l.seq) < (c.revision, c.seq)
+      ORDER BY l.revision DESC, l.seq DESC LIMIT 1)
+WHERE b.text <> c.text;
 
 CREATE VIEW session_impact AS
 SELECT p.key AS playbook, r.session_id, min(r.time) AS first_at, max(r.time) AS last_at,

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from playbook_db import projects
 from playbook_db.claude_code import enqueue, spool, worker
+from playbook_db.services import queue
+from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SESSION, Client
 
@@ -152,6 +155,24 @@ def test_a_lone_surrogate_in_a_path_is_no_obstacle(client: Client) -> None:
     client.enqueue(client.end(session_id="\ud800\0"))
 
     assert [row[1] for row in client.rows(_ROW)] == ["??"]
+
+
+def test_a_path_that_is_no_utf_8_is_queued_as_the_worker_will_find_it(client: Client, tmp_path: Path) -> None:
+    """As under a home of an older system."""
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    event = json.dumps(client.end(cwd="@", transcript_path="@/s.jsonl")).encode().replace(b"@", folder)
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    Path(os.fsdecode(folder), "s.jsonl").touch()
+
+    client.enqueue(event, CLAUDE_PROJECT_DIR="")
+
+    with open_store(f"sqlite:///{client.database}") as store:
+        (job,) = queue.list_jobs(store)
+    assert os.fsencode(job.transcript_path or "") == folder + b"/s.jsonl"
+    assert projects.as_path(job.key) == os.fsdecode(folder)
 
 
 @pytest.mark.parametrize(
@@ -474,3 +495,18 @@ def test_next_to_nothing_is_imported(client: Client, tmp_path: Path) -> None:
     assert len(client.rows(_ROW)) == 1
     assert modules & running.HEAVY == set()
     assert running.foreign(modules) == set()
+
+
+@pytest.mark.parametrize("name", [".claude/settings.json", ".claude/settings.local.json", ".git"])
+@pytest.mark.parametrize("is_endless", [False, True], ids=["pipe", "endless"])
+def test_a_file_that_never_ends_does_not_keep_the_job_out(client: Client, name: str, is_endless: bool) -> None:
+    """A clone may bring a pipe, or a link to a device, in the place of a file that we read."""
+    if is_endless:
+        (client.folder / name).symlink_to("/dev/zero")
+    else:
+        os.mkfifo(client.folder / name)
+
+    client.enqueue(scope="local")
+
+    assert client.rows("SELECT count(*) FROM jobs") == [(1,)]
+    assert client.log() == []

@@ -406,7 +406,7 @@ def test_a_folder_or_a_file_in_the_way_is_told(folder: Path, home: Path) -> None
     assert install.uninstall("user", str(folder)) is None
 
     (folder / ".claude" / "settings.json").mkdir()
-    with pytest.raises(InstallError, match="can't be read: Is a directory"):
+    with pytest.raises(InstallError, match="can't be read: it is no plain file"):
         install.install("project", str(folder), now=NOW)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.services import queue
 from tests.claude_code import running
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -88,6 +89,21 @@ def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> 
     assert (status.returncode, "is ready" in status.stdout) == (0, True)
 
 
+def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`playbook sessions skip` in the session: the worker to come finds the mark; any other command only waits."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
+    program = running.ROOT / "bin" / "playbook"
+
+    said = [
+        subprocess.run([program, "sessions", *rest], capture_output=True, text=True, check=False).stdout
+        for rest in (["skip", "--off"], ["skip"])
+    ]
+
+    assert ["isn't set up yet" in each for each in said] == [True, True]
+    assert ["nothing is learned from session s-1 from now on" in each for each in said] == [False, True]
+    assert queue.is_skipped("s-1")
+
+
 def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
     """A session starts every few minutes."""
     _set_up()
@@ -121,12 +137,13 @@ def test_an_older_environment_is_replaced_whole(data: Path, calls: Path) -> None
 
 def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls: Path, home: Path) -> None:
     """Nothing half-made is left; an hour later, it is tried again."""
-    _put_uv(home, 'mkdir -p "$target/half"; echo "no route to host" >&2; exit 2')
+    _put_uv(home, 'mkdir -p "$target/half"; echo "no route to https://ann:hunter2@host" >&2; exit 2')
 
     assert _set_up().returncode == 1
 
     assert _state(data) == "failed"
-    assert "no route to host" in _set_up("--status").stdout
+    assert "no route to https://host" in _set_up("--status").stdout
+    assert "hunter2" not in (data / "logs" / "setup.log").read_text()
     assert list(data.glob("runtime-*")) == []
     assert not (data / "runtime").exists()
     _put_uv(home)

@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +13,8 @@ from filelock import FileLock
 from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.worker import WorkResult
-from playbook_db.errors import DatabaseBusyError
-from playbook_db.services import edit, mirror, queue
+from playbook_db.errors import DatabaseBusyError, DatabaseLostError
+from playbook_db.services import edit, maintenance, mirror, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite.backups import list_backups
@@ -23,7 +25,7 @@ from tests.claude_code.running import Client
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def _job(folder: Path, transcript: str = "/t/s.jsonl") -> dict[str, str | None]:
@@ -148,6 +150,21 @@ def test_another_program_s_database_is_left_alone(client: Client) -> None:
     assert len(spool.waiting()) == 1
 
 
+@pytest.mark.slow
+def test_what_is_no_plain_file_is_not_waited_for(client: Client) -> None:
+    """In the spool: the others have their turn, and the worker comes to its end."""
+    spool.keep(_job(client.folder, str(client.home / "session.jsonl")))
+    os.mkfifo(Path(settings.spool_dir(), "1.json"))
+    Path(settings.spool_dir(), "2.json").mkdir()
+    command = [sys.executable, "-m", "playbook_db.claude_code.worker"]
+
+    done = subprocess.run(command, cwd=client.folder, timeout=running.PATIENCE_S, check=False)
+
+    assert done.returncode == 0
+    assert client.rows("SELECT transcript_path, state FROM jobs") == [(str(client.home / "session.jsonl"), "done")]
+    assert any("1.json" in line and "no plain file" in line for line in _log())
+
+
 def test_a_variable_switches_it_off(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """PLAYBOOK_DISABLE."""
     spool.keep(_job(client.folder))
@@ -204,6 +221,25 @@ def test_a_backup_is_taken_once_a_day_after_the_work(client: Client) -> None:
     assert backup.kind == "daily"
     with closing(sqlite3.connect(backup.path)) as connection:
         assert connection.execute("SELECT state FROM jobs").fetchall() == [("done",)]
+
+
+def test_a_database_that_is_gone_is_not_begun_anew(client: Client) -> None:
+    """What the hooks leave meanwhile waits in the spool, until the backup is back; and no backup of nothing is made."""
+    taken = maintenance.take(settings.database_url())
+    client.database.unlink()
+    for number in range(2):
+        spool.keep(_job(client.folder, f"/t/{number}.jsonl"))
+
+    with pytest.raises(DatabaseLostError):
+        worker.run(settings.database_url())
+
+    assert (len(spool.waiting()), client.database.exists()) == (2, False)
+    assert [each.path for each in list_backups(str(client.database))] == [taken.path]
+    with maintenance.candidate(settings.database_url(), taken.path) as chosen:
+        maintenance.put_back(chosen)
+    done = worker.run(settings.database_url())
+    assert done is not None
+    assert (done.spooled, spool.waiting()) == (2, [])
 
 
 def test_a_backup_that_fails_is_told_and_fails_nothing(client: Client) -> None:

@@ -1,7 +1,14 @@
 """The command, run inside the test's process."""
 
+import fcntl
 import io
 import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +31,28 @@ class Result:
     def json(self) -> Any:
         """The one JSON document on stdout."""
         return json.loads(self.out)
+
+
+def on_terminal(*arguments: str, columns: int = 80) -> str:
+    """What a person sees of `playbook ARGUMENT ...` on a terminal that knows no colours."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {**os.environ, "TERM": "dumb", "PAGER": "cat"}
+    command = [sys.executable, "-m", "playbook_db", *arguments]
+    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, env=environment) as process:
+        os.close(follower)
+        seen = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                part = b""
+            if not part:
+                break
+            seen += part
+        os.close(leader)
+    assert process.returncode == 0
+    return seen.decode().replace("\r", "")  # a terminal's own line ends
 
 
 Playbook = Callable[..., Result]

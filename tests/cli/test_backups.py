@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.store.hook_queries import SCHEMA
 from tests.cli.conftest import Playbook
 
 
@@ -60,7 +61,7 @@ def test_the_list_shows_when_and_why(playbook: Playbook, data: Path) -> None:
     listed = playbook("backup", "--list", "--json").json
 
     assert [line[1] for line in lines] == ["by hand", "daily", "before leaving schema 0002"]
-    assert [line[3] for line in lines] == ["schema 0001", "can't be read", "schema 0001"]
+    assert [line[3] for line in lines] == [f"schema {SCHEMA:04d}", "can't be read", f"schema {SCHEMA:04d}"]
     assert [line[4] for line in lines] == [each["path"] for each in listed]
     assert [each["kind"] for each in listed] == ["hand", "daily", "schema-0002"]
     assert listed[1] == {
@@ -146,16 +147,79 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
         assert "secret" not in done.err
 
 
-def test_a_database_that_is_gone_is_not_begun_anew_in_silence(playbook: Playbook, data: Path) -> None:
-    """Where there are backups, the command says how the last one comes back; and it does."""
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:{}@host/x", "postgresql://{}@host/x", "postgresql://host/x?password={}", "other://me:{}@host/x",
+        "postgresql://me:{}@host:port/x", "postgresql://me:12@host:{}@x/", "://me:{}@host", "other://me:with/{}@host/x",
+        "postgresql://me:a {}@host/x", "postgresql://me:a {}@host:port/x",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "command", ["backup", "list", "work", "db path", "db check", pytest.param("doctor", marks=pytest.mark.slow)]
+)
+def test_no_message_tells_the_password_of_a_database(playbook: Playbook, url: str, command: str) -> None:
+    """Nor the user: neither where the URL can't be read nor where it names a database that we can't use."""
+    done = playbook(*command.split(), "--db", url.format("h0rse-battery"))
+
+    assert done.code in (0, 1)
+    assert "h0rse-battery" not in done.out + done.err
+    assert "me:" not in done.out + done.err
+    assert "--db" in done.err or "SQLite" in done.out + done.err or command == "db path"
+
+
+@pytest.fixture(params=["missing", "empty"])
+def gone(request: pytest.FixtureRequest, playbook: Playbook, data: Path) -> Path:
+    """The backup of a database that is gone since, or has nothing in it."""
     playbook("backup")
     (made,) = (data / "backups").iterdir()
     for file in data.glob("playbook.db*"):
         file.unlink()
+    if request.param == "empty":
+        (data / "playbook.db").touch()
+    return made
 
-    begun = playbook("list")
-    assert f"playbook restore-backup {made}" in begun.err
-    assert "restore-backup" not in playbook("list").err
 
-    playbook("restore-backup", str(made), "--yes")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["list"], ["add", "another"], ["init"], ["init", "--yes"], ["project", "list"], ["sql", "SELECT 1"], ["work"],
+        ["db", "upgrade"], ["db", "check"], ["backup"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_database_that_is_gone_is_not_begun_anew(
+    playbook: Playbook, data: Path, gone: Path, command: list[str]
+) -> None:
+    """Where there are backups, each command says how the newest comes back, and makes nothing; and it does come."""
+    before = (data / "playbook.db").exists()
+    done = playbook(*command)
+
+    assert done.code == 1
+    assert f"playbook restore-backup {gone}." in done.err
+    assert "playbook init --new" in done.err
+    assert (data / "playbook.db").exists() == before
+    assert not before or (data / "playbook.db").stat().st_size == 0
+
+    playbook("restore-backup", str(gone), "--yes")
     assert "use type hints" in playbook("list").out
+
+
+def test_a_database_that_is_gone_is_begun_anew_where_somebody_says_so(playbook: Playbook, gone: Path) -> None:
+    """`init --new`, and that alone; the backups stay. It takes the place of no database that is there."""
+    assert playbook("init", "--new").code == 0
+    assert playbook("list").out == ""
+    assert gone.exists()
+
+    playbook("add", "another")
+    again = playbook("init", "--new")
+    assert (again.code, "is there" in again.err) == (1, True)
+    assert "another" in playbook("list").out
+
+
+def test_a_first_database_may_be_called_new(playbook: Playbook, data: Path) -> None:
+    """Where there never was one."""
+    for file in data.glob("playbook.db*"):
+        file.unlink()
+
+    assert playbook("init", "--new").code == 0

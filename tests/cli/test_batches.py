@@ -118,3 +118,24 @@ def test_the_rendered_text_is_the_template_with_the_points(playbook: Playbook, h
 def test_an_empty_playbook_renders_to_nothing(playbook: Playbook) -> None:
     """Not even the template."""
     assert playbook("render").out == ""
+
+
+def test_the_documented_shape_votes_too(playbook: Playbook, folder: Path) -> None:
+    """`evaluations` beside or without `operations` are votes of the same revision; what can't be counted is told."""
+    playbook("add", "use type hints")
+    votes = [{"name": name, "rating": rating} for name, rating in (("oth-001", "helpful"), ("oth-001", "great"))]
+    batch = {"evaluations": [*votes, {"name": "oth-009", "rating": "harmful"}]}
+
+    alone = playbook("apply", "-", stdin=json.dumps(batch))
+    both = playbook("apply", "-", "--json", stdin=json.dumps(batch | {"operations": _BATCH}))
+
+    assert alone.out == f"vote      oth-001: 1 helpful, 0 harmful\nrevision 2 of {folder}\n"
+    assert "evaluation 2 is skipped" in alone.err
+    assert "there is no point oth-009" in alone.err
+    assert both.json["revision"] == 3
+    assert playbook("show", "oth-001", "--json").json["helpful"] == 2
+    said = playbook("show", "2", "--json").json
+    assert [(vote["name"], vote["tag"], vote["matched"]) for vote in said["votes"]] == [
+        ("oth-001", "helpful", True),
+        ("oth-009", "harmful", False),
+    ]

@@ -86,6 +86,8 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
         ("UPDATE key_points SET text = CAST(x'ff' AS TEXT) WHERE id = 3", "can't be read", False),
         ("UPDATE key_points SET helpful = 5 WHERE id = 3", "is not what its history says", False),
         ("UPDATE key_points SET rank = 5 WHERE id = 3", "the rank of oth-003", False),
+        ("INSERT INTO taken_back VALUES (1, 1, 1, 2)", "taken back isn't what its undos say", False),
+        ("INSERT INTO showings VALUES (1, 3, 1, '2026')", "were shown isn't what the sessions' lists say", False),
         ("UPDATE changes SET point_id = 99 WHERE revision = 3", "refers to a row of key_points", False),
     ],
     ids=str,
@@ -127,14 +129,14 @@ def _folder(path: Path) -> None:
 _UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: path.unlink(), "playbook init"),
     "empty": (lambda path: path.write_bytes(b""), "playbook init"),
-    "folder": (_folder, "can't be opened"),
+    "folder": (_folder, "no regular file"),
     "text": (lambda path: path.write_text("dear diary " * 999), _REPAIR),
     "short": (lambda path: path.write_bytes(path.read_bytes()[:50]), _REPAIR),
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:20_000]), _REPAIR),
     "headless": (lambda path: path.write_bytes(bytes(100) + path.read_bytes()[100:]), _REPAIR),
     "no schema": (lambda path: path.write_bytes(path.read_bytes()[:100] + b"\xff" * 3996), _REPAIR),
     "foreign": (_foreign, "another program"),
-    "newer": (_newer, "pip install --upgrade"),
+    "newer": (_newer, "git pull"),
 }
 
 
@@ -163,7 +165,7 @@ def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playboo
     made = playbook("backup").out.partition(" (")[0]
     database.unlink()
 
-    assert f"playbook restore-backup {made}" in playbook("db", "check").out
+    assert f"playbook restore-backup {made}" in playbook("db", "check").err
 
 
 def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:

@@ -1,22 +1,38 @@
 """`playbook doctor`: everything is tried for real, and each thing that is broken is told with its remedy."""
 
 import fcntl
+import json
+import os
+import shlex
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import doctor, worker_start
-from tests.cli.conftest import Playbook
+from playbook_db.claude_code import doctor, install, plugin_env, worker_start
+from playbook_db.domain.times import local
+from playbook_db.services import queue
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from tests.cli.conftest import Playbook, Result
+from tests.messages_api import Answer, MessagesApi
 
-pytestmark = pytest.mark.slow  # starts processes
+pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]  # starts processes, and an API
 
 Findings = Callable[[], dict[str, list[dict[str, Any]]]]
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
 
 
 @pytest.fixture
@@ -39,6 +55,17 @@ def findings(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Findings:
     return examine
 
 
+def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> None:
+    """Nobody writes to it, and nobody waits for it."""
+    data = home / ".claude" / "playbook"
+    (data / "logs").mkdir(parents=True)
+    os.mkfifo(data / "logs" / "hooks.log")
+
+    done = subprocess.run([sys.executable, "-m", "playbook_db", "doctor"], capture_output=True, timeout=60)
+
+    assert b"database" in done.stdout
+
+
 @pytest.fixture
 def well(playbook: Playbook, home: Path) -> None:
     """All is as it should be: a database, a point in it, the hooks registered."""
@@ -52,7 +79,7 @@ def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findi
     found = findings()
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
-    assert "shows 1 points" in found["inject"][0]["told"]
+    assert "shows 1 point in" in found["inject"][0]["told"]
     assert "a bare interpreter" in found["enqueue"][0]["told"]
     assert "SQLite" in found["interpreter"][0]["told"]
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
@@ -70,7 +97,7 @@ def test_a_fresh_machine_is_told_what_to_do_first(findings: Findings) -> None:
 
 @pytest.mark.usefixtures("well")
 def test_a_damaged_database_is_broken(findings: Findings, home: Path) -> None:
-    """The file is named; the hooks run all the same."""
+    """The file is named; a session goes on, but it is shown nothing, and that isn't called ok."""
     path = home / ".claude" / "playbook" / "playbook.db"
     path.write_bytes(b"nothing that SQLite wrote" * 100)
 
@@ -78,7 +105,37 @@ def test_a_damaged_database_is_broken(findings: Findings, home: Path) -> None:
 
     assert str(path) in found["database"][0]["told"]
     assert found["database"][0]["state"] == "broken"
-    assert found["inject"][0]["state"] == "ok"
+    assert found["inject"][0]["state"] == "broken"
+    assert "it shows no playbook: " in found["inject"][0]["told"]
+    assert findings().keys() == found.keys()
+    assert "hooks.log" not in found
+
+
+def test_a_flag_file_that_a_clone_brought_is_told(findings: Findings, folder: Path) -> None:
+    """With the command that takes it out of git, after which it counts."""
+    (folder / ".claude" / "diagnostic_mode").touch()
+    subprocess.run(["git", "init"], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", "add", ".claude/diagnostic_mode"], cwd=folder, check=True)
+
+    (finding,) = findings()["diagnostics"]
+    subprocess.run(shlex.split(finding["remedy"]), check=True, capture_output=True)
+
+    assert finding["state"] == "note"
+    assert "diagnostics" not in findings()
+
+
+def test_a_database_that_is_gone_is_broken(findings: Findings, playbook: Playbook, home: Path) -> None:
+    """Where there is a backup; what to run puts it back."""
+    playbook("add", "one")
+    playbook("backup")
+    (home / ".claude" / "playbook" / "playbook.db").unlink()
+
+    (finding,) = findings()["database"]
+
+    assert finding["state"] == "broken"
+    assert findings()["inject"][0]["state"] == "broken"
+    assert playbook(*finding["remedy"].split()[1:], "--yes").code == 0
+    assert findings()["database"][0]["state"] == "ok"
 
 
 @pytest.mark.usefixtures("well")
@@ -131,21 +188,43 @@ def test_settings_that_keep_the_hooks_from_running_are_broken(
     assert any(told in each and str(path.parent.parent) in each for each in broken), broken
 
 
+@pytest.mark.parametrize(
+    ("given", "state", "told"),
+    [("", "ok", "0 tokens today (UTC); PLAYBOOK_DAILY_TOKENS allows 1,000,000"), ("0", "note", "no limit")],
+)
+def test_what_learning_may_use_is_told(
+    findings: Findings, playbook: Playbook, monkeypatch: pytest.MonkeyPatch, given: str, state: str, told: str
+) -> None:
+    """And what it has used today."""
+    playbook("init")
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", given)
+
+    (finding,) = findings()["spending"]
+
+    assert finding["state"] == state
+    assert told in finding["told"]
+
+
 @pytest.mark.usefixtures("well")
 def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(findings: Findings, home: Path) -> None:
-    """What happens out of sight can be seen here."""
+    """What happens out of sight can be seen here, for a day."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = home / ".claude" / "playbook"
     (data / "spool").mkdir()
     (data / "spool" / "1.json").write_text("{}")
     (data / "logs").mkdir(exist_ok=True)
-    (data / "logs" / "hooks.log").write_text("an old line\n" * 5 + "the last line\n")
+    (data / "logs" / "hooks.log").write_text(
+        f"2026-03-01T14:30:05Z over\n{now} a\n{now} b\n{now} c\n{now} for https://ann:hunter2@host\nodd\n"
+    )
     with open(data / "worker.lock", "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         found = findings()
 
-    assert found["spool"][0]["told"].startswith("1 jobs wait")
+    assert found["spool"][0]["told"].startswith("1 job waits")
     assert found["worker"][0]["told"] == "at work just now"
-    assert [finding["told"] for finding in found["hooks.log"]] == ["an old line", "an old line", "the last line"]
+    assert [finding["told"] for finding in found["hooks.log"]] == [
+        f"{now} {line}" for line in ("b", "c", "for https://host")
+    ]
 
 
 @pytest.mark.usefixtures("well")
@@ -160,6 +239,140 @@ def test_a_folder_that_others_can_read_and_a_disabled_playbook_are_told(
 
     assert found["data folder"][0]["remedy"].startswith("chmod 700")
     assert "PLAYBOOK_DISABLE" in found["hooks"][-1]["told"]
+
+
+def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
+    findings: Findings, playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is examined is the plugin's: its hooks, and the environment that it has set up, where it is."""
+    root = Path(__file__).parents[2]
+    plugins, runtime = home / ".claude" / "plugins", home / ".claude" / "playbook" / "runtime"
+    plugins.mkdir(parents=True)
+    (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
+    installed = {"plugins": {"playbook@playbook-db": [{"installPath": str(root)}]}}
+    (plugins / "installed_plugins.json").write_text(json.dumps(installed))
+    playbook("add", "one")
+    (runtime / "bin").mkdir(parents=True)
+    (runtime / "bin" / "python").symlink_to(sys.executable)
+    runtime.with_suffix(".json").write_text(json.dumps({"state": "ready", "made_for": plugin_env._made_for(str(root))}))
+    monkeypatch.setattr(plugin_env, "ROOT", str(tmp_path))  # as in site-packages: no pyproject.toml
+
+    found = findings()
+
+    assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
+    assert "environment is ready" in found["worker"][0]["told"]
+    assert found["worker"][1]["told"] == f"{runtime}/bin/python can run it"
+    (runtime / "bin" / "python").unlink()
+    (runtime / "bin" / "python").symlink_to("/bin/false")
+    assert findings()["worker"][1]["remedy"].startswith(
+        f"rm -r {quote(str(runtime))} && python3 {quote(f'{root}/hooks/setup.py')}"
+    )
+    (plugins / "installed_plugins.json").unlink()
+    assert [finding["state"] for finding in findings()["worker"]] == ["note"]
+
+
+def test_a_plugin_of_a_marketplace_that_is_a_folder_is_found_there(home: Path, folder: Path) -> None:
+    """The client uses it where it stands, whatever copy it has made (seen with 2.1.329)."""
+    root, plugins = Path(__file__).parents[2], home / ".claude" / "plugins"
+    plugins.mkdir(parents=True)
+    (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
+    known = {"playbook-db": {"source": {"source": "directory"}, "installLocation": str(root)}}
+    (plugins / "known_marketplaces.json").write_text(json.dumps(known))
+    copy = {"plugins": {"playbook@playbook-db": [{"installPath": "/a/copy"}]}}
+    (plugins / "installed_plugins.json").write_text(json.dumps(copy))
+
+    assert install.programs(str(folder)).worker_path == str(root)
+
+
+@pytest.mark.usefixtures("well")
+def test_an_ignored_project_is_told_as_such(findings: Findings, playbook: Playbook) -> None:
+    """With the way back; the hook that says nothing there does what it should."""
+    playbook("project", "ignore")
+
+    found = findings()
+
+    assert (found["project"][0]["state"], found["project"][0]["remedy"]) == ("note", "playbook project ignore --off")
+    assert found["inject"][0]["told"].startswith("shows nothing, as this project is ignored")
+
+
+@pytest.mark.parametrize("told", ["there is no database yet", "the playbook is empty"])
+def test_why_a_session_is_shown_nothing_is_told(findings: Findings, playbook: Playbook, told: str) -> None:
+    """Where that is as it should be."""
+    if told == "the playbook is empty":
+        playbook("init")
+
+    assert findings()["inject"][0]["told"].startswith(f"shows nothing, as {told}")
+
+
+@pytest.mark.usefixtures("well")
+def test_a_hook_that_shows_nothing_where_it_should_is_broken(findings: Findings, home: Path) -> None:
+    """What it has to say is told, and leaves nothing in the log that the next doctor would report."""
+    (home / ".claude" / "prompts").mkdir()
+    (home / ".claude" / "prompts" / "playbook.txt").write_text("no place for a point")
+
+    found = findings()
+    (finding,), (cause,) = found["inject"], found["template"]
+
+    assert (finding["state"], "lacks {key_points}" in finding["told"]) == ("broken", True)
+    assert "doctor" not in finding["told"]
+    assert (
+        finding["remedy"] == cause["remedy"] == "mv {0} {0}.aside".format(home / ".claude" / "prompts" / "playbook.txt")
+    )
+    assert not (home / ".claude" / "playbook" / "logs" / "hooks.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "told"),
+    [("ok", "ok", "answered in"), (Answer("invalid x-api-key", status=401), "broken", "401 invalid x-api-key")],
+)
+def test_the_model_is_asked_where_that_is_wanted(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, answer: Answer | str, state: str, told: str
+) -> None:
+    """One tiny call; without it, what is configured is said to be no more than that."""
+    monkeypatch.setattr(doctor, "_RUNS", 1)
+    with MessagesApi(answer) as api:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+        monkeypatch.setenv("ANTHROPIC_MODEL", "opus")
+        (offline,) = _about("model access", playbook("doctor", "--json"))
+        assert api.messages() == []
+        (online,) = _about("model access", playbook("doctor", "--online", "--json"))
+        (asked,) = api.messages()
+
+    assert offline["state"] == "ok"
+    assert offline["told"].startswith(f"configured, not tried: claude-opus-5-5 at {api.url}")
+    assert (online["state"], told in online["told"]) == (state, True)
+    assert (asked.body["max_tokens"], len(asked.said) < 50) == (100, True)
+
+
+def test_a_model_that_refused_is_not_called_ok(
+    findings: Findings, playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the jobs wait for is told, for the queue and for the model; the day's budget is no fault of the model."""
+    playbook("add", "one")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+    with open_store(settings.database_url()) as store:
+        key = Project.in_folder(store, str(folder)).key
+
+        def put_off(why: str) -> None:
+            queue.take_in(store, key, {"transcript_path": "/t/s.jsonl"})
+            job = queue.claim(store)
+            assert job is not None
+            queue.put_off(store, job, why)
+
+        put_off("PLAYBOOK_DAILY_TOKENS allows 1")
+        budget = findings()
+        put_off("claude gave no answer: 401 invalid x-api-key.")
+        refused = findings()
+
+    assert [budget[about][0]["state"] for about in ("queue", "model access")] == ["note", "ok"]
+    assert [refused[about][0]["state"] for about in ("queue", "model access")] == ["note", "note"]
+    assert "work waits, as it was refused: claude gave no answer: 401" in refused["model access"][0]["told"]
+    assert refused["model access"][0]["remedy"] == "playbook doctor --online"
+
+
+def _about(about: str, done: Result) -> list[dict[str, Any]]:
+    return [finding for finding in done.json["findings"] if finding["about"] == about]
 
 
 @pytest.mark.usefixtures("well")
@@ -205,5 +418,5 @@ def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, play
 
     assert (none["state"], none["remedy"]) == ("note", "playbook backup")
     assert (old["state"], old["remedy"]) == ("note", "playbook backup")
-    assert f"the last of 2026-03-01 08:09 UTC: {folder}" in old["told"]
+    assert f"the last of {local('2026-03-01T08:09:10+00:00')}: {folder}" in old["told"]
     assert "what changed since is in none" in old["told"]

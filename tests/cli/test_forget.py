@@ -22,7 +22,7 @@ def test_a_point_is_forgotten_at_the_command_line(playbook: Playbook, home: Path
     result = playbook("forget", "oth-001", "--yes")
 
     assert (result.code, result.out.splitlines()[0], result.out.splitlines()[-1]) == (
-        0, "forget    oth-001", "revision 3"
+        0, "forget    oth-001", f"revision 3 of {Path.cwd()}"
     )  # fmt: skip
     assert "Zanzibar" not in result.out + result.err
     assert "git's history" in result.err
@@ -39,6 +39,19 @@ def test_without_a_terminal_it_wants_a_yes(playbook: Playbook) -> None:
     assert (result.code, result.out) == (2, "")
     assert "--yes" in result.err
     assert playbook("show", "oth-001", "--json").json["text"] == _TEXT
+
+
+def test_within_a_session_nothing_is_forgotten(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude may run the command there, and this one can't be undone: a dry run is all it gets."""
+    playbook("add", "use ruff")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f1c2e1a")
+
+    refused = playbook("forget", "oth-001", "--yes")
+
+    assert (refused.code, refused.out) == (1, "")
+    assert "run it in a terminal of your own" in refused.err
+    assert playbook("forget", "oth-001", "--dry-run").code == 0
+    assert "use ruff" in playbook("list").out
 
 
 @pytest.mark.parametrize(("answer", "is_gone"), [("y\n", True), ("n\n", False), ("\n", False)])
@@ -115,7 +128,7 @@ def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
     result = playbook("forget", "--match", "nowhere", "--yes")
 
     assert (result.code, result.out) == (0, "nothing that we keep says this\n")
-    assert playbook("vote", "oth-001", "helpful").out.endswith("revision 3\n")
+    assert playbook("vote", "oth-001", "helpful").out.endswith(f"revision 3 of {Path.cwd()}\n")
 
 
 @pytest.mark.parametrize(
@@ -148,4 +161,4 @@ def test_a_text_that_goes_can_not_steer_the_terminal(playbook: Playbook) -> None
     playbook("import", "-", stdin=json.dumps({"version": "1.0", "key_points": points}))
 
     assert "\x1b" not in playbook("forget", "oth-002", "--dry-run").out
-    assert "forget    oth-002: red  [31m alert\n" in playbook("forget", "oth-002", "--dry-run").out
+    assert "forget    oth-002: red \ufffd[31m alert\n" in playbook("forget", "oth-002", "--dry-run").out

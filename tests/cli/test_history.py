@@ -39,7 +39,9 @@ def lived(playbook: Playbook) -> Playbook:
 
 def parts(log: str) -> list[str]:
     """The revisions of a log, without times."""
-    return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", part) for part in log.strip("\n").split("\n\n")]
+    return [
+        re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", "TIME", part) for part in log.strip("\n").split("\n\n")
+    ]
 
 
 def on_a_terminal(*arguments: str, stdin: bytes = b"") -> str:
@@ -376,4 +378,4 @@ def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch
         "ben@desk",
     ]
     assert "ben@desk" in playbook("log", "-n", "1").out
-    assert "(by ann@laptop)" in playbook("why", "oth-001").out
+    assert "\tann@laptop" in playbook("why", "oth-001").out

@@ -19,8 +19,9 @@ def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install, "hooks_folder", lambda: str(made))
 
 
-def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path) -> None:
-    """The file, the interpreter and the backup; the second time, that there was nothing to do."""
+def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file, the interpreter, the backup and the model; the second time, that there was nothing to do."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key")
     path = home / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text("{}")
@@ -29,8 +30,9 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path) -> None:
 
     (backup,) = path.parent.glob("settings.json.before-playbook-*")
     assert (first.code, second.code, first.err) == (0, 0, "")
-    for told in (str(path), install.interpreter(), str(backup), "SessionStart (inject)"):
+    for told in (str(path), install.interpreter(), str(backup), "SessionStart (inject)", "1,000,000 tokens a day"):
         assert told in first.out
+    assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db import settings
 from playbook_db.services import edit, projects, quick_reads
 from playbook_db.store.hook_queries import SCHEMA
 from tests.builders import a_flat_dict
@@ -22,6 +23,8 @@ READS = (
     ["list", "--json"],
     ["list", "--section", "pat", "--json"],
     ["list", "--section", "no such"],
+    ["list", "use", "--sort", "age", "-n", "5"],
+    ["list", "--sort", "used"],
     ["list", "--retired"],
     ["list", "--retired", "--json"],
     ["list", "--retired", "--section", "Mistakes to avoid"],
@@ -43,9 +46,9 @@ def opens(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     opened: list[str] = []
     real = projects.open_store
 
-    def open_store(url: str) -> projects.Store:
+    def open_store(url: str, *, begins_anew: bool = False) -> projects.Store:
         opened.append(url)
-        return real(url)
+        return real(url, begins_anew=begins_anew)
 
     monkeypatch.setattr(projects, "open_store", open_store)
     return opened
@@ -254,6 +257,20 @@ def test_a_database_that_is_no_file_is_refused_as_ever(playbook: Playbook, throu
     """The quick way leaves what it doesn't know to the services."""
     for url in ("mysql://somewhere/else", "sqlite://"):
         assert playbook("--db", url, "list") == through_services("--db", url, "list")
+
+
+@pytest.mark.slow
+def test_a_damaged_name_in_the_schema_is_explained(realistic: Playbook) -> None:
+    """SQLite's message quotes it, and the driver fails to make a text of what isn't UTF-8."""
+    with closing(sqlite3.connect(settings.sqlite_file(settings.database_url()) or "")) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET name = CAST(x'99' AS TEXT), sql = 'CREATE x' WHERE name = 'votes'")
+        connection.commit()
+
+    refused = realistic("list")
+
+    assert refused.code == 1
+    assert "playbook db repair" in refused.err
 
 
 @pytest.mark.slow

@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import os
-import pty
 import shlex
 import signal
 import subprocess
@@ -13,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Playbook
+from tests.cli.conftest import Playbook, on_terminal
 
 STEERING = "SELECT 'a' || char(27) || '[31m' || char(155) || char(10) || char(8238) || 'b' AS told"
 FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -72,13 +70,41 @@ def test_csv_is_read_back_as_it_was(playbook: Playbook) -> None:
     assert row == ['ü\n,"', "9007199254740993", "0.1", "", "00ff", ""]
 
 
-def test_csv_comes_row_by_row(playbook: Playbook) -> None:
-    """What was found before an error is there: rows are printed as they are found."""
-    result = playbook("sql", "--csv", "SELECT abs(column1) AS n FROM (VALUES (1), (2), (3), (-9223372036854775808))")
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [(["--csv"], "n\r\n1\r\n2\r\n"), (["--json"], '[\n{"n": 1},\n{"n": 2}'), ([], "n\n----\n1\n2\n")],
+    ids=["csv", "json", "table"],
+)
+def test_rows_come_as_they_are_found(playbook: Playbook, form: list[str], begins: str) -> None:
+    """What was found before an error is there; of a table that is after its first rows, which make its columns."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1200)"
+    overflow = "SELECT -9223372036854775807 - 1"
+
+    result = playbook("sql", *form, f"{numbers} SELECT abs(i) AS n FROM (SELECT i FROM n UNION ALL {overflow})")
+
+    assert (result.code, "overflow" in result.err) == (1, True)
+    assert result.out.startswith(begins)
+    assert "1100" in result.out
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
+def test_question_that_would_never_end_is_ended(playbook: Playbook, form: list[str]) -> None:
+    """After the seconds that were given, which it says, and what to do."""
+    result = playbook("sql", "--timeout", "0.2", *form, FOREVER)
 
     assert result.code == 1
-    assert result.out.startswith("n\r\n1\r\n2\r\n")
-    assert "integer overflow" in result.err
+    assert "longer than 0.2 s" in result.err
+    assert "--timeout" in result.err
+
+
+def test_table_of_many_rows_is_as_wide_as_its_first(playbook: Playbook) -> None:
+    """What comes after a thousand rows isn't waited for: it is whole, if not aligned."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1001)"
+
+    lines = playbook("sql", f"{numbers} SELECT iif(i = 1001, 'wide', 'x') AS a, i FROM n").out.splitlines()
+
+    assert lines[1:3] == ["-  ----", "x  1"]
+    assert lines[-1] == "wide  1001"
 
 
 @pytest.mark.parametrize("arguments", [("sql",), ("sql", "-")])
@@ -108,31 +134,10 @@ def test_no_text_steers_the_terminal(playbook: Playbook, form: tuple[str, ...]) 
         json.loads(result.out) if form else None
 
 
-def on_terminal(*arguments: str) -> str:
-    """What a person sees on a terminal of 80 columns that knows no colours."""
-    leader, follower = pty.openpty()
-    environment = {**os.environ, "TERM": "dumb"}
-    command = [sys.executable, "-m", "playbook_db", "sql", *arguments]
-    with subprocess.Popen(command, stdout=follower, stderr=follower, env=environment) as process:
-        os.close(follower)
-        seen = b""
-        while True:
-            try:
-                part = os.read(leader, 65536)
-            except OSError:  # the other end is closed
-                part = b""
-            if not part:
-                break
-            seen += part
-        os.close(leader)
-    assert process.returncode == 0
-    return seen.decode().replace("\r", "")  # a terminal's own line ends
-
-
 @pytest.mark.slow
 def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
     """Long texts are folded in their column; numbers stand to the right; nothing steers."""
-    seen = on_terminal(f"SELECT 'pat-001' AS name, 7 AS helpful, '{'word ' * 30}' AS text, ({STEERING}) AS odd")
+    seen = on_terminal("sql", f"SELECT 'pat-001' AS name, 7 AS helpful, '{'word ' * 30}' AS text, ({STEERING}) AS odd")
 
     assert all(len(line) <= 80 for line in seen.splitlines())
     assert all(char.isprintable() or char == "\n" for char in seen)
@@ -143,7 +148,7 @@ def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
 @pytest.mark.slow
 def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
     """In a pipe the value is exact; before a person's eyes it is made harmless."""
-    assert all(char.isprintable() or char == "\n" for char in on_terminal("--csv", STEERING))
+    assert all(char.isprintable() or char == "\n" for char in on_terminal("sql", "--csv", STEERING))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +161,7 @@ def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
         (("sql", "SELECT 1; SELECT 2"), 1, "one statement"),
         (("sql", "SELECT :me"), 1, ":project"),
         (("sql", ""), 1, "no statement"),
-        (("sql", "--csv", "--json", "SELECT 1"), 2, "not both"),
+        (("sql", "--csv", "--json", "SELECT 1"), 2, "one of --csv, --line and --json"),
         (("sql", "SELECT 1", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),
         (("sql", "SELECT 1", "--db", "nowhere.db"), 1, "playbook init"),
         (("db", "metadata", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),

@@ -1,10 +1,16 @@
 """undo and restore, as a script sees them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from playbook_db import settings
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 
 
@@ -18,10 +24,10 @@ def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook
     assert undone.out.splitlines() == [
         "took back revision 2 (edit: voted oth-001 helpful), the last one",
         "vote      oth-001: 0 helpful, 0 harmful",
-        "revision 3",
+        f"revision 3 of {Path.cwd()}",
     ]
-    assert "`playbook undo` again brings it back" in undone.err
-    assert playbook("undo").out.splitlines()[-1] == "revision 4"
+    assert "`playbook undo 3` brings it back" in undone.err
+    assert playbook("undo").out.splitlines()[-1] == f"revision 4 of {Path.cwd()}"
     assert playbook("show", "oth-001", "--json").json["helpful"] == 1
 
 
@@ -59,7 +65,7 @@ def test_a_collision_shows_both_sides_and_how_to_go_on(playbook: Playbook) -> No
     assert "oth-001, its text: stays as it is now" in ours.err
     assert playbook("undo", "2", "--theirs").out.splitlines()[1:] == [
         "edit      oth-001 [OTHERS] use ruff",
-        "revision 4",
+        f"revision 4 of {Path.cwd()}",
     ]
 
 
@@ -70,7 +76,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None
     for arguments in (("undo",), ("restore", "--at", "0")):
         rehearsed = playbook(*arguments, "--dry-run").out.splitlines()
         assert rehearsed[1:] == ["retire    oth-001: revision 1 was taken back", "dry run: nothing was written"]
-    assert playbook("undo").out.splitlines()[-1] == "revision 2"
+    assert playbook("undo").out.splitlines()[-1] == f"revision 2 of {Path.cwd()}"
 
 
 def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playbook) -> None:
@@ -110,8 +116,9 @@ def test_one_point_is_restored_as_it_was(playbook: Playbook) -> None:
     playbook("edit", "oth-001", "--text", "uno")
     playbook("retire", "oth-001")
 
-    assert playbook("restore", "oth-001").out == "restore   oth-001 [OTHERS] uno\nrevision 4\n"
-    assert playbook("restore", "oth-001", "--at", "1").out == "edit      oth-001 [OTHERS] one\nrevision 5\n"
+    assert playbook("restore", "oth-001").out == f"restore   oth-001 [OTHERS] uno\nrevision 4 of {Path.cwd()}\n"
+    again = playbook("restore", "oth-001", "--at", "1").out
+    assert again == f"edit      oth-001 [OTHERS] one\nrevision 5 of {Path.cwd()}\n"
     assert playbook("restore", "oth-001", "--at", "1").out == "nothing changed\n"
 
 
@@ -120,7 +127,9 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     (folder / "a\x1b[2Jb").write_text('[{"type": "ADD", "text": "use ruff", "section": "OTHERS"}]')
     playbook("apply", "a\x1b[2Jb")
 
-    assert playbook("undo").out.startswith("took back revision 1 (edit: applied a batch from a [2Jb), the last one\n")
+    assert playbook("undo").out.startswith(
+        "took back revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n"
+    )
 
 
 def test_the_mirror_follows(playbook: Playbook, folder: Path) -> None:
@@ -183,3 +192,71 @@ def test_a_mirror_that_can_not_be_taken_in_is_told_of_once(playbook: Playbook, f
     (folder / ".claude" / "playbook.json").write_text('{"sections": {"OTHERS": [{"name": "oth-009"}]}}')
 
     assert playbook("undo").err.count("Nothing of it was taken in.") == 1
+
+
+@pytest.fixture
+def taught(playbook: Playbook, folder: Path) -> Playbook:
+    """A playbook that two sessions and a person changed in turn: revisions 1, 2 and 4 are session s-1's."""
+    with open_store(settings.database_url()) as store:
+        key = Project.in_folder(store, str(folder)).key
+        for session, text in (("s-1", "one"), ("s-1", "two"), ("t-2", "three"), ("s-1", "four")):
+            with store.write(key) as book:
+                book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
+                book.commit("learn", f"learned {text}", session_id=session, actor=session)
+    playbook("vote", "oth-002", "helpful")
+    return playbook
+
+
+def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
+    """What others did stays; neighbouring revisions become one, and each can be brought back."""
+    undone = taught("undo", "--session", "s")
+
+    assert [line for line in undone.out.splitlines() if line.startswith("took")] == [
+        "took back revision 4 (session s-1)",
+        "took back revisions 1 to 2 (session s-1)",
+    ]
+    assert [point["text"] for point in taught("list", "--json").json] == ["three"]
+    assert "nothing of what session s-1 taught is in force" in taught("undo", "--session", "s-1").out
+    assert "`playbook undo 7` brings it back" in undone.err
+    taught("undo", "7")
+    assert [point["text"] for point in taught("list", "--json").json] == ["one", "two", "three"]
+    assert taught("undo", "--session", "s-1", "--json").json[0]["took_back"] == {"first": 1, "last": 2}
+
+
+def test_a_sessions_undo_is_rehearsed_to_the_end(taught: Playbook) -> None:
+    """--dry-run shows what all of it would do, and keeps nothing."""
+    before = taught("export").out
+
+    shown = taught("undo", "--session", "s-1", "--dry-run", "--json").json
+
+    assert [(each["revision"], each["dry_run"]) for each in shown] == [(None, True)] * 2
+    assert [change["name"] for each in shown for change in each["changes"]] == ["oth-004", "oth-001", "oth-002"]
+    assert taught("export").out == before
+
+
+def test_where_a_sessions_undo_collides_nothing_of_it_is_done(taught: Playbook, folder: Path) -> None:
+    """The command that decides is named with the session."""
+    with open_store(settings.database_url()) as store, store.write(Project.in_folder(store, str(folder)).key) as book:
+        book.draft.change(replace(book.draft["oth-003"], text="theirs"), kind="edit")
+        book.commit("learn", "reworded", session_id="s-1")
+    taught("edit", "oth-003", "--text", "mine")
+    before = taught("export").out
+
+    refused = taught("undo", "--session", "s-1")
+
+    assert (refused.code, "playbook undo --session=s-1 --ours" in refused.err) == (1, True)
+    assert taught("export").out == before
+    assert taught("undo", "--session=s-1", "--ours").code == 0
+    assert [point["text"] for point in taught("list", "--json").json] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [(["--session", "nobody"], 1, "No revision came from"), (["3", "--session", "s-1"], 2, "not both")],
+)
+def test_an_undo_of_no_session_is_explained(taught: Playbook, arguments: list[str], code: int, told: str) -> None:
+    """Nothing is done."""
+    result = taught("undo", *arguments)
+
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err

@@ -7,6 +7,9 @@ from filelock import FileLock
 
 from playbook_db import settings
 from playbook_db.claude_code import spool
+from playbook_db.domain.times import local
+from playbook_db.services import queue
+from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client
 from tests.cli.conftest import Playbook
@@ -15,7 +18,7 @@ from tests.cli.conftest import Playbook
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
@@ -24,11 +27,11 @@ def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
 
     assert (
         playbook("work").out
-        == "1 jobs taken in from the spool, 0 sessions found; 1 learnt from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "1 job taken in from the spool, 0 sessions found; 1 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
     )
     assert (
         playbook("work").out
-        == "0 jobs taken in from the spool, 0 sessions found; 0 learnt from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "0 jobs taken in from the spool, 0 sessions found; 0 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
     )
 
 
@@ -61,6 +64,7 @@ def test_jobs_are_listed_as_json(playbook: Playbook, client: Client, folder: Pat
         "state": "queued",
         "attempts": 0,
         "error": None,
+        "next_try": None,
         "finished": None,
     }
     assert [second[name] for name in ("id", "state", "attempts", "error")] == [2, "failed", 3, "no answer"]
@@ -85,3 +89,47 @@ def test_jobs_of_other_projects_are_listed_where_all_are_asked_for(playbook: Pla
     assert playbook("jobs", "--json").json == []
     assert playbook("jobs", "--all").out.startswith(f"{client.home / 'other'}\t1\tqueued\t")
     assert [job["project"] for job in playbook("jobs", "--all", "--json").json] == [str(client.home / "other")]
+
+
+@pytest.mark.slow
+def test_a_job_that_waits_says_why_and_when_it_is_tried_next(playbook: Playbook, client: Client) -> None:
+    """And what begins it now."""
+    client.enqueue()
+    with open_store(settings.database_url()) as store:
+        job = queue.claim(store)
+        assert job is not None
+        queue.put_off(store, job, "the key was refused.", until="2026-03-01T14:30:00.000000+00:00")
+
+    told = playbook("jobs").out
+
+    assert (
+        f"waits: the key was refused. (next try: {local('2026-03-01T14:30:00+00:00')}, or now with: playbook work)"
+        in told
+    )
+    assert playbook("jobs", "--json").json[0]["next_try"] == "2026-03-01T14:30:00.000000+00:00"
+    with open_store(settings.database_url()) as store:
+        queue.retry(store, job.key, job.id)
+        job = queue.claim(store)
+        assert job is not None
+        queue.put_off(store, job, "PLAYBOOK_DAILY_TOKENS allows 1.", until="2026-03-01T14:30:00.000000+00:00")
+    assert "or now" not in playbook("jobs").out  # it would be put off again
+
+
+@pytest.mark.slow
+def test_jobs_are_queued_afresh_one_by_one_or_all(playbook: Playbook, client: Client) -> None:
+    """Those that failed or wait, of all projects where all are asked for."""
+    client.enqueue()
+    client.enqueue(client.subagent_stop())
+    fail = "UPDATE jobs SET state = 'failed', attempts = 3, error = 'no answer'"
+    client.change(fail)
+
+    assert playbook("jobs", "retry", "1", "2").out.count("is queued") == 2
+    assert playbook("jobs", "retry", "--all").out == "nothing waits\n"
+    client.change(fail)
+    assert playbook("jobs", "retry", "--all").out == "2 jobs are queued; to begin now: playbook work\n"
+    assert [(job["state"], job["attempts"], job["error"]) for job in playbook("jobs", "--json").json] == [
+        ("queued", 0, None),
+        ("queued", 0, None),
+    ]
+    assert playbook("jobs", "retry").code == 2
+    assert playbook("jobs", "retry", "--all", "1").code == 2

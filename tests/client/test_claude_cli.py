@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.errors import ModelError
+from playbook_db.errors import AccountError, ModelError
 from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.json_replies import JsonAnswer
 from playbook_db.llm.model import Prompt
@@ -204,8 +204,8 @@ def test_a_whole_reflection_goes_through_the_client(cli: ClaudeCli, answering: C
     """With our template and a transcript that is larger than arguments may be."""
     api = answering(Answer(tools=(ToolCall("StructuredOutput", ANSWER),)))
 
-    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 20_000).items == ANSWER["bullet_tags"]
-    assert api.messages()[0].said.count("mail me") == 20_000
+    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 12_000).items == ANSWER["bullet_tags"]
+    assert api.messages()[0].said.count("mail me") == 12_000
 
 
 def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> JsonAnswer:
@@ -217,3 +217,30 @@ def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> JsonAnswer:
         cited=[],
         deadline=soon(),
     )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer("Your credit balance is too low to access the Anthropic API.", status=400),
+        Answer("invalid x-api-key", status=401),
+        Answer("no permission", status=403),
+        Answer("model: nope", status=404),
+    ],
+    ids=lambda answer: str(answer.status),
+)
+def test_the_client_tells_the_state_of_the_account(
+    cli: ClaudeCli, answering: Callable[..., MessagesApi], answer: Answer
+) -> None:
+    """In words of its own, from which we know it."""
+    answering(answer)
+
+    with pytest.raises(AccountError):
+        cli.ask(a_prompt("hello"), deadline=soon())
+
+
+def test_the_client_tells_a_refusal(cli: ClaudeCli, answering: Callable[..., MessagesApi]) -> None:
+    """It calls it an error; we know it from one."""
+    answering(Answer("", stop_reason="refusal"))
+
+    assert cli.ask(a_prompt("hello"), deadline=soon()).is_refused

@@ -133,3 +133,25 @@ def test_a_session_that_is_told_to_do_without_us_does(world: World) -> None:
     assert run.code == 0
     assert TITLE not in _turns(world)[0].said
     assert injected_sources(world) == []
+
+
+@pytest.mark.usefixtures("tmux")
+def test_what_was_learned_is_shown_to_the_user_and_once(world: World) -> None:
+    """A line on the screen at the start, which the model doesn't see; none after a compaction or at the next start."""
+    register(world)
+    fill(world, POINT, source="learn")
+    line = f'playbook: learned "{POINT}" [oth-001]'
+    with interactive(world) as session:
+        session.say("hello")
+        begun = session.told
+        session.say("/compact")
+        session.say("compacted")
+        shown = session.screen.count(line)
+    with interactive(world) as session:
+        session.say("hello")
+        again = session.told
+
+    assert begun == line
+    assert shown <= 1
+    assert again == ""
+    assert all("playbook: learned" not in request.said for request in world.api.messages())

@@ -1,6 +1,8 @@
 """What a project with the flag file is told in `.claude/diagnostic/`, and that others are told nothing."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,96 @@ def test_the_flag_file_turns_diagnostics_on(folder: Path) -> None:
     (folder / ".claude" / "diagnostic_mode").touch()
 
     assert (before, is_diagnostic_mode()) == (False, True)
+
+
+def test_a_diagnostic_is_its_owner_s_alone(diagnosed: Path) -> None:
+    """A model's exchange may say much; the folder too, where it is made."""
+    before = os.umask(0o022)
+    try:
+        save_diagnostic("anything", "an event")
+    finally:
+        os.umask(before)
+
+    target = diagnosed / ".claude" / "diagnostic"
+    assert {path.stat().st_mode & 0o777 for path in target.iterdir()} == {0o600}
+    assert target.stat().st_mode & 0o777 == 0o700
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Path:
+    """A repository that has the flag file, and before it a file with almost its name."""
+    made = tmp_path / "origin"
+    (made / ".claude").mkdir(parents=True)
+    _git(made, "init")
+    for name in ("diagnostic_mod", "diagnostic_mode"):
+        (made / ".claude" / name).touch()
+    _git(made, "add", "--all")
+    _git(made, "commit", "--message", "on")
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["plain", "version 4", "split", "worktree", "submodule", "link"])
+def test_a_flag_file_that_a_clone_brought_turns_nothing_on(
+    origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Whatever its git's index looks like, and however it came; out of the index it is the user's own."""
+    clone = tmp_path / "clone"
+    if how == "submodule":
+        inner = tmp_path / "inner"
+        inner.mkdir()
+        _git(inner, "init")
+        (inner / "diagnostic_mode").touch()
+        _git(inner, "add", "--all")
+        _git(inner, "commit", "--message", "on")
+        clone.mkdir()
+        _git(clone, "init")
+        _git(clone, "submodule", "add", str(inner), ".claude")
+    else:
+        if how == "link":
+            (origin / ".claude").rename(origin / "x")
+            (origin / ".claude").symlink_to("x")
+            _git(origin, "add", "--all")
+            _git(origin, "commit", "--message", "a link")
+        _git(tmp_path, "clone", str(origin), str(clone))
+    if how == "version 4":
+        _git(clone, "update-index", "--index-version", "4")
+        assert b"diagnostic_mode\0" not in (clone / ".git" / "index").read_bytes()
+    if how == "split":
+        _git(clone, "update-index", "--split-index")
+    if how == "worktree":
+        _git(clone, "worktree", "add", str(tmp_path / "linked"))
+        clone = tmp_path / "linked"
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(clone))
+    assert (clone / ".claude" / "diagnostic_mode").exists()
+
+    assert not is_diagnostic_mode()
+
+    in_git = clone / ".claude" if how == "submodule" else clone / ("x" if how == "link" else ".claude")
+    _git(in_git, "rm", "--cached", "diagnostic_mode")
+    assert is_diagnostic_mode() == (how != "split")  # of which the shared half keeps the name
+
+
+@pytest.mark.slow
+def test_a_flag_file_of_the_user_s_own_counts_in_a_repository(diagnosed: Path) -> None:
+    """Before and after the first commit of something else; an index that can't be read tells nothing, so it is off."""
+    _git(diagnosed, "init")
+    before = is_diagnostic_mode()
+    (diagnosed / "code.py").touch()
+    _git(diagnosed, "add", "code.py")
+
+    assert (before, is_diagnostic_mode()) == (True, True)
+    (diagnosed / ".git" / "index").unlink()
+    os.mkfifo(diagnosed / ".git" / "index")
+    assert not is_diagnostic_mode()
+    (diagnosed / ".git").rename(diagnosed / "elsewhere")
+    (diagnosed / ".git").write_bytes(b"gitdir: \0")
+    assert not is_diagnostic_mode()
 
 
 def test_a_diagnostic_is_a_file_of_its_own(diagnosed: Path) -> None:
@@ -117,6 +209,29 @@ def test_a_batch_of_operations_is_summed_up(diagnosed: Path) -> None:
     assert "3 skipped" in told
     assert "pat-999" in told
     assert "at most 10" in told
+
+
+def test_batch_tells_what_it_did(diagnosed: Path) -> None:
+    """What came, a merge with the ids that it named in vain, what left and why."""
+    playbook = a_sections_dict(
+        {PATTERNS: [an_entry("pat-001", "one"), an_entry("pat-002", "two"), an_entry("pat-003")]}
+    )
+    operations = [
+        {"type": "MERGE", "source_ids": ["pat-001", "pat-404", "pat-002"], "merged_text": "both"},
+        {"type": "DELETE", "target_id": "pat-003", "reason": "it is wrong"},
+        {"type": "UPDATE", "target_id": "pat-004", "text": "all"},
+    ]
+
+    update_playbook_data(playbook, {"operations": operations})
+
+    assert diagnostics_in(diagnosed)["curator_operations.txt"].splitlines()[:6] == [
+        "3 operations, 3 applied, 0 skipped:",
+        "  - added pat-004: merged from pat-001, pat-002 (missing: pat-404)",
+        "  - retired pat-001: merged into pat-004",
+        "  - retired pat-002: merged into pat-004",
+        "  - retired pat-003: it is wrong",
+        "  - reworded pat-004",
+    ]
 
 
 def test_nothing_is_told_without_the_flag_file(folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from playbook_db.contract import extract_keypoints, run_curator, run_reflector
+from playbook_db.llm import reflector
 from tests.builders import a_sections_dict, an_entry
 from tests.contract.playbooks import PATTERNS
 from tests.messages_api import Answer, MessagesApi
@@ -196,3 +197,47 @@ def test_secrets_are_masked_before_they_leave(scripted: Callable[..., MessagesAp
         assert key[:40] not in text
         assert "diary" not in text
         assert "end" in text
+
+
+LONG = [{"role": "user", "content": f"question {number} {'x' * 90}"} for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("said", "extracted"),
+    [
+        (
+            [
+                {"new_key_points": ["a", {"text": "b"}], "evaluations": [{"name": "pat-001", "rating": "neutral"}]},
+                {"new_key_points": ["a"], "evaluations": [{"name": "pat-001", "rating": "harmful"}]},
+                {"new_key_points": ["c"], "evaluations": [{"name": "pat-001", "rating": "helpful"}]},
+            ],
+            {"new_key_points": ["a", {"text": "b"}, "c"], "evaluations": [{"name": "pat-001", "rating": "harmful"}]},
+        ),
+        (
+            [{"operations": []}, {"new_key_points": ["a"]}, {"operations": [{"type": "DELETE", "target_id": "x"}]}],
+            {
+                "new_key_points": ["a"],
+                "evaluations": [],
+                "operations": [{"type": "ADD", "text": "a"}, {"type": "DELETE", "target_id": "x"}],
+            },
+        ),
+    ],
+)
+def test_a_session_too_long_for_one_call_is_asked_about_in_pieces(
+    scripted: Callable[..., MessagesApi], monkeypatch: pytest.MonkeyPatch, said: Any, extracted: dict[str, Any]
+) -> None:
+    """The answers are joined: one evaluation a point, the gravest; no new point is lost beside another's operations."""
+    monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 150)
+    answers = iter(map(json.dumps, said))
+    api = scripted(lambda _: next(answers))
+
+    assert asyncio.run(extract_keypoints(LONG, PLAYBOOK)) == extracted
+    assert [f"question {number}" in request.said for number, request in enumerate(api.messages())] == [True] * 3
+
+
+def test_an_object_without_any_of_the_keys_is_accepted(scripted: Callable[..., MessagesApi]) -> None:
+    """As the specification of the reflector wants it (REQ-REFL-008); the worker is stricter."""
+    api = scripted("{}")
+
+    assert asyncio.run(CALLS["reflector"]()) == EMPTY["reflector"]
+    assert len(api.messages()) == 1

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from playbook_db.claude_code import registration
+from playbook_db.claude_code import registration, session_message
 from playbook_db.llm import anthropic_api, claude_cli
-from playbook_db.services import similarity
+from playbook_db.services import dict_api
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 NAMED = set(re.findall(r"`([^`=]+)(?:=\w+)?`", PAGE))
-VARIABLE = r"(?:PLAYBOOK|AGENTIC|CLAUDE|ANTHROPIC)_[A-Z_]+"
+VARIABLE = r"(?:PLAYBOOK|AGENTIC|CLAUDE|ANTHROPIC)_[A-Z_]*[A-Z]"
 
 
 def test_each_variable_of_the_code_stands_on_the_page() -> None:
@@ -31,10 +31,10 @@ def test_settings_and_defaults_are_those_of_the_code() -> None:
     """The switches in Claude Code's settings, and the defaults that are constants."""
     defaults = (
         *(anthropic_api.DEFAULT_MODEL, anthropic_api.DEFAULT_URL, f"{anthropic_api.TIMEOUT_S:g}"),
-        *(claude_cli.DEFAULT_MODEL, str(similarity.DEFAULT_THRESHOLD)),
+        *(claude_cli.DEFAULT_MODEL, str(dict_api.DEFAULT_THRESHOLD)),
     )
 
-    assert set(registration.SWITCHES) <= NAMED
+    assert {*registration.SWITCHES, session_message.SETTING} <= NAMED
     assert not [default for default in defaults if not re.search(rf"(`|\| ){re.escape(default)}(`| \|)", PAGE)]
 
 
@@ -51,7 +51,7 @@ def _variables_in_python() -> Iterator[str]:
 
 
 def _variables_in_hooks() -> Iterator[str]:
-    for path in sorted((ROOT / "hooks").iterdir()):
+    for path in sorted([*(ROOT / "hooks").iterdir(), *(ROOT / "bin").iterdir()]):
         if path.is_file():
             yield from re.findall(rf"\$\{{?({VARIABLE})", path.read_text(encoding="utf-8"))
             yield from re.findall(rf"^\s*({VARIABLE})=", path.read_text(encoding="utf-8"), re.MULTILINE)

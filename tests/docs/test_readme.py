@@ -30,6 +30,19 @@ def test_links_lead_to_files(page: Path) -> None:
     assert {link for link in links if not (page.parent / link).exists()} == set()
 
 
+def test_no_advice_names_a_package_that_no_index_has() -> None:
+    """playbook-db is installed from a checkout; on an index that name would be anybody's."""
+    texts = [
+        *PACKAGE.rglob("*.py"),
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "commands").glob("*.md"),
+    ]
+    advice = re.compile(r"(?:pip|uv tool|pipx|uvx)\b[^\n`]* ['\"]?playbook-db\b")
+
+    assert [str(path) for path in texts if advice.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_the_architecture_names_each_module() -> None:
     """Its table has each module of the package once, and none that isn't there."""
     table = ARCHITECTURE.partition("## Modules")[2].partition("Outside the package")[0]

@@ -400,15 +400,32 @@ def content_refusal(data: object) -> PlaybookFileError:
         ({"text": "use types", "helpful": 3}, ("kpt_001", "use types", 3, 0)),
         ({"text": "use types", "harmful": 2.0}, ("kpt_001", "use types", 0, 2)),
         ({"text": "use types", "helpful": 3, "harmful": 1, "score": 2}, ("kpt_001", "use types", 3, 1)),
-        ({"text": "use types", "harmful": 1, "score": "x"}, ("kpt_001", "use types", 0, 1)),
+        ({"text": "use types", "helpful": 3, "harmful": 1, "score": "x"}, ("kpt_001", "use types", 3, 1)),
+        ({"text": "use types", "harmful": 1, "score": 4}, ("kpt_001", "use types", 4, 0)),
+        ({"text": "use types", "helpful": 9, "score": -2}, ("kpt_001", "use types", 0, 2)),
         ({"text": "use types", "tags": ["a"], "added": "2026-01-01"}, ("kpt_001", "use types", 0, 0)),
         ({"text": " use types\n", "helpful": MAX_COUNTER}, ("kpt_001", " use types\n", MAX_COUNTER, 0)),
     ],
 )
 def test_entry_of_any_shape_becomes_a_point(entry: object, point: tuple[str, str, int, int]) -> None:
-    """Bare text, text alone, score, canonical: a score splits into the two counters; where there are counters they
-    win over it, and the one that is missing is 0. Texts are kept to the letter."""
+    """Bare text, text alone, score, canonical: a score splits into the two counters; where there are both
+    counters they win over it, and it wins over one alone. Texts are kept to the letter."""
     assert read_entry(entry) == point
+
+
+@pytest.mark.parametrize(
+    ("entry", "warning"),
+    [
+        ({"harmful": 1, "score": 4}, "`key_points`, entry 1: `harmful` (1) is left out, since `score` counts"),
+        (
+            {"helpful": 3, "harmful": 1, "score": 2},
+            "`key_points`, entry 1: `score` (2) is left out, since `helpful` and `harmful` count",
+        ),
+    ],
+)
+def test_what_a_better_value_stands_beside_is_told(entry: dict[str, object], warning: str) -> None:
+    """Nothing is dropped without a word."""
+    assert read(a_flat_dict({"text": "use types"} | entry)).warnings == (warning,)
 
 
 def test_shapes_may_be_mixed() -> None:
@@ -720,3 +737,16 @@ def test_what_was_migrated_is_told_under_the_name_it_has_now() -> None:
     reading = read_playbook(data, source="F", rename_duplicates=True)
 
     assert [entry.name for entry in reading.migrated] == [point.name for point in reading.playbook.points]
+
+
+def test_what_an_entry_says_beside_is_kept_as_far_as_json_can() -> None:
+    """The rest is left out with a warning that names the entry and the key."""
+    entry = an_entry("oth-001") | {"note": "mine", "odd": float("nan"), "half": "\ud800"}
+
+    reading = read_playbook(a_sections_dict({"OTHERS": [entry]}), source="F")
+
+    assert reading.extras == {"oth-001": '{"note": "mine"}'}
+    assert reading.warnings == (
+        "section 'OTHERS', entry 1: `odd` is left out, since it holds a number that JSON can't keep",
+        "section 'OTHERS', entry 1: `half` is left out, since it holds half a surrogate pair",
+    )

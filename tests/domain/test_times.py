@@ -30,6 +30,8 @@ def utc(*parts: int) -> datetime:
         ("2026-03-30T14:30:05", utc(2026, 3, 30, 12, 30, 5), utc(2026, 3, 30, 12, 30, 6) - TICK),
         ("2026-10-25 02:30", utc(2026, 10, 25, 0, 30), utc(2026, 10, 25, 1, 31) - TICK),  # the hour that comes twice
         ("2026-03-28 14:30Z", utc(2026, 3, 28, 14, 30), utc(2026, 3, 28, 14, 31) - TICK),
+        ("2026-03-28 14:30 UTC", utc(2026, 3, 28, 14, 30), utc(2026, 3, 28, 14, 31) - TICK),
+        ("2026-03-28 14:30:05 -02:30", utc(2026, 3, 28, 17, 0, 5), utc(2026, 3, 28, 17, 0, 6) - TICK),
     ],
 )
 def test_a_day_a_minute_or_a_second_is_meant_to_its_end_or_from_its_beginning(

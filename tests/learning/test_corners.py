@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.services import edit, import_export, maintenance, mirror, projects, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
+from playbook_db.store.log_queries import LogFilter
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -163,9 +165,31 @@ def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
     with MessagesApi(*answers(reflection(), curation(*asked))) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
-    shown = Client(folder, Path(settings.sqlite_file(settings.database_url()) or ""), home).inject().context
+    shown = (
+        Client(folder, Path(settings.sqlite_file(settings.database_url()) or ""), home, is_patient=True)
+        .inject()
+        .context
+    )
     assert shown.count(forged) == len(asked)
     assert not [line for line in shown.splitlines() if line.lstrip().startswith("[pat-999]")]
+
+
+@pytest.mark.parametrize(("name", "by"), [("s-9.jsonl", "s-9"), (" .jsonl", "ann@laptop")])
+def test_a_session_without_a_name_is_learned_from(
+    learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, by: str
+) -> None:
+    """Its file's name stands for it; where that is blank too, the revision is the user's."""
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
+    session = TranscriptBuilder("\n")
+    session.user("mend the bug")
+    session.assistant("Following [pat-001].")
+    _queue(learner_project, session.write(tmp_path / name))
+    with MessagesApi(*HELPFUL) as api:
+        model_at(api, monkeypatch)
+        assert _work(learner_project).learned == 1
+
+    with learner_project.store.read(learner_project.key) as book:
+        assert book.read_log(LogFilter(1, 99), limit=1, most_changes=1)[0].actor == by
 
 
 @pytest.mark.parametrize("is_escaped", [True, False], ids=["escaped", "as it is"])
@@ -293,16 +317,13 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     assert _states(learner_project.store) == ["done"]
 
 
-@pytest.mark.parametrize("kind", ["directory", "unreadable"])
+@pytest.mark.parametrize("kind", ["directory", "pipe", "unreadable"])
 def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Its job says why, and waits; the next one has its turn."""
     bad = tmp_path / "bad.jsonl"
-    if kind == "directory":
-        bad.mkdir()
-    else:
-        bad.touch(mode=0)
+    {"directory": bad.mkdir, "pipe": partial(os.mkfifo, bad), "unreadable": partial(bad.touch, mode=0)}[kind]()
     _queue(learner_project, str(bad))
     _queue(learner_project, transcript)
     with MessagesApi(*HELPFUL) as api:
@@ -311,7 +332,7 @@ def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
             _work(learner_project)
         else:
             command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
-            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers)
+            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers, timeout=running.PATIENCE_S)
 
     first, second = queue.list_jobs(learner_project.store)
     assert (first.state, first.attempts, second.state) == ("queued", 1, "done")
@@ -417,7 +438,7 @@ def test_what_failed_for_good_is_not_found_as_a_lost_session(
     """Else it would fail again with every worker, and each time leave a job."""
     monkeypatch.setattr(worker, "QUIET_S", 0.0)
     _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
-    with MessagesApi(Answer("no", status=401)) as api:
+    with MessagesApi(Answer("no", status=413)) as api:
         model_at(api, monkeypatch)
         _work(learner_project)
         assert _states(learner_project.store) == ["failed"]
@@ -440,10 +461,11 @@ def test_what_was_dropped_is_not_found_as_a_lost_session(
         assert api.messages() == []
 
 
-def test_the_daily_budget_puts_jobs_off_until_tomorrow(
+def test_the_daily_budget_puts_jobs_off_until_it_allows_them(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No try counts, nothing is asked until then, and what the reflector said before is not asked for again."""
+    """Tomorrow at the latest, or with the next worker where it was raised. No try counts, nothing is asked until then,
+    and what the reflector said before is not asked for again."""
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1")
     store = learner_project.store
     _queue(learner_project, transcript)
@@ -451,7 +473,7 @@ def test_the_daily_budget_puts_jobs_off_until_tomorrow(
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         assert _work(learner_project).put_off == 2
-        assert _work(learner_project).put_off == 0
+        assert _work(learner_project).put_off == 2
         assert len(api.messages()) == 1
         midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         for job in queue.list_jobs(store):
@@ -459,7 +481,6 @@ def test_the_daily_budget_puts_jobs_off_until_tomorrow(
             assert job.not_before is not None
             assert datetime.fromisoformat(job.not_before) == midnight
             assert "PLAYBOOK_DAILY_TOKENS" in (job.error or "")
-            queue.retry(store, learner_project.key, job.id)
         monkeypatch.delenv("PLAYBOOK_DAILY_TOKENS")
         assert _work(learner_project).learned == 2
         assert [is_reflector(request) for request in api.messages()] == [True, False, True, False]

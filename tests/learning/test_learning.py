@@ -1,5 +1,6 @@
 """From a transcript to one revision, once."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,11 @@ from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.services import queue
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import Store
+from playbook_db.store.learning import Call
 from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
+from tests.messages_api import Usage
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
@@ -155,6 +159,56 @@ def test_the_daily_budget_is_never_exceeded_by_more_than_the_call_under_way(
     assert len(api.messages()) == 1
 
 
+def _spend(project: Project, tokens: int) -> None:
+    """Let a call of today have taken so many *tokens*."""
+    with project.store.write(project.key) as book:
+        book.add_call(Call("reflect", "m", tokens, 0, 0, None, 1), session_id="s-0")
+
+
+def test_a_million_tokens_a_day_are_the_budget_where_nothing_is_said(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has a key must not be surprised by a bill; 0 is no limit."""
+    _spend(learner_project, 1_000_000)
+    with MessagesApi(*GOOD) as api:
+        model = model_at(api, monkeypatch)
+        with pytest.raises(
+            BudgetError, match=r"1,000,000 tokens were used today \(UTC\); PLAYBOOK_DAILY_TOKENS allows 1,000,000"
+        ):
+            learn_transcript(learner_project, transcript, model)
+        assert api.messages() == []
+        monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "0")
+        learn_transcript(learner_project, transcript, model)
+        assert len(api.messages()) == 2
+
+
+def test_a_reply_that_does_not_say_what_it_took_is_counted_by_its_length(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no budget would ever be spent at an endpoint that reports nothing."""
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "100")
+    silent = Rule(Answer(reflection(), usage=Usage(0, 0)), when=is_reflector)
+    with MessagesApi(silent, curation()) as api, pytest.raises(BudgetError):
+        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert len(api.messages()) == 1
+
+
+def test_a_reply_that_was_ended_for_its_length_is_counted_too(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An endpoint that never stops would else be paid without limit, a try after the other."""
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "100000")
+    with MessagesApi("x" * 1_000_001) as api:
+        model = model_at(api, monkeypatch)
+        with pytest.raises(ModelError, match="longer than"):
+            learn_transcript(learner_project, transcript, model)
+        with pytest.raises(BudgetError, match="PLAYBOOK_DAILY_TOKENS allows 100,000"):
+            learn_transcript(learner_project, transcript, model)
+
+    assert len(api.messages()) == 1
+
+
 def test_a_forked_session_begins_after_what_was_copied(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,7 +261,28 @@ def test_without_a_model_the_work_waits(
     assert kept.not_before is not None
 
 
-@pytest.mark.parametrize(("status", "state"), [(401, "failed"), (503, "queued")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("AGENTIC_CONTEXT_BACKEND", "both"), ("PLAYBOOK_DAILY_TOKENS", "many"), ("AGENTIC_CONTEXT_TIMEOUT_S", "soon")],
+)
+def test_a_wrong_setting_is_no_fault_of_the_jobs(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """They wait until it is put right."""
+    queue.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        with monkeypatch.context() as wrong:
+            wrong.setenv(name, value)
+            worker.run(str(learner_project.store.url))
+        (kept,) = queue.list_jobs(learner_project.store)
+        assert (kept.state, kept.attempts, name in (kept.error or "")) == ("queued", 0, True)
+        worker.run(str(learner_project.store.url))
+
+    assert [job.state for job in queue.list_jobs(learner_project.store)] == ["done"]
+
+
+@pytest.mark.parametrize(("status", "state"), [(413, "failed"), (503, "queued")])
 def test_a_job_that_fails_is_kept_and_says_why(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, status: int, state: str
 ) -> None:
@@ -281,3 +356,28 @@ def test_a_worker_whose_time_is_over_leaves_the_rest_to_the_next(
 
     assert [job.state for job in queue.list_jobs(learner_project.store)] == ["done"]
     assert _points(learner_project)["pat-001"][1] == sum(is_reflector(request) for request in api.messages())
+
+
+def test_what_a_model_says_is_kept_in_a_sane_size(
+    database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
+    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(5000)]]
+    told = json.loads(reflection(*tags, analysis="word " * 60_000))
+    told["bullet_tags"][0]["rationale"] = "why " * 60_000
+    curated = curation({**ADD, "text": "long " * 90_000}, ADD, *[{"type": "NONE"}] * 3000, reasoning="so " * 90_000)
+    with MessagesApi(*answers(json.dumps(told), curated)) as api:
+        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert _points(learner_project) == {
+        "pat-001": ("run the tests first", 1, 0),
+        "pref-001": ("say what was run", 0, 0),
+    }
+    with database.snapshot() as connection:
+        rows = connection.exec_driver_sql("SELECT length(analysis), length(curator_reasoning) FROM reflections").all()
+        votes = connection.exec_driver_sql("SELECT count(*), max(length(rationale)) FROM votes").all()
+        skipped = connection.exec_driver_sql("SELECT reason FROM skipped_operations ORDER BY seq").all()
+    assert rows == [(20_000, 20_000)]
+    assert votes == [(2000, 1000)]
+    assert skipped[0] == ("`text`: a text must not be longer than 10,000 characters",)
+    assert len(skipped) == 1999

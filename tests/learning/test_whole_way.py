@@ -1,12 +1,14 @@
 """The whole way in real processes: a hook's payload, the worker that it starts, the model, the changed playbook."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +35,31 @@ GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with one point in the playbook, which is mirrored."""
-    made = running.a_client(folder, home)
+    made = running.a_client(folder, home, is_patient=True)
     made.transcript.parent.mkdir(parents=True)
     with open_store(f"sqlite:///{made.database}") as store:
         project = Project.in_folder(store, str(folder))
         edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
         mirror.switch(project, on=True)
     return made
+
+
+@pytest.fixture
+def odd_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """The client in a folder whose name isn't UTF-8, with a mirrored playbook of one point."""
+    folder = client.folder.with_name(os.fsdecode(b"caf\xe9"))
+    try:
+        (folder / ".claude").mkdir(parents=True)
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(folder))
+    odd = replace(client, folder=folder)
+    odd.transcript.parent.mkdir(parents=True)
+    with open_store(f"sqlite:///{odd.database}") as store:
+        project = Project.in_folder(store, str(folder))
+        edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
+        mirror.switch(project, on=True)
+    return odd
 
 
 def _begin(client: Client, event: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
@@ -140,6 +160,22 @@ def test_from_a_hook_to_a_changed_playbook(client: Client, monkeypatch: pytest.M
         ("done", 1, None, "SessionEnd:prompt_input_exit")
     ]
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_learned_from(odd_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shown, queued, learned from and mirrored as any other, by hook, worker and command alike."""
+    _session(odd_client.transcript, running.SESSION, "mend the bug, please")
+    assert "run the tests first" in odd_client.inject().context
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        _hooks(odd_client, odd_client.end())
+        _drain(odd_client)
+
+    mirrored = (odd_client.folder / ".claude" / "playbook.json").read_text("utf-8")
+    assert "say what was run" in mirrored
+    assert "say what was run" in odd_client.inject().context
+    assert odd_client.rows("SELECT state, error FROM jobs") == [("done", None)]
+    assert (_worker_log(odd_client), odd_client.log()) == ("", [])
 
 
 def test_sessions_that_end_at_once_lose_no_vote_and_no_point(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,3 +295,47 @@ def test_a_job_queued_while_the_worker_ends_is_learnt_from_too(client: Client, m
         worker.run(settings.database_url())
 
     assert client.rows("SELECT state FROM jobs") == [("done",)]
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_no_error_keeps_a_secret(client: Client, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    """An API that repeats the key, and an address with a password: neither is in the database, its backup, the log."""
+    key, password = "qzv81kkd0-b1t-x", "h0rse-battery"
+    _session(client.transcript, running.SESSION, "mend the bug, please")
+    with MessagesApi(Answer(f"no: x-api-key={key}, Authorization: Bearer {key}", status=status)) as api:
+        model_at(api, monkeypatch)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url.replace("//", f"//ann:{password}@"))
+        monkeypatch.setattr("playbook_db.llm.anthropic_api.WAITS_S", ())
+        client.enqueue()
+        result = worker.run(settings.database_url())
+
+    assert result is not None
+    # A key that is refused isn't the job's fault: it waits.
+    assert (result.failed, result.put_off) == ((0, 1) if status == 401 else (1, 0))
+    ((error,),) = client.rows("SELECT error FROM jobs")
+    assert error.removeprefix("waits: ").removeprefix("ModelError: ").startswith("claude-")
+    assert ("job 1 of" in _worker_log(client)) is (status != 401)
+    kept = [path for path in client.data.rglob("*") if path.is_file()]
+    assert any(path.parent.name == "backups" for path in kept)
+    for path in kept:
+        assert key.encode() not in path.read_bytes(), path
+        assert password.encode() not in path.read_bytes(), path
+
+
+def test_no_error_keeps_a_secret_that_the_project_brings(client: Client) -> None:
+    """Its key is in no environment but that of its own jobs."""
+    key = "qzv81kkd0-b1t-x"
+    _session(client.transcript, running.SESSION, "mend the bug, please")
+    with MessagesApi(f"no JSON, but {key}") as api:
+        env = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": api.url}
+        (client.folder / ".claude" / "settings.json").write_text(json.dumps({"env": env}))
+        client.enqueue()
+        result = worker.run(settings.database_url())
+
+    assert result is not None
+    assert result.failed == 1
+    ((error,),) = client.rows("SELECT error FROM jobs")
+    assert "no JSON, but [masked" in error
+    assert "no JSON, but [masked" in _worker_log(client)
+    assert all(key.encode() not in path.read_bytes() for path in client.data.rglob("*") if path.is_file())

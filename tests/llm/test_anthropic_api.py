@@ -1,5 +1,6 @@
 """Asking through the API: what goes over the wire, what is tried again and when, and that a deadline holds."""
 
+import gzip
 import json
 import threading
 import time
@@ -10,9 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from playbook_db.errors import ModelError, SettingError
-from playbook_db.llm import anthropic_api
+from playbook_db.errors import AccountError, ModelError, SettingError
+from playbook_db.llm import anthropic_api, anthropic_request
 from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.reflector import extract
 from tests.llm.conftest import a_prompt, soon
 from tests.messages_api import Answer, MessagesApi, Rule, Usage
 
@@ -69,12 +71,13 @@ def test_a_reply_that_was_cut_off_says_so(scripted: Start, model: AnthropicModel
     "answer", [Answer(""), Answer("", stop_reason="refusal"), Answer("I'd rather not.", stop_reason="refusal")]
 )
 def test_an_empty_reply_and_a_refusal_are_replies(scripted: Start, model: AnthropicModel, answer: Answer) -> None:
-    """They come back as they are, with what they cost."""
+    """They come back as they are, with what they cost; a refusal is told from an answer."""
     api = scripted(answer)
 
     reply = model.ask(a_prompt(), deadline=soon())
 
     assert (reply.text, reply.is_cut, reply.usage.output_tokens) == (answer.text, False, 20)
+    assert reply.is_refused == (answer.stop_reason == "refusal")
     assert len(api.messages()) == 1
 
 
@@ -102,6 +105,59 @@ def test_what_lasts_is_not_tried_again(scripted: Start, model: AnthropicModel, w
         model.ask(a_prompt(schema=SCHEMA), deadline=soon())
 
     assert (len(api.messages()), waits, raised.value.is_lasting) == (1, [], True)
+
+
+CREDIT = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade."
+LIMITS = "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "is_of_account"),
+    [
+        (400, CREDIT, True),
+        (400, LIMITS, True),
+        (429, LIMITS, True),
+        (400, "This organization has been disabled.", True),
+        (400, "Invalid model name passed in model=nope", True),
+        (400, "nope is not a valid model ID", True),
+        (400, "model nope does not exist", True),
+        (401, "invalid x-api-key", True),
+        (402, "pay first", True),
+        (403, "Your API key does not have permission to use the specified resource", True),
+        (403, "<!DOCTYPE html><html><body>blocked by the firewall</body></html>", False),
+        (404, "model: nope", True),
+        (302, "elsewhere", True),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", False),
+        (400, "messages.0.content: text must not be empty", False),
+        (413, "Request exceeds the maximum size", False),
+        (429, "This request would exceed your organization's rate limit of 40,000 input tokens per minute", False),
+        (529, "Overloaded", False),
+    ],
+)
+def test_the_state_of_the_account_is_told_from_a_fault_of_the_question(
+    scripted: Start, model: AnthropicModel, status: int, text: str, is_of_account: bool
+) -> None:
+    """The one concerns all work, the other this question alone."""
+    scripted(Answer(text, status=status))
+
+    with pytest.raises(ModelError) as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert isinstance(raised.value, AccountError) == is_of_account
+
+
+def test_the_account_may_be_refused_within_a_stream(
+    scripted: Start, model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is before one; nothing is tried again."""
+    scripted("unused")
+    error = {"type": "error", "error": {"type": "authentication_error", "message": "key revoked"}}
+    monkeypatch.setattr(anthropic_request, "_events", lambda *_: iter([error]))
+
+    with pytest.raises(AccountError, match="key revoked"):
+        model.ask(a_prompt(), deadline=soon())
+
+    assert waits == []
 
 
 @pytest.mark.parametrize("status", [408, 409])
@@ -243,6 +299,107 @@ def test_an_answer_that_is_none_of_the_api_is_an_error_at_once(
         model.ask(a_prompt(), deadline=soon())
 
     assert (waits, raised.value.is_lasting) == ([], False)
+
+
+def _saying(*chunks: bytes, again: int = 1, status: int = 200, **headers: str) -> type[BaseHTTPRequestHandler]:
+    """An API that sends *chunks*, the last of them so many times *again*, as long as anybody listens."""
+
+    class Says(_Trickle):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            for name, value in {"content_type": "text/event-stream", **headers}.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            with suppress(OSError):
+                for chunk in (*chunks[:-1], *([chunks[-1]] * again)):
+                    self.wfile.write(chunk)
+
+    return Says
+
+
+def _delta(text: str) -> bytes:
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+    return b"data: " + json.dumps(delta).encode() + b"\n\n"
+
+
+_WHOLE = json.dumps({"content": [{"type": "text", "text": "x" * 1_000_001}], "usage": {}}).encode()
+
+
+@pytest.mark.parametrize(
+    "api",
+    [
+        _saying(_delta("abc") * 1000, again=1000),
+        _saying(_delta("x" * 1000) * 100, again=1000),
+        _saying(b"data: x\n" * 10_000, again=10_000),
+        _saying(b"x" * 100_000, again=1000),
+        _saying(b"event: ping\ndata: {}\n\n" * 10_000, again=1000),
+        _saying(_WHOLE, content_type="application/json"),
+        _saying(b" " * 100_000, again=1000, content_type="application/json"),
+        _saying(b" " * 100_000, again=1000, content_type="application/json", status=401),
+        _saying(gzip.compress(bytes(10**8)), content_encoding="gzip", content_type="application/json"),
+        _saying(gzip.compress(bytes(10**8)), content_encoding="gzip", content_type="application/json", status=500),
+    ],
+    ids=["small", "large", "event", "line", "pings", "whole", "blanks", "error", "gzip", "gzipped-error"],
+)
+def test_a_reply_ends_where_it_is_too_long(
+    model: AnthropicModel, waits: list[float], monkeypatch: pytest.MonkeyPatch, api: type[BaseHTTPRequestHandler]
+) -> None:
+    """At 1 MB of text, or 8 MB on the way, whatever it is made of; it isn't asked for again at once. Its tokens are
+    told, about: somebody has paid for it."""
+    import anthropic  # noqa: F401 - its import isn't what is measured
+
+    began = time.process_time()
+    with serving(api, monkeypatch), pytest.raises(ModelError, match=r"longer than|compressed") as raised:
+        model.ask(a_prompt(), deadline=soon(20))
+
+    assert (waits, raised.value.is_lasting) == ([], False)
+    assert raised.value.used == ((0, 0) if "compressed" in str(raised.value) else (30 // 4, 1_000_000 // 4))
+    assert time.process_time() - began < 10
+
+
+def test_what_broke_off_was_paid_for_too(scripted: Start, model: AnthropicModel) -> None:
+    """It counts with the answer that came at last, or with the error."""
+    broken = Answer("x" * 4000, cut_after=6)
+    scripted(broken, Answer("yes", usage=Usage(10, 20)))
+
+    usage = model.ask(a_prompt(), deadline=soon()).usage
+
+    assert usage.input_tokens == 10 + 30 // 4
+    assert 20 < usage.output_tokens <= 20 + 4000 // 4
+    scripted(broken)
+    with pytest.raises(ModelError, match="after 3 attempts") as raised:
+        model.ask(a_prompt(), deadline=soon())
+    assert raised.value.used == (3 * (30 // 4), 3 * (usage.output_tokens - 20))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_another_address_that_an_answer_names_is_sent_nothing(
+    scripted: Start, model: AnthropicModel, status: int
+) -> None:
+    """A transcript goes where the user said, and the error says what to do."""
+    elsewhere = scripted("yes")
+    api = scripted(Answer(status=status, headers={"location": f"{elsewhere.url}/v1/messages"}))
+
+    with pytest.raises(ModelError, match=r"names another address.* Correct .*ANTHROPIC_BASE_URL"):
+        model.ask(a_prompt(), deadline=soon())
+
+    assert len(api.messages()) == 1
+    assert elsewhere.requests == []
+
+
+def test_a_long_reply_in_small_pieces_costs_what_it_is_long(
+    model: AnthropicModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it comes in: a line may be in two pieces, and end as on Windows."""
+    stop = b'data: {"type": "message_stop"}\r\n\r\n'
+    pieces = [part for _ in range(10_000) for part in (_delta("abc")[:9], _delta("abc")[9:].replace(b"\n", b"\r\n"))]
+    api = _saying(b"".join(pieces), *pieces[:20], stop)
+    began = time.process_time()
+    with serving(api, monkeypatch):
+        assert model.ask(a_prompt(), deadline=soon()).text == "abc" * 10_010
+
+    assert time.process_time() - began < 10
 
 
 def test_an_endpoint_that_answers_in_one_piece_is_understood(
@@ -394,6 +551,7 @@ def test_a_token_is_given_to_the_sdk_as_a_token_and_a_key_as_a_key(
 
     anthropic_api._client()
 
+    assert (given.pop("default_headers"), bool(given.pop("http_client"))) == ({"accept-encoding": "identity"}, True)
     assert given == {argument: "secret", "base_url": "https://api.anthropic.com", "max_retries": 0}
 
 
@@ -405,12 +563,24 @@ def test_a_token_is_given_to_the_sdk_as_a_token_and_a_key_as_a_key(
         ({"ANTHROPIC_DEFAULT_SONNET_MODEL": "c", "ANTHROPIC_MODEL": "b"}, "b"),
         ({"ANTHROPIC_MODEL": "b", "AGENTIC_CONTEXT_MODEL": "a"}, "a"),
         ({"AGENTIC_CONTEXT_MODEL": "", "ANTHROPIC_MODEL": "b"}, "b"),
+        ({"ANTHROPIC_MODEL": "opus"}, "claude-opus-5-5"),
+        ({"ANTHROPIC_MODEL": "Opus[1M]"}, "claude-opus-5-5"),
+        ({"ANTHROPIC_MODEL": "sonnet[1m]"}, "claude-sonnet-5-5"),
+        ({"ANTHROPIC_MODEL": "haiku"}, "claude-haiku-5-5"),
+        ({"ANTHROPIC_MODEL": "opusplan"}, "claude-sonnet-5-5"),
+        ({"ANTHROPIC_MODEL": "claude-opus-5-5[1m]"}, "claude-opus-5-5"),
+        ({"ANTHROPIC_MODEL": "default"}, "claude-sonnet-5-5"),
+        ({"ANTHROPIC_MODEL": "default", "ANTHROPIC_DEFAULT_SONNET_MODEL": "c"}, "c"),
+        ({"ANTHROPIC_MODEL": "sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL": "c[1m]"}, "c"),
+        ({"ANTHROPIC_MODEL": "opus", "ANTHROPIC_DEFAULT_OPUS_MODEL": "o"}, "o"),
+        ({"ANTHROPIC_MODEL": "sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL": "sonnet"}, "claude-sonnet-5-5"),
     ],
 )
 def test_the_model_is_the_first_that_is_named(
     scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], asked: str
 ) -> None:
-    """AGENTIC_CONTEXT_MODEL, ANTHROPIC_MODEL, ANTHROPIC_DEFAULT_SONNET_MODEL, else a current Sonnet."""
+    """AGENTIC_CONTEXT_MODEL, ANTHROPIC_MODEL, ANTHROPIC_DEFAULT_SONNET_MODEL, else a current Sonnet. Names that only
+    the client knows become the models that it asks for them (seen with 2.1.329), or are passed over."""
     api = scripted("yes")
     for name, given in variables.items():
         monkeypatch.setenv(name, given)
@@ -432,14 +602,51 @@ def test_our_own_address_wins(scripted: Start, model: AnthropicModel, monkeypatc
     assert anthropic_api.base_url() == "https://api.anthropic.com"
 
 
-def test_no_error_tells_the_key(scripted: Start, model: AnthropicModel) -> None:
-    """It names the variable instead."""
-    scripted(Answer("invalid x-api-key", status=401))
+@pytest.mark.parametrize("key", ["sk-ant-test-key", "my-own-secret-key-of-the-company", "sk-example-0123456789"])
+def test_no_error_tells_the_key(
+    scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """It names the variable instead, though a key may look like words."""
+    scripted(Answer(f"invalid x-api-key: {key}", status=401))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
 
     with pytest.raises(ModelError, match="Check ANTHROPIC_API_KEY") as raised:
         model.ask(a_prompt(), deadline=soon())
 
-    assert "sk-ant-test-key" not in str(raised.value)
+    assert key not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_an_error_that_repeats_what_was_sent_is_redacted(
+    scripted: Start, model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """The key, in an error or in what is no JSON; and the address is told without the user in it."""
+    api = scripted(Answer("wrong: x-api-key=qzv81kkd0-b1t, Basic YW5uOmgwcnNlLWJhdHRlcnk=", status=status))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "qzv81kkd0-b1t")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url.replace("//", "//ann:h0rse-battery@"))
+
+    with pytest.raises(ModelError) as raised:
+        extract(model, template="{transcript}", transcript="x", playbook_text="", deadline=soon())
+
+    for secret in ("qzv81kkd0", "YW5uOmgwcnNl", "h0rse", "ann"):
+        assert secret not in str(raised.value)
+    assert "127.0.0.1" in str(raised.value) or status == 200
+
+
+@pytest.mark.parametrize("address", ["http://ann:h0rse/battery@host", "http://ann:pw@host:h0rse/", "h0rse://ann:pw@x"])
+def test_an_address_that_is_none_is_told_without_its_password(
+    model: AnthropicModel, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """A / in a password makes a port of what comes before it."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-key")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+
+    with pytest.raises(ModelError) as raised:
+        model.ask(a_prompt(), deadline=soon())
+
+    assert "ann" not in str(raised.value)
+    assert "battery" not in str(raised.value)
+    assert "Correct AGENTIC_CONTEXT_BASE_URL" in str(raised.value) or "no connection" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["AGENTIC_CONTEXT_TIMEOUT_S", "PLAYBOOK_PRICE_PER_MTOK"])

@@ -29,13 +29,13 @@ def test_a_key_is_used_before_the_client(claude: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv(name, "sk-secret")
 
     assert isinstance(find_model(), AnthropicModel)
-    assert describe_access() == f"claude-sonnet-5-5 at https://api.anthropic.com, key from {name}"
+    assert describe_access("/nowhere") == f"claude-sonnet-5-5 at https://api.anthropic.com, key from {name}"
 
 
 def test_without_a_key_the_users_own_client_is_asked(claude: str) -> None:
     """As found on the PATH."""
     assert find_model() == ClaudeCli(claude)
-    assert describe_access() == f"sonnet through Claude Code ({claude} -p)"
+    assert describe_access("/nowhere") == f"sonnet through Claude Code ({claude} -p)"
 
 
 def test_the_client_may_be_named(claude: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_with_neither_there_is_no_model() -> None:
     with pytest.raises(NoModelError, match=r"ANTHROPIC_API_KEY.*PLAYBOOK_CLAUDE"):
         find_model()
     with pytest.raises(NoModelError):
-        describe_access()
+        describe_access("/nowhere")
 
 
 @pytest.mark.parametrize("empty", ["", "  "])

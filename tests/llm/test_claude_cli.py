@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.errors import ModelError, NoModelError
+from playbook_db.errors import AccountError, ModelError, NoModelError
 from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.model import Prompt
 from tests.llm.conftest import a_prompt, soon
@@ -190,6 +190,43 @@ def test_a_failure_is_told_by_the_exit_code_and_the_flag(fake: Fake, lines: str,
     assert raised.value.is_lasting == is_lasting
 
 
+@pytest.mark.parametrize(
+    ("status", "text", "is_of_account"),
+    [
+        (400, "Credit balance is too low", True),
+        (400, "API Error: 400 You have reached your specified API usage limits. You will regain access soon.", True),
+        (401, "Invalid API key · Fix external API key", True),
+        (403, "Failed to authenticate. API Error: 403 no permission", True),
+        (404, "There's an issue with the selected model (nope). It may not exist or you may not have access.", True),
+        (429, "You've hit your limit · resets 3pm", True),
+        (None, "Claude AI usage limit reached|1790000000", True),
+        (None, "Please run /login", True),
+        (400, "API Error: 400 prompt is too long", False),
+        (529, "API Error: Overloaded", False),
+        (None, "something else", False),
+    ],
+)
+def test_the_state_of_the_account_is_told_from_a_fault_of_the_question(
+    fake: Fake, status: int | None, text: str, is_of_account: bool
+) -> None:
+    """In the words of client 2.1.329."""
+    told = {**RESULT, "is_error": True, "api_error_status": status, "result": text}
+
+    with pytest.raises(ModelError) as raised:
+        fake(f"say({told!r}); sys.exit(1)").ask(a_prompt(), deadline=soon())
+
+    assert isinstance(raised.value, AccountError) == is_of_account
+
+
+def test_a_refusal_is_a_reply_that_says_so(fake: Fake) -> None:
+    """The client calls it an error (2.1.329); what it cost is kept all the same."""
+    told = {**RESULT, "is_error": True, "stop_reason": "refusal", "result": "Sonnet's safeguards flagged this message"}
+
+    reply = fake(f"say({told!r}); sys.exit(1)").ask(a_prompt(), deadline=soon())
+
+    assert (reply.is_refused, reply.usage.output_tokens) == (True, 3)
+
+
 @pytest.mark.parametrize("reads", ["sys.stdin.read()", "pass"])
 def test_a_client_that_hangs_is_killed_with_all_that_it_started(fake: Fake, tmp_path: Path, reads: str) -> None:
     """At the deadline, whether it read its prompt or not: none of them comes to its own end."""
@@ -232,3 +269,32 @@ def _is_running(pid: int) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "while True: sys.stdout.write('x' * 10**6)",
+        "while True: sys.stderr.write('x' * 10**6)",
+        f"say({{**{RESULT!r}, 'result': 'x' * 1_000_001}})",
+        f"say({{**{RESULT!r}, 'structured_output': {{'analysis': 'x' * 1_000_001}}}})",
+        f"say({{**{RESULT!r}, 'result': 'x' * 9_000_000}})",
+    ],
+    ids=["endless", "endless-errors", "text", "object", "at-once"],
+)
+def test_a_client_that_prints_too_much_is_stopped(fake: Fake, printed: str) -> None:
+    """It gets no further than the pause between two looks lets it."""
+    began = time.monotonic()
+
+    with pytest.raises(ModelError, match="longer than 1 MB and was ended") as raised:
+        fake(printed).ask(a_prompt(), deadline=soon(60))
+
+    assert time.monotonic() - began < 30
+    assert raised.value.used[1] == 1_000_000 // 4
+
+
+def test_a_client_that_is_slow_to_read_gets_the_whole_question(fake: Fake) -> None:
+    """However often it is looked meanwhile."""
+    model = fake(f"time.sleep(1); said = sys.stdin.read(); say({{**{RESULT!r}, 'result': str(said.count('y'))}})")
+
+    assert model.ask(a_prompt(changing="y" * 10**6), deadline=soon()).text == str(10**6)

@@ -120,6 +120,16 @@ def test_no_json_twice_is_an_error(scripted: Start, ask: Ask) -> None:
         ask()
 
 
+def test_where_it_must_answer_an_empty_object_is_no_answer(scripted: Start, ask: Ask) -> None:
+    """What the session taught would be lost; no operations at all are an answer."""
+    api = scripted("{}", '{"operations": []}', "{}")
+
+    assert ask(must_answer=True).items == []
+    assert len(api.messages()) == 2
+    with pytest.raises(ModelError):
+        ask(must_answer=True)
+
+
 def test_a_template_must_have_a_place_for_the_analysis(ask: Ask) -> None:
     """The error names the file."""
     with pytest.raises(TemplateError, match=r"curator.txt lacks \{analysis\}"):

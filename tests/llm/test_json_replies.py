@@ -143,3 +143,19 @@ def test_a_beginning_is_that_of_the_object_with_the_keys() -> None:
     """Not of one that is merely quoted before it."""
     assert find_beginning('As in {"x": 1}: {"list": [1, 2, 3', ["list"]) == {"list": [1, 2]}
     assert find_beginning('As in {"x": 1', ["list"]) is None
+
+
+@pytest.mark.slow  # it takes seconds
+@pytest.mark.parametrize(
+    "text",
+    ["```" + "a" * 10**6, '{"a":' * 900 + "[1" + ",1" * 500_000, '{"a":[1,{"b":' * 300 + "[1" + ",1" * 500_000],
+    ids=["fence", "deep", "deep-lists"],
+)
+def test_no_reply_takes_minutes_to_read(text: str) -> None:
+    """A megabyte that is nearly JSON at every brace, or a fence that never ends."""
+    began = time.process_time()
+
+    assert find_object(text) is None
+    find_beginning(text, ("analysis", "bullet_tags"))
+
+    assert time.process_time() - began < 120  # of its own, whatever else the machine does

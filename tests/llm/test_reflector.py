@@ -1,12 +1,15 @@
 """The reflector: what it is asked, how leniently it is heard, and that a cut-off answer loses nothing."""
 
 import json
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from playbook_db.errors import ModelError, TemplateError
+from playbook_db.errors import ModelError, RefusalError, TemplateError
+from playbook_db.llm import reflector
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.json_replies import JsonAnswer
 from playbook_db.llm.model import RecordingModel
@@ -199,7 +202,6 @@ def test_an_answer_without_json_is_asked_for_once_more(scripted: Start, ask: Ask
     [
         Answer("I can't do that."),
         Answer(""),
-        Answer("", stop_reason="refusal"),
         Answer("", stop_reason="max_tokens"),
         Answer('{"analysis": "so', stop_reason="max_tokens"),
     ],
@@ -216,6 +218,87 @@ def test_no_json_twice_is_an_error_that_may_pass(
 
     assert not raised.value.is_lasting
     assert len(api.messages()) == len(recording.exchanges) == 2
+
+
+@pytest.mark.parametrize("said", ["", "I'd rather not.", json.dumps(WHOLE)])
+def test_a_refusal_is_named_and_not_asked_again(scripted: Start, ask: Ask, said: str) -> None:
+    """Whatever was said before it."""
+    api = scripted(Answer(said, stop_reason="refusal"))
+
+    with pytest.raises(RefusalError, match=r"claude-sonnet-5-5 refused to answer \(stop_reason: refusal\)") as raised:
+        ask()
+
+    assert raised.value.is_lasting
+    assert len(api.messages()) == 1
+
+
+@pytest.mark.parametrize("said", ["{}", '{"other": 1}', '```json\n{"result": {}}\n```'])
+def test_an_answer_that_says_nothing_of_what_was_asked_is_an_error_where_it_must_answer(
+    scripted: Start, ask: Ask, said: str
+) -> None:
+    """It is asked for once more; what may be learned from the session is not lost for it."""
+    api = scripted(said, json.dumps(WHOLE), said)
+
+    assert ask(must_answer=True).items == WHOLE["bullet_tags"]
+    assert "held no JSON object of the form told above" in api.messages()[1].last_said
+    with pytest.raises(ModelError, match="no JSON of the form it was asked for, twice") as raised:
+        ask(must_answer=True)
+    assert not raised.value.is_lasting
+
+
+@pytest.mark.parametrize("said", ['{"analysis": ""}', '{"bullet_tags": []}', json.dumps(WHOLE)])
+def test_one_of_the_keys_is_answer_enough(scripted: Start, ask: Ask, said: str) -> None:
+    """A session may teach nothing."""
+    api = scripted(said)
+
+    ask(must_answer=True)
+
+    assert len(api.messages()) == 1
+
+
+def test_a_session_too_long_for_one_call_is_asked_about_in_pieces(
+    scripted: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut before a speaker, so that each word arrives once; of the tags for a point the gravest stays."""
+    monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 130)
+    said = [f"[user]\nquestion {number} {'x' * 40}" for number in range(5)]
+    verdicts = [("neutral", "helpful"), ("helpful", "harmful"), ("harmful", "helpful")]
+    answers = [
+        {"analysis": f"Piece {number}.", "bullet_tags": [{"name": "pat-001", "tag": a}, {"name": "pat-002", "tag": b}]}
+        for number, (a, b) in enumerate(verdicts)
+    ]
+    api = scripted(*map(json.dumps, answers))
+
+    reflection = ask(transcript="\n\n".join(said))
+
+    asked = [request.said for request in api.messages()]
+    assert [[text in each for each in asked].count(True) for text in said] == [1] * 5
+    assert len(asked) == len(reflection.exchanges) == 3
+    assert reflection.text == "Piece 0.\n\nPiece 1.\n\nPiece 2."
+    assert reflection.items == [answers[2]["bullet_tags"][0], answers[1]["bullet_tags"][1]]
+
+
+@pytest.mark.parametrize("length", [99, 100, 101, 350])
+def test_a_text_without_lines_is_cut_all_the_same(
+    scripted: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """And nothing of it is lost."""
+    monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 100)
+    api = scripted(json.dumps(WHOLE))
+
+    ask(transcript="x" * length)
+
+    assert len(api.messages()) == math.ceil(length / 100)
+    assert sum(max(map(len, re.findall("x+", request.said))) for request in api.messages()) == length
+
+
+def test_each_piece_has_as_long_as_the_first(scripted: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long session isn't lost for being long."""
+    monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 100)
+    api = scripted(lambda _: Answer(json.dumps(WHOLE), delay_s=0.4))
+
+    assert ask(transcript="x" * 300, deadline=soon(1.0)).items == WHOLE["bullet_tags"]
+    assert len(api.messages()) == 3
 
 
 def test_a_failing_model_is_not_an_empty_reflection(scripted: Start, ask: Ask, model: AnthropicModel) -> None:

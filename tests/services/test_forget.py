@@ -673,3 +673,22 @@ def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps:
         point for point in _at(project, last).points if point.name not in share.names
     )
     assert maintenance.check(project.store) == []
+
+
+def test_what_entries_said_beside_goes_too(project: Project, folder: Path) -> None:
+    """Of a forgotten point all of it, of others what quotes it; also in the file that was kept aside. An older file
+    brings none of it back."""
+    entries = [{"name": "oth-001", "text": _TEXT, "note": "mine"}, {"name": "oth-002", "text": "b", "note": _TEXT}]
+    file = folder / ".claude" / "playbook.json"
+    mirror.switch(project, on=True)
+    file.write_text(json.dumps({"sections": {"OTHERS": entries}}))
+    mirror.sync(project)
+
+    forget.forget(project, Request(name="oth-001"))
+
+    assert _holding(folder) == []
+    assert edit.find(project, "oth-001").extra == "{}"
+    assert edit.find(project, "oth-002").extra == f'{{"note": "{MARK}"}}'
+    file.write_text(json.dumps({"sections": {"OTHERS": entries}}))
+    mirror.sync(project)
+    assert edit.find(project, "oth-002").extra == f'{{"note": "{MARK}"}}'

@@ -19,7 +19,7 @@ from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFound
 from playbook_db.services import edit, history, import_export
 from playbook_db.services.history import LogQuery, find_revision
 from playbook_db.services.projects import Project
-from playbook_db.services.undo import undo
+from playbook_db.services.undo import restore_as_of, undo
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.log_queries import LoggedChange, LoggedRevision
 from playbook_db.store.repository import RevisionResult
@@ -260,7 +260,7 @@ def test_before_the_first_revision_was_the_empty_playbook(days: Project) -> None
     seen = history.at(days, "2026-02-01")
 
     assert (seen.revision, seen.playbook.points) == (0, ())
-    assert seen.note == "this playbook began 2026-03-01 13:00:00; 2026-02-01 it was empty"
+    assert seen.note == "this playbook began 2026-03-01 13:00:00+01:00; 2026-02-01 it was empty"
     assert history.at(days, "0").note is None
 
 
@@ -481,3 +481,37 @@ def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project
     assert history.difference(now, file).is_empty
     assert history.difference(file, now).is_empty
     assert (file.title, now.title[:11]) == ("F", "revision 4 ")
+
+
+def test_life_tells_what_undo_and_restore_did(project: Project) -> None:
+    """Votes that were taken back, a text and a section as they were once, a merge and its undo: each an event."""
+    edit.add(project, "one", section="pat")
+    edit.add(project, "two", section="pat")
+    edit.vote(project, "pat-001", "helpful")
+    undo(project)
+    edit.edit(project, "pat-001", section="ctx")
+    edit.vote(project, "pat-001", "harmful")
+    restore_as_of(project, "pat-001", "2")
+    merge = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "both"}
+    edit.apply_batch(project, [merge], origin="a test")
+    merged = history.life(project, "pat-003").merged
+    undo(project)
+
+    life = history.life(project, "pat-001")
+
+    assert [(event.revision, event.kind, event.text) for event in life.events] == [
+        (1, "add", "one"),
+        (3, "helpful", None),
+        (4, "vote", "0 helpful, 0 harmful; before: 1 helpful, 0 harmful"),
+        (5, "edit", "from PATTERNS & APPROACHES to PROJECT CONTEXT"),
+        (6, "harmful", None),
+        (
+            7,
+            "edit",
+            "from PROJECT CONTEXT to PATTERNS & APPROACHES; 0 helpful, 0 harmful; before: 0 helpful, 1 harmful",
+        ),
+        (8, "retire", "merged into pat-003"),
+        (9, "restore", "one"),
+    ]
+    assert life.events[2].message == "took back revision 3 (edit: voted pat-001 helpful)"
+    assert (merged, history.life(project, "pat-003").merged) == (("pat-001", "pat-002"), ())

@@ -268,7 +268,7 @@ def _unindexed(file: Path) -> None:
         (_torn, BackupError, "is damaged"),
         (_unindexed, BackupError, "is damaged"),
         (_foreign, BackupError, "is no database of playbooks"),
-        (_newer, SchemaTooNewError, "pip install --upgrade"),
+        (_newer, SchemaTooNewError, "git pull"),
     ],
     ids=["missing", "folder", "empty", "text", "truncated", "torn", "unindexed", "foreign", "newer"],
 )
@@ -322,7 +322,7 @@ def test_what_is_not_ours_to_replace_is_not_replaced(
     (_newer if is_newer else _foreign)(path)
     before = path.read_bytes()
 
-    with pytest.raises(DatabaseError, match="pip install" if is_newer else "another program"):
+    with pytest.raises(DatabaseError, match="git pull" if is_newer else "another program"):
         _restore(f"sqlite:///{path}", taken.path)
 
     assert path.read_bytes() == before

@@ -317,7 +317,7 @@ def test_what_only_the_log_of_an_emptied_file_holds_is_saved(path: Path, project
     with pytest.raises(DamagedError, match="db repair"):
         open_store(f"sqlite:///{path}")
     if is_there:
-        with pytest.raises(hook_queries.UnusableError, match="db check"):
+        with pytest.raises(hook_queries.UnusableError, match="db repair"):
             hook_queries.connect(str(path), wait_s=0)
     assert maintenance.check_database(f"sqlite:///{path}").remedy
     assert Path(f"{path}-wal").read_bytes() == log
@@ -399,7 +399,7 @@ def test_a_full_disk_is_told_and_leaves_the_file_as_it_is(path: Path, monkeypatc
 
 
 def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Path, project: Project) -> None:
-    """Its points under their names, and it isn't written before."""
+    """It waits for the user, since who had agreed to it is lost too; then its points have their names."""
     mirror.switch(project, on=True)
     before = _points(project)
     content = Path(project.mirror_path).read_bytes()
@@ -408,12 +408,33 @@ def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Pat
 
     repaired = _repair(path)
 
-    assert repaired.mirrors
+    (told,) = repaired.mirrors
+    assert told.startswith(f"{project.mirror_path} holds 39 key points")
+    assert told.endswith("playbook init")
+    assert (_points(project), mirror.state(project)) == ({}, "undecided")
+    assert Path(project.mirror_path).read_bytes() == content
+    mirror.accept(project)
     assert {(p.name, p.text, p.helpful) for p in _points(project).values()} == {
         (p.name, p.text, p.helpful) for p in before.values()
     }
-    assert mirror.state(project) == "found"
-    assert Path(project.mirror_path).read_bytes() == content
+
+
+def test_the_last_resort_is_taken_in_at_once_where_its_consent_was_saved(path: Path, project: Project) -> None:
+    """The backup that the repair begins with knows the mirror, though it has no revision yet."""
+    os.unlink(path)
+    with open_store(f"sqlite:///{path}") as store:
+        mirror.switch(Project.in_folder(store, os.environ["CLAUDE_PROJECT_DIR"]), on=True)
+        store.tidy()
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    file = Path(project.mirror_path)
+    file.write_text(json.dumps(a_sections_dict({"OTHERS": [an_entry("oth-001", "written by a colleague")]})))
+    path.write_bytes(b"\0" * 50_000)
+
+    repaired = _repair(path)
+
+    assert repaired.backup is not None
+    assert not any("playbook init" in told for told in repaired.mirrors)
+    assert [point.text for point in _points(project).values()] == ["written by a colleague"]
 
 
 def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path, folder: Path) -> None:
@@ -635,6 +656,19 @@ def test_an_imported_header_survives(project: Project, folder: Path) -> None:
     _repair(path)
 
     assert read_playbook(project).header.get("team") == "core"
+
+
+def test_what_entries_said_beside_survives(project: Project) -> None:
+    """With the points that said it."""
+    entries = [an_entry("oth-001"), an_entry("oth-002", "use ruff") | {"note": "mine"}]
+    text = json.dumps(a_sections_dict({"OTHERS": entries}))
+    import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F")
+    path = _closed(project)
+    _zero(path, *_pages(path, "changes"))
+
+    _repair(path)
+
+    assert [edit.find(project, name).extra for name in ("oth-001", "oth-002")] == ["{}", '{"note": "mine"}']
 
 
 def test_a_key_that_is_lost_everywhere_comes_from_a_backup_of_the_same_playbook_alone(

@@ -213,11 +213,11 @@ def test_autogenerate_gives_the_next_migration_and_it_can_be_applied(checkout: P
 
     assert "FAILED: New upgrade operations detected" in alembic_process("check", cwd=checkout, code=255)
     alembic_process("revision", "--autogenerate", "-m", "Labels and a note", cwd=checkout)
-    made = checkout / "migrations" / "versions" / "0002_labels_and_a_note.py"
+    made = checkout / "migrations" / "versions" / f"{SCHEMA + 1:04d}_labels_and_a_note.py"
     alembic_process("upgrade", "+1", cwd=checkout)
 
-    assert 'down_revision = "0001"' in made.read_text().replace("'", '"')
-    assert version(default) == (2, [("0002",)])
+    assert f'down_revision = "{HEAD}"' in made.read_text().replace("'", '"')
+    assert version(default) == (SCHEMA + 1, [(f"{SCHEMA + 1:04d}",)])
     assert {"labels", "live_key_points", "changes_no_update"} <= tables(default)
     with closing(sqlite3.connect(default)) as connection:
         assert connection.execute("SELECT text, note FROM key_points").fetchall() == [("use type hints", None)]
@@ -227,8 +227,8 @@ def test_autogenerate_gives_the_next_migration_and_it_can_be_applied(checkout: P
 def test_a_migration_that_is_written_by_hand_is_numbered_too(checkout: Path, default: Path) -> None:
     """Without a database, and unless it is given an id."""
     alembic_process("revision", "-m", "by hand", cwd=checkout)
-    alembic_process("revision", "--rev-id", "0007", "-m", "with an id", cwd=checkout)
+    alembic_process("revision", "--rev-id", "0099", "-m", "with an id", cwd=checkout)
 
     made = sorted(file.name for file in (checkout / "migrations" / "versions").glob("0*.py"))
-    assert made == ["0001_first_schema.py", "0002_by_hand.py", "0007_with_an_id.py"]
+    assert made[SCHEMA:] == [f"{SCHEMA + 1:04d}_by_hand.py", "0099_with_an_id.py"]
     assert not default.exists()

@@ -16,6 +16,8 @@ from playbook_db.errors import BackupError, DamagedError
 from playbook_db.services import edit, forget
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from playbook_db.store.hook_queries import newest_backup
 from playbook_db.store.sqlite import backups
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
 
@@ -193,6 +195,34 @@ def test_rotation_leaves_alone_what_a_person_made(path: str) -> None:
     assert {kind: left.count(kind.lstrip(".") or BY_HAND) for kind in kinds} == kinds
     newest = f"{_NOW + timedelta(days=39):%Y%m%d}"
     assert max(each.time for each in list_backups(path) if each.kind == "schema-0002").strftime("%Y%m%d") == newest
+
+
+def test_a_backup_with_points_never_goes_for_an_empty_one(path: str, tmp_path: Path) -> None:
+    """However many came since of a database that was begun anew, or of one that can't be read; those rotate too."""
+    good = [take(path, kind, now=_NOW - timedelta(days=40)).path for kind in (DAILY, "schema-0001")]
+    with open_store(f"sqlite:///{tmp_path / 'new.db'}"):
+        empty = take(str(tmp_path / "new.db"), BY_HAND, now=_NOW).path
+    for day in range(40):
+        for kind in ("daily", "schema-0001"):
+            os.link(empty, Path(good[0]).with_name(f"playbook-{_NOW + timedelta(days=day):%Y%m%dT%H%M%SZ}.{kind}.db"))
+    Path(good[0]).with_name("playbook-20300101T000000Z.daily.db").write_text("no database")
+
+    backups.rotate(path)
+
+    left = [each.kind for each in list_backups(path)]
+    assert (left.count("daily"), left.count("schema-0001")) == (11 + 1, 3 + 1)
+    assert all(map(os.path.exists, good))
+
+
+def test_the_newest_is_found_by_its_name_alone(path: str) -> None:
+    """As the hooks do it, which can't open backups; the same that heads the list. Other names are none."""
+    assert newest_backup(path) is None
+    for day in (1, 3, 2):
+        take(path, (BY_HAND, DAILY, "schema-0001")[day - 1], now=_NOW + timedelta(days=day))
+    Path(backups.folder_of(path), "playbook-old.db").touch()
+    Path(backups.folder_of(path), "playbook-2-20300101T000000Z.db").touch()
+
+    assert newest_backup(path) == list_backups(path)[0].path
 
 
 def test_what_a_kill_left_half_written_goes_after_a_day(path: str) -> None:

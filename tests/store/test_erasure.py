@@ -32,6 +32,7 @@ _STRUCTURE = {
         "finished_at", "parent_path", "agent_id",
     ),
     "injections": ("session_id", "source", "points", "time"),
+    "showings": ("last_at",),
     "citations": ("session_id", "time"),
     "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
 }  # fmt: skip
@@ -146,6 +147,7 @@ def _fill_everything(project: Project) -> None:
         raw.execute("INSERT INTO reflections (playbook_id, id, session_id, created_at) VALUES (1, 1, 's', 't')")
         raw.execute("INSERT INTO jobs (playbook_id, id, kind, created_at) VALUES (1, 1, 'learn', 't')")
         raw.execute("INSERT INTO votes (playbook_id, revision, seq, name, tag) VALUES (1, 1, 9, 'x', 'helpful')")
+        raw.execute("INSERT INTO extra_fields VALUES (1, 1, '{}')")
         raw.execute("UPDATE revisions SET header = '{}', final_newline = 1")
         values = {"text": f"use {_TEXT}", "json": f'[{{"x": "{_TEXT}"}}]', "header": f'{{"x": "{_TEXT}"}}'}
         for table, columns in WRITTEN.items():

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,12 +18,14 @@ from playbook_db.errors import (
     PlaybookError,
     QueryError,
     QueryRefusedError,
+    QueryTimeoutError,
     SchemaTooNewError,
     SchemaTooOldError,
 )
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate, user_sql
+from playbook_db.store.connect import sqlite_path
 from playbook_db.store.engine import open_store
 
 WRITES = [
@@ -263,6 +266,44 @@ def test_log_that_nobody_has_open_is_read_and_left(url: str, written: sqlite3.Co
 
     for name in ("playbook.db", "playbook.db-wal"):
         assert everything(here)[name] == before[name]
+
+
+def test_question_that_would_never_end_is_ended(url: str) -> None:
+    """After the time that was given, with what was found until then; nothing is left beside the file."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    endless = f"SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT * FROM ({numbers} SELECT count(*) FROM n)"
+    found, began = list[int](), time.monotonic()
+
+    def read() -> None:
+        with user_sql.ask(url, endless, project_key="", timeout_s=0.2) as answer:
+            found.extend(number for (number,) in answer.rows)
+
+    with pytest.raises(QueryTimeoutError, match=r"0\.2 s"):
+        read()
+
+    assert found == [0]  # the driver looks a row ahead
+    assert 0.2 < time.monotonic() - began < 30
+    assert not Path(f"{sqlite_path(url)}-wal").exists()
+
+
+def test_question_of_few_long_steps_is_ended_too(url: str) -> None:
+    """Functions that work on large texts leave SQLite's machine few steps in which to look at the clock."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100)"
+    long = f"{numbers} SELECT sum(length(printf('%.*c', 20000000 + i % 2, 'x'))) FROM n"
+
+    with pytest.raises(QueryTimeoutError), user_sql.ask(url, long, project_key="", timeout_s=0.2):
+        pass
+
+
+@pytest.mark.slow  # it waits
+def test_time_of_who_reads_the_rows_is_not_the_question_s(url: str) -> None:
+    """A pager may wait for a person: only what SQLite works counts."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT i FROM n"
+
+    with user_sql.ask(url, numbers, project_key="", timeout_s=2.0) as answer:
+        next(answer.rows)
+        time.sleep(2.1)
+        assert sum(1 for _ in answer.rows) == 99_999
 
 
 def test_writer_is_not_kept_waiting_by_a_question_under_way(url: str) -> None:

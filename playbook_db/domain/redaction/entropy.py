@@ -12,8 +12,18 @@ _PLACEHOLDER = re.compile(
     | ^(?:None|null|nil|true|false|undefined|NaN)$
     | ^(.)\1*$                                    # xxxx, ****, ....
     | ^[xX*•.]{3,}|[xX]{4,}|\*{3,}|•{3,}|\.\.\.|…
-    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{ | \}\} | ^\{ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$ | <[^<>]{1,60}>
+    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{ | \}\} | ^\{ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$
+    | (?<![A-Za-z0-9])<[A-Za-z_][\w .:-]{0,60}>(?![A-Za-z0-9])
+    | ^[\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ # a version
+    | ^(?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
+      [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
+    | ^0x[0-9a-f]{40}$ | ^Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
+    | ^(?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
+    | ^(?:required|nullable|sometimes|string)\|  # a rule for what a form takes
+    | ^\#[0-9a-f]{3,8}$                          # a colour
     | ^your | example$ | ^replace_?me | ^(?:sk-|ghp_)?1234567890?$ | ^abcdef
+    | \(\? | \[\^?[a-z0-9]-[a-z0-9] | \{[0-9]+,[0-9]*\}  # a regular expression
+    | (?:\\u[0-9a-f]{4}.*){2}                      # words in another script
     | 0123456789 | abcdefghij
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -23,7 +33,10 @@ _PLACEHOLDER_WORD = re.compile(
     r"|insert|enter|todo|tbd|goes[_-]here)(?![a-z0-9])",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[$`&]|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
+_CODE = re.compile(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
+_INVENTED = re.compile(r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?")  # words of names with a number
+_SIGN = re.compile(r"[^\w./:-]")
+_PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
 _CALL = re.compile(r"([A-Za-z_$][\w$.]*)[(\[{]")
 _MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*){0,10}(?:\??\.|->|::)([A-Za-z_$][\w$]*):?$")
 _NO_TOKEN = re.compile(r"[()\[\]{}<>|\\\"'`;]")
@@ -48,10 +61,71 @@ _COMMON_PAIRS = (
 )
 _PAIRS = frozenset(_COMMON_PAIRS.split())
 
+# Words in every list of the most used passwords that mean little else; most of those with digits need no list.
+_COMMON_WORDS = (
+    "qwerty qwertz azerty qwertyuiop asdfgh asdfghjkl zxcvbn zxcvbnm letmein welcome monkey dragon football baseball "
+    "basketball sunshine princess iloveyou trustno superman batman starwars shadow master michael jordan jennifer "
+    "hunter ranger buster soccer hockey killer george andrew charlie thomas robert daniel jessica ashley michelle "
+    "matthew pepper ginger summer winter spring autumn cheese computer internet whatever freedom maggie cookie "
+    "chocolate butterfly flower tigger chelsea arsenal liverpool barcelona mustang corvette ferrari mercedes harley "
+    "yamaha matrix silver golden diamond phoenix merlin bailey yankees lakers dallas cowboys samantha amanda joshua "
+    "nicole patrick donald purple orange banana snoopy lovely babygirl hannah justin taylor naruto pokemon minecraft "
+    "swordfish opensesame abracadabra dolphin eagles tigers startrek scooby jasmine nirvana metallica slipknot "
+    "victoria anthony william richard maverick thunder cowboy rainbow peanut sparky hottie loveme fuckyou fuckme "
+    "asshole biteme kitten puppy samsung google administrator rootroot toor solo "
+    "passw0rd p@ssw0rd p@ssword secret123"
+)
+COMMON_PASSWORDS = frozenset(_COMMON_WORDS.split())
+
+
+# Words that stand for a password or say something about it.
+_STANDING_FOR_ONE = (
+    "password passwd secret token user username login stdin prompt string str text none null true false required "
+    "optional missing invalid incorrect wrong expired changed hidden masked redacted removed encrypted hashed "
+    "hash plain plaintext bcrypt argon scrypt scram digest empty blank default generated random disabled enabled "
+    "unset unknown example sample dummy placeholder changeme changeit replace your email name value field input "
+    "button label error warning weak strong medium short always never visible forgotten forgot reset confirm "
+    "current new old same different file varchar char boolean integer object any unknown admin root guest test "
+    "testing local postgres mysql redis mongo oauth basic bearer public private internal external manual keychain "
+    "keyring vault environment variable"
+)
+_NO_PASSWORDS = frozenset(_STANDING_FOR_ONE.split())
+_PHRASE = re.compile(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
+_SAYING = (
+    "the and for with that this not are was you from should must into has have can will use enter type your our "
+    "new old please forgot reset change update confirm too short long match least characters chars password "
+    "passwords passphrase token secret key user login email field value set show hide only when then than via per "
+    "all any each more less same does did but who how what where been stored sent file path name link page here "
+    "there"
+)
+_SAYS_WORDS = frozenset(_SAYING.split())
+
+
+def is_a_word(value: str) -> bool:
+    """Whether *value* may be a password that is just a word: `sunflower`."""
+    return (
+        6 <= len(value) <= 16
+        and value.isascii()
+        and value.islower()
+        and value.isalpha()
+        and not (is_placeholder(value) or _NAMES_A_SECRET.search(value))
+    )
+
+
+def is_phrase(value: str) -> bool:
+    """Whether *value* may be a password of several words: `lantern candle orchid`."""
+    return _PHRASE.fullmatch(value) is not None and _SAYS_WORDS.isdisjoint(value.split())
+
 
 def is_placeholder(value: str) -> bool:
     """Whether *value* only marks the place of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
-    return bool(_PLACEHOLDER.search(value) or (_PLACEHOLDER_WORD.search(value) and reads_like_words(value)))
+    return value.lower() in _NO_PASSWORDS or bool(
+        _PLACEHOLDER.search(value)
+        or (
+            _PLACEHOLDER_WORD.search(value)
+            and (reads_like_words(value) or (value.islower() and len(_HAS_DIGIT.findall(value)) < 4))
+        )
+    )
 
 
 def is_address(value: str) -> bool:
@@ -68,6 +142,8 @@ def reads_like_words(value: str) -> bool:
     chunks = _CHUNK.findall(_DATE.sub("", value))
     words = [chunk.lower() for chunk in chunks if not chunk[0].isdigit()]
     digits = [chunk for chunk in chunks if chunk[0].isdigit()]
+    if _SLUG.fullmatch(value):
+        return True
     letters = sum(map(len, words))
     if not letters:
         return True
@@ -80,7 +156,14 @@ def reads_like_words(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether *value* may be a token: long enough, no words, no placeholder."""
+    if value.islower() and value.isalpha() and len(value) < 16:
+        return False
     return _SHORTEST <= len(value) <= _LONGEST and not is_placeholder(value) and not reads_like_words(value)
+
+
+def is_strong(value: str) -> bool:
+    """Whether *value* is random beyond doubt: small and capital letters and digits, three of each or more."""
+    return is_random(value) and all(len(re.findall(signs, value)) > 2 for signs in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 def is_secret(value: str, *, password: bool, literal: bool) -> bool:
@@ -89,25 +172,59 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
     *password*: people invent passwords, so words with a digit or a sign are enough. *literal*: the value was quoted,
     or is where no code can be; else it may be an expression of a program.
     """
+    if password and value.lower() in COMMON_PASSWORDS:
+        return True
+    if password and literal and is_phrase(value):
+        return True
     shortest = _SHORTEST_PASSWORD if password else _SHORTEST
     if not shortest <= len(value) <= _LONGEST or any(sign.isspace() for sign in value):
         return False
     if is_placeholder(value) or is_address(value):
         return False
-    if not literal and _is_code(value):
+    if not literal and is_code(value):
         return False
-    if not password and (_NO_TOKEN.search(value) or _SNAKE.fullmatch(value)):
+    if not password and (_SNAKE.fullmatch(value) or _NO_TOKEN.search(value)) and not (literal and is_mixed(value)):
         return False
     if value.isdigit():
         return password
+    if not literal and value.isalpha() and _NAMES_A_SECRET.search(value):
+        return False
     if not reads_like_words(value):
         return len(value) >= _SHORTEST or not value.isalpha()
     return password and _may_be_invented(value, literal=literal)
 
 
-def _is_code(value: str) -> bool:
+def is_mixed(value: str) -> bool:
+    """Whether *value* has small and capital letters and digits all over it, as no code has."""
+    return (
+        not is_code(value)
+        and all(len(re.findall(signs, value)) > 1 for signs in ("[A-Z]", "[a-z]"))
+        and bool(_HAS_DIGIT.search(value))
+    )
+
+
+def is_invented(value: str) -> bool:
+    """Whether *value* is a password beyond doubt: it has two digits or more, or a digit and a sign."""
+    digits = len(_HAS_DIGIT.findall(value))
+    return (
+        (digits > 1 or bool(digits and _SIGN.search(value)))
+        and is_secret(value, password=True, literal=True)
+        and (_PORTS.fullmatch(value) is None or value.isdigit())
+        and ("/" not in value or is_random(value))
+    )
+
+
+def is_words_and_number(value: str) -> bool:
+    """Whether *value* is words as names have them, with a number, as no code has them: `Copper.Lantern52`."""
+    return _INVENTED.fullmatch(value) is not None
+
+
+def is_code(value: str) -> bool:
+    """Whether *value* begins as an expression of a program does: a call, a member, a variable."""
     if _CODE.match(value):
         return True
+    if is_words_and_number(value):
+        return False
     return any(match and reads_like_words(match[1]) for match in (_CALL.match(value), _MEMBER.match(value)))
 
 
@@ -120,5 +237,5 @@ def _may_be_invented(value: str, *, literal: bool) -> bool:
         no_name = _NO_NAME.search(value) or value[0].isdigit() or 4 * len(_CHUNK.findall(value)) > len(value) + 3
         return bool(no_name or _WORD_AND_NUMBER.fullmatch(value))
     if _SLUG.fullmatch(value):
-        return len(value) >= 2 * _SHORTEST and _NAMES_A_SECRET.search(value) is None
+        return "_" not in value and len(value) >= 2 * _SHORTEST and _NAMES_A_SECRET.search(value) is None
     return any(sign.isdigit() or sign in "!@#$%^&*+=?~" for sign in value)

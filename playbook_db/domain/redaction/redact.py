@@ -6,19 +6,32 @@ Which values of the environment are secret is decided here; the caller reads the
 import base64
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
-from urllib.parse import quote, quote_plus
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
+from operator import itemgetter
+from urllib.parse import quote, quote_plus, unquote
 
 from playbook_db.domain.redaction.assignments import assignments
+from playbook_db.domain.redaction.blocks import blocks
+from playbook_db.domain.redaction.commands import COMMANDS, calls
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
-from playbook_db.domain.redaction.token_patterns import HEADERS, MARKER, TOKENS, Secret, find_secrets, key_blocks
-
-MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
-
-_SECRET_NAME = re.compile(
-    r"PASSW|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|ACCESSKEY"
-    r"|(?:^|[_.-])(?:KEYS?|AUTH|PASS|PWD|PAT|COOKIE|JWT)(?:[_.-]|$)|(?:MYSQL|PG|DB)PASS|_?AUTHKEY"
+from playbook_db.domain.redaction.escapes import MARKER, Secret, Unescaped
+from playbook_db.domain.redaction.names import kind_of_name, stems
+from playbook_db.domain.redaction.token_patterns import (
+    HEADERS,
+    TOKENS,
+    by_anchor,
+    find_secrets,
+    key_blocks,
+    unknown_tokens,
 )
+
+_BESIDE = by_anchor((*HEADERS, *COMMANDS))
+_VALUE = "environment value"
+MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
+MAX_MESSAGE_CHARS = 2000
+
+_SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|PRIVATE|(?:^|[_.-])(?:KEYS?|AUTH|PASS|PWD|PAT|COOKIE|JWT)(?:[_.-]|$)")
 _HARMLESS_NAME = re.compile(
     r"(?:SOCK|FILE|PATH|DIR|HOST|PORT|TYPE|METHOD|MODE|NAME|USER|TTL|TIMEOUT|LIMIT|COUNT|ENABLED|REGION|ALGORITHM|"
     r"ENDPOINT|PARALLELISM)$|^GPG_KEY$|PUBLIC|TOKENIZER|^GIT_ASKPASS$|^SSH_ASKPASS$"
@@ -26,6 +39,8 @@ _HARMLESS_NAME = re.compile(
 _HARMLESS_VALUE = re.compile(
     r"[\d.,:+-]*|true|false|disabled|enabled|required|optional|password|postgres|localhost", re.I
 )
+_HEADER = re.compile(r"([\w-]+)[ \t]*[:=][ \t]*(?:(?:Bearer|Basic)[ \t]+)?([^\r\n,]+)", re.IGNORECASE)
+_USERINFO = re.compile(r"""://(?:[^\s/?#"'<>]*@|[^\s/?#@:]*:(?!\d{1,5}[/?#])[^\s"'<>]*@)""")  # / and # unescaped too
 _PRIVATE = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
@@ -36,21 +51,50 @@ def redact(text: str, values: Collection[str] = ()) -> str:
     MIN_VALUE_CHARS characters or more; it is found plain, escaped for JSON or for a URL, and in base64. A text that
     is redacted already stays as it is.
     """
-    text = _replaced(text, key_blocks(text))
-    text = _replaced(text, find_secrets(TOKENS, text))
-    without = _without_values(text, values)
-    if without != text:  # a token that touched a value can be seen now
-        text = _replaced(without, find_secrets(TOKENS, without))
-    text = _replaced(text, find_secrets(HEADERS, text))
-    return _replaced(text, assignments(text))
+    redacted = _replaced(text, _secrets(text, values))
+    if redacted.count(_VALUE) == text.count(_VALUE):
+        return redacted
+    return _replaced(redacted, _secrets(redacted, ()))  # a token that touched a value can be seen now
+
+
+def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
+    """Where the secrets are in *raw*; of two that begin at one place the first says the kind."""
+    unescaped = Unescaped(raw)
+    text, names = unescaped.text, stems(unescaped)
+    yield from unescaped.in_raw(chain(key_blocks(text), find_secrets(TOKENS, unescaped), unknown_tokens(unescaped)))
+    yield from _values(raw, values)
+    named = chain(blocks(text, names), assignments(text, names))
+    yield from unescaped.in_raw(chain(find_secrets(_BESIDE, unescaped), calls(unescaped), named))
+
+
+def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:
+    """*text*, of which a part came from outside, fit to be stored, logged or printed; at most *max_chars* of it.
+
+    What comes from outside is an API's error, a program's output, a URL, another library's words. It is without
+    secrets, without those of *environs*, and its URLs name no user.
+    """
+    cut = text[: 10 * max_chars]  # what is cut off here would not be shown; half a secret isn't known for one
+    values = {value for environ in environs for value in secret_values(environ)}
+    values.update(part for environ in environs for value in environ.values() for part in _passwords(value))
+    message = redact(without_userinfo(cut), values)
+    return message if len(message) <= max_chars else message[: max_chars - 4] + " ..."
+
+
+def without_userinfo(text: str) -> str:
+    """*text* with every URL in it without the user and password that it may name."""
+    return _USERINFO.sub("://", text) if "@" in text else text
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
-    """The values of those variables of *environ* whose names say that they are secret.
+    """The values of those variables of *environ* whose names say that they are secret; so too those of headers, where a
+    variable holds such (`ANTHROPIC_CUSTOM_HEADERS`).
 
     Not a value that is short, a path, a URL, a number, a placeholder or a common word.
     """
-    return frozenset(value for name, value in environ.items() if _is_secret_variable(name.upper(), value.strip()))
+    lists = [value for name, value in environ.items() if name.upper().endswith("HEADERS")]
+    headers = [header.groups() for value in lists for header in _HEADER.finditer(value)]
+    named = chain(environ.items(), headers)
+    return frozenset(value for name, value in named if _is_secret_variable(name.upper(), value.strip()))
 
 
 def without_private(text: str) -> str:
@@ -68,34 +112,42 @@ def without_private(text: str) -> str:
     return "".join([*kept, "" if depth else text[at:]])
 
 
+def _passwords(url: str) -> Iterable[str]:
+    """The password in *url* as it stands there, and as it is sent."""
+    given = _USERINFO.search(url)
+    password = given[0][3:-1].partition(":")[2] if given else ""
+    return {password, unquote(password)} if password else ()
+
+
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
+    """*text* with a marker in place of each of *secrets*; those that overlap are one."""
     parts: list[str] = []
     at = 0
-    for start, end, kind in sorted(secrets):
-        if end <= at:
-            continue
+    for start, end, kind in sorted(secrets, key=itemgetter(0)):
         if start >= at:
             parts += (text[at:start], f"[masked: {kind}]")
-        at = end
+        at = max(at, end)
     return "".join([*parts, text[at:]]) if parts else text
 
 
 def _is_secret_variable(name: str, value: str) -> bool:
-    if not _SECRET_NAME.search(name) or _HARMLESS_NAME.search(name) or len(value) < MIN_VALUE_CHARS:
+    if (
+        not (_SECRET_NAME.search(name) or kind_of_name(name))
+        or _HARMLESS_NAME.search(name)
+        or len(value) < MIN_VALUE_CHARS
+    ):
         return False
     return not (_HARMLESS_VALUE.fullmatch(value) or is_placeholder(value) or is_address(value))
 
 
-def _without_values(text: str, values: Collection[str]) -> str:
+def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
     forms = {form for value in values if len(value) >= MIN_VALUE_CHARS for form in _forms(value)}
     present = sorted((form for form in forms if form in text), key=len, reverse=True)
     if not present:
-        return text
-    regex = re.compile("|".join(re.escape(form) for form in present))
-    pieces = MARKER.split(text)
-    markers = MARKER.findall(text)
-    redacted = [regex.sub("[masked: environment value]", piece) for piece in pieces]
-    return "".join(part for pair in zip(redacted, [*markers, ""], strict=True) for part in pair)
+        return
+    for found in re.finditer("|".join([f"({MARKER.pattern})", *map(re.escape, present)]), text):
+        if not found[1]:
+            yield *found.span(), _VALUE
 
 
 def _forms(value: str) -> set[str]:

@@ -16,14 +16,14 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from playbook_db.errors import BackupError
+from playbook_db.errors import BackupError, DatabaseError
 from playbook_db.files import to_disk
+from playbook_db.store.hook_queries import BACKUP_NAME, backups_of
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.files import Access
 
 BY_HAND, DAILY, BEFORE_RESTORE = "hand", "daily", "before-restore"
 _STAMP = "%Y%m%dT%H%M%SZ"
-_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 _PARTIAL = ".partial"  # the end of the name of one that is being written
 _LONGEST_WRITE_S = 24 * 60 * 60  # a partial that is older was left by a kill
 _SAME_SECOND = 1000  # backups at most
@@ -60,7 +60,7 @@ class Held:
 def list_backups(path: str) -> list[Backup]:
     """The backups of the database file *path*, newest first."""
     backups = []
-    pattern = re.escape(os.path.join(folder_of(path), _stem(path))) + _NAME
+    pattern = re.escape(os.path.join(*backups_of(path))) + BACKUP_NAME
     for match in filter(None, (re.fullmatch(pattern, file) for file in _files_of(path, "*.db"))):
         file = match.string
         with contextlib.suppress(OSError, ValueError):  # it has just gone, or the time is none
@@ -72,7 +72,7 @@ def list_backups(path: str) -> list[Backup]:
 
 def folder_of(path: str) -> str:
     """Where the backups of the database file *path* go. Not made here."""
-    return os.path.join(os.path.dirname(os.path.abspath(path)), "backups")
+    return backups_of(path)[0]
 
 
 def make_folder(path: str) -> str:
@@ -115,13 +115,21 @@ def take_to(path: str, target: str) -> None:
 
 
 def rotate(path: str) -> None:
-    """Remove the oldest of the backups that were taken by themselves, and what a kill left half-written."""
-    backups = list_backups(path)
-    daily = [backup for backup in backups if backup.kind == DAILY]
-    migrations = [backup for backup in backups if backup.kind.startswith("schema-")]
-    kept = daily_kept(backup.time for backup in daily)
-    gone = [backup.path for backup in daily if backup.time not in kept]
-    gone += [backup.path for backup in migrations[MIGRATIONS_KEPT:]]
+    """Remove the oldest of the backups that were taken by themselves, and what a kill left half-written.
+
+    Those with points are counted apart: one never goes for another in which nothing is.
+    """
+    groups: dict[bool, list[Backup]] = {True: [], False: []}
+    for backup in list_backups(path):
+        if backup.kind == DAILY or backup.kind.startswith("schema-"):
+            groups[_has_points(backup.path)].append(backup)
+    gone: list[str] = []
+    for backups in groups.values():
+        daily = [backup for backup in backups if backup.kind == DAILY]
+        migrations = [backup for backup in backups if backup.kind != DAILY]
+        kept = daily_kept(backup.time for backup in daily)
+        gone += [backup.path for backup in daily if backup.time not in kept]
+        gone += [backup.path for backup in migrations[MIGRATIONS_KEPT:]]
     for file in (*gone, *partials(path)):
         with contextlib.suppress(OSError):
             if file in gone or time.time() - os.path.getmtime(file) > _LONGEST_WRITE_S:
@@ -176,6 +184,15 @@ def place(partial: str, names: Iterable[str]) -> str:
     raise _already_there(name)
 
 
+def _has_points(path: str) -> bool:
+    """Whether any point is or was in the backup *path*; not in one that can't be read."""
+    try:
+        with closing(files.open_file(path, "at rest")) as connection, files.explained(path):
+            return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM key_points)").fetchone()[0])
+    except DatabaseError:
+        return False
+
+
 def _erasures_in(path: str, access: Access) -> int:
     """How often something was forgotten in the database file *path*."""
     with closing(files.open_file(path, access)) as connection, files.explained(path):
@@ -187,7 +204,7 @@ def _explained(where: str, problem: str) -> AbstractContextManager[None]:
 
 
 def _stem(path: str) -> str:
-    return os.path.basename(path).removesuffix(".db")
+    return backups_of(path)[1]
 
 
 def _files_of(path: str, pattern: str) -> list[str]:

@@ -15,10 +15,12 @@ from importlib import resources
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
-from playbook_db.store.hook_queries import OLDEST_SQLITE
+from playbook_db.projects import upwards
+from playbook_db.store.hook_queries import OLDEST_SQLITE, is_at_rest
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.files import Access, open_file
 
@@ -66,6 +68,11 @@ class SqliteDialect:
                 self._begin_to_write(driver, options.get("lock_wait_s", settings.LOCK_WAIT_S))
             else:
                 driver.execute("BEGIN")
+
+        @event.listens_for(engine, "checkin")
+        def let_go(driver: object, record: ConnectionPoolEntry) -> None:
+            if isinstance(driver, files.AsItStands):
+                record.invalidate()
 
         return engine
 
@@ -145,6 +152,9 @@ class SqliteDialect:
         folder = os.path.dirname(self.path)
         with files.explained(self.where, "can't be opened for writing", of_files=True):
             if folder and not os.path.isdir(folder):
+                there = next(each for each in upwards(os.path.abspath(folder)) if os.path.lexists(each))
+                if not os.path.isdir(there):
+                    raise DatabaseError(f"{self.path} can't be made: {there} is no folder. Move that away first.")
                 os.makedirs(folder, mode=0o700)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -169,9 +179,10 @@ class SqliteDialect:
             connection.exec_driver_sql(f'DROP {kind} "{name}"')
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        """Make what `drop_views_and_triggers` drops, as this version of the code has it."""
-        for statement in (*statements("views.sql"), *statements("triggers.sql")):
-            connection.exec_driver_sql(statement)
+        """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
+        for file_name in ("views.sql", "triggers.sql", "planning.sql"):
+            for statement in statements(file_name):
+                connection.exec_driver_sql(statement)
 
     def broken_references(self, connection: Connection) -> list[str]:
         """The rows whose parents are missing, in words."""
@@ -242,14 +253,20 @@ class SqliteDialect:
             "cache_size = -32768",  # KiB at most; an import larger than the default of 2 MB spills its pages
             "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
         )
-        connection = open_file(self.path, self.access)
         try:
-            for pragma in pragmas if self.access == "write" else ():
-                connection.execute(f"PRAGMA {pragma}")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            with self.explained():
+                connection = open_file(self.path, self.access)
+                try:
+                    for pragma in pragmas if self.access == "write" else ():
+                        connection.execute(f"PRAGMA {pragma}")
+                except BaseException:
+                    connection.close()
+                    raise
+                return connection
+        except DatabaseError as error:  # where nobody can write, what can be read is read
+            if isinstance(error, (DamagedError, DatabaseBusyError)) or not is_at_rest(self.path):
+                raise
+            return open_file(self.path, "read")
 
     def _begin_to_write(self, driver: sqlite3.Connection, wait_s: float) -> None:
         """Take the write lock, waiting up to *wait_s* seconds.
@@ -273,7 +290,7 @@ class SqliteDialect:
 
 
 def statements(file_name: str) -> list[str]:
-    """The SQL statements of one of the store's own files, `triggers.sql` or `views.sql`."""
+    """The SQL statements of one of the store's own files, such as `views.sql`."""
     found, statement = [], ""
     sql = resources.files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
     for line in sql.splitlines(keepends=True):

@@ -18,8 +18,9 @@ from urllib.parse import quote
 from sqlalchemy.exc import DBAPIError
 
 from playbook_db import settings
-from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, DiskError
 from playbook_db.files import replace_by, to_disk
+from playbook_db.store.hook_queries import is_at_rest
 
 Access = Literal["read", "at rest", "check", "write"]
 
@@ -28,7 +29,13 @@ BESIDE = ("-wal", "-shm", "-journal")  # what SQLite has beside a database file
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _NOT_A_DATABASE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_OF_THE_DISK = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL)
+_LEAST_ROOM_BYTES = 64 * 1024  # on the disk; SQLite's own files need that
 _RETRY_AFTER_S = 0.005  # when the write lock is taken
+
+
+class AsItStands(sqlite3.Connection):
+    """A connection to a file where nobody can write, without locks: it must not be kept, as it won't see who can."""
 
 
 def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:
@@ -54,7 +61,7 @@ def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqli
         try:
             return _open(path, "mode=ro", wait_s)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF in _BUSY or os.path.exists(f"{path}-wal"):
+            if error.sqlite_errorcode & 0xFF in _BUSY or not is_at_rest(path):
                 raise
             # Where nobody may write, SQLite can't make its own files either.
             return _open(path, "mode=ro&immutable=1", wait_s)
@@ -71,8 +78,8 @@ def explained(
 ) -> Iterator[None]:
     """Turn the errors of SQLite and its driver into ours, and with *of_files* those of the file system; bugs stay.
 
-    Damage gives DamagedError, a lock that is held too long DatabaseBusyError, all else a *kind*: "*where* *problem*:
-    the reason. *end*"
+    Damage gives DamagedError, a lock that is held too long DatabaseBusyError, all else a *kind*, which for the disk is
+    a DiskError unless another is asked for: "*where* *problem*: the reason. *end*"
     """
     try:
         yield
@@ -81,14 +88,28 @@ def explained(
         if isinstance(cause, OSError):
             if not of_files:
                 raise
-            raise kind(f"{where} {problem}: {cause.strerror}. {end}") from error
+            raise kind(f"{where} {problem}: {cause.strerror or cause}. {end}") from error
         if _is_damage(cause):
             raise DamagedError(where, str(cause)) from error
         if not isinstance(cause, sqlite3.OperationalError):
             raise
         if cause.sqlite_errorcode & 0xFF in _BUSY:
             raise DatabaseBusyError(where, settings.LOCK_WAIT_S) from error
-        raise kind(f"{where} {problem}: {cause}. {end}") from error
+        of_disk = None
+        if cause.sqlite_errorcode & 0xFF in _OF_THE_DISK:
+            of_disk, kind = _trouble_of_disk(where), DiskError if kind is DatabaseError else kind
+        raise kind(f"{where} {problem}: {of_disk or cause}. {end}") from error
+
+
+def _trouble_of_disk(path: str) -> str | None:
+    """Why nothing can be written on the disk of *path*, where the disk tells."""
+    try:
+        disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
+    except OSError:
+        return None
+    if disk.f_flag & os.ST_RDONLY:
+        return "its file system is read-only"
+    return "its disk is full" if disk.f_bavail * disk.f_frsize < _LEAST_ROOM_BYTES else None
 
 
 def _is_damage(error: BaseException) -> bool:
@@ -126,6 +147,7 @@ def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
         timeout=wait_s,
         isolation_level=None,
         check_same_thread=False,
+        factory=AsItStands if "immutable" in options else sqlite3.Connection,
     )
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -144,7 +166,7 @@ def copy(path: str, target: str, *, at_rest: bool) -> None:
     """
     with closing(open_file(path, "at rest" if at_rest else "read")) as source:
         problems = _check(source, "integrity_check") if at_rest else []
-        source.execute("VACUUM INTO ?", (target,))
+        source.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(target),))  # a name need not be UTF-8
     with closing(open_file(target, "write")) as made:
         problems += _check(made, "quick_check")
     if problems:

@@ -1,0 +1,127 @@
+"""Every setting: its value in this project's sessions, where that comes from, and the user's own, which are kept in
+Claude Code's settings.
+
+A session has the `env` of the settings files in place of what the shell says; a terminal has the user's where the
+shell says nothing, and a note says where the two differ.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playbook_db import project_env, settings
+from playbook_db.claude_code import install, registration, session_message
+from playbook_db.domain.duplicates import DEFAULT_THRESHOLD
+from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.errors import SettingError
+from playbook_db.llm import anthropic_api
+
+SWITCHES = (*registration.SWITCHES, session_message.SETTING)
+VARIABLES = {  # with what counts where they aren't set
+    "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
+    "PLAYBOOK_DISABLE": "off",
+    "PLAYBOOK_ACTOR": "user and machine, or the session",
+    "PLAYBOOK_PRICE_PER_MTOK": "the built-in list",
+    "PLAYBOOK_CLAUDE": "claude on the PATH",
+    "PLAYBOOK_NO_SETUP": "off",
+    "PLAYBOOK_EMBEDDER": "none",
+    "PLAYBOOK_DB_URL": "playbook.db in the data folder",
+    "AGENTIC_CONTEXT_BACKEND": "the API where there is a key, else claude -p",
+    "AGENTIC_CONTEXT_API_KEY": "none",
+    "ANTHROPIC_AUTH_TOKEN": "none",
+    "ANTHROPIC_API_KEY": "none",
+    "AGENTIC_CONTEXT_MODEL": f"{anthropic_api.DEFAULT_MODEL}; sonnet with claude -p",
+    "ANTHROPIC_MODEL": "none",
+    "ANTHROPIC_DEFAULT_SONNET_MODEL": "none",
+    "ANTHROPIC_DEFAULT_OPUS_MODEL": "the newest known",
+    "ANTHROPIC_DEFAULT_HAIKU_MODEL": "the newest known",
+    "ANTHROPIC_DEFAULT_FABLE_MODEL": "the newest known",
+    "AGENTIC_CONTEXT_BASE_URL": anthropic_api.DEFAULT_URL,
+    "ANTHROPIC_BASE_URL": "none",
+    "AGENTIC_CONTEXT_TIMEOUT_S": f"{anthropic_api.TIMEOUT_S:g}",
+    "AGENTIC_CONTEXT_DEDUP_THRESHOLD": f"{DEFAULT_THRESHOLD:g}",
+    "CLAUDE_CONFIG_DIR": "~/.claude",
+}
+_ENVIRONMENT, _DEFAULT = "the environment", "default"
+_NOT_IN_SETTINGS = {  # what a settings file would make worse than a shell's start-up file does
+    **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
+    "PLAYBOOK_DB_URL": "your programs would look at another database than your sessions",
+    "CLAUDE_CONFIG_DIR": "it says where the settings are",
+}
+_NUMBERS: dict[str, Callable[[str], object]] = {
+    "PLAYBOOK_DAILY_TOKENS": int, "AGENTIC_CONTEXT_TIMEOUT_S": float, "AGENTIC_CONTEXT_DEDUP_THRESHOLD": float,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as this project's sessions have it: its `value` in words, without secrets; the `source`, a settings
+    file, the environment or the default; and a `note` where that isn't all."""
+
+    name: str
+    value: str
+    source: str
+    note: str = ""
+
+
+def read_all(folder: str) -> list[Setting]:
+    """All settings as the project in *folder* has them, the switches of Claude Code's settings first."""
+    waiting = set() if project_env.consent(folder) else project_env.questions(folder).keys()
+    switches = [_switch(name, folder) for name in SWITCHES]
+    return [*switches, *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items())]
+
+
+def write(name: str, value: str | None) -> tuple[str, bool]:
+    """Set the user's own setting *name*, or with None take it out; the settings file, and whether that changed.
+    Raises SettingError for a value that can't be used, InstallError."""
+    if reason := _NOT_IN_SETTINGS.get(name):
+        raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it where your shell starts.")
+    if name in SWITCHES:
+        if value not in ("true", "false", None):
+            raise SettingError(f"{name} is true or false, not {value!r}. Nothing was changed.")
+        return install.set_value([name], None if value is None else value == "true")
+    if value is not None:
+        _check(name, value)
+    return install.set_value(["env", name], value)
+
+
+def _check(name: str, value: str) -> None:
+    """Raise SettingError where *value* can't be that of the variable."""
+    problem = "" if value.strip() else "it must not be empty; to take it out: --unset"
+    if name == "AGENTIC_CONTEXT_BACKEND" and value not in ("api", "cli"):
+        problem = "it must be api or cli"
+    if not problem and name in _NUMBERS:
+        try:
+            problem = "" if float(_NUMBERS[name](value)) >= 0 else "it must not be negative"  # type: ignore[arg-type]
+        except ValueError:
+            problem = "it must be a number"
+    if problem:
+        raise SettingError(f"{name} can't be {value!r}: {problem}. Nothing was changed.")
+
+
+def _switch(name: str, folder: str) -> Setting:
+    value, source = True, _DEFAULT
+    for path in registration.settings_files(folder):
+        given = registration.switch_in(name, path)
+        if given is not None:
+            value, source = given, path
+    return Setting(name, "true" if value else "false", source)
+
+
+def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:
+    here = os.environ.get(name, "").strip()
+    for path in reversed(registration.settings_files(folder)):
+        value = (project_env.env_of(path) or {}).get(name, "").strip()
+        if value:
+            is_users = path == registration.settings_file("user", folder)
+            note = f"this terminal has {_shown(name, here) if here else 'none'}"
+            if value == here or (is_users and not here):
+                note = ""
+            if name in waiting and not is_users:  # type: ignore[operator]
+                note = "not used until: playbook project trust"
+            return Setting(name, _shown(name, value), path, note)
+    return Setting(name, _shown(name, here), _ENVIRONMENT) if here else Setting(name, default, _DEFAULT)
+
+
+def _shown(name: str, value: str) -> str:
+    return "set (not shown)" if name in project_env.KEYS else redact_message(value)

@@ -1,0 +1,92 @@
+"""The hooks of the older system, which kept the playbook in one JSON file: finding them, and taking them out.
+
+Its installer copies its scripts and `common.py` into `hooks/` of Claude Code's folder, its templates into `prompts/`,
+and registers the scripts in the user's settings, under whatever Python. Other people's hooks have such names, too: what
+tells them apart is the `common.py` beside.
+"""
+
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from playbook_db import settings
+from playbook_db.claude_code import install, registration
+from playbook_db.projects import read_plain
+
+_SCRIPTS = ("user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py")
+_SIGN = b"def load_playbook("  # in its common.py
+# Its templates double their braces, or lack the place that ours need: learning would fail with them.
+TEMPLATES = {"reflector.txt": "{transcript}", "curator.txt": "{analysis}", "reflection.txt": "{transcript}"}
+
+
+@dataclass(frozen=True, slots=True)
+class OlderHooks:
+    """The `commands` of the older system's hooks in the settings file at `path`, that of `scope`."""
+
+    scope: str
+    path: str
+    commands: tuple[str, ...]
+
+
+def find(folder: str) -> list[OlderHooks]:
+    """Where the older system's hooks are registered for the project in *folder*."""
+    files = {registration.settings_file(scope, folder): scope for scope in reversed(registration.SCOPES)}
+    found = [OlderHooks(scope, path, tuple(_commands(path, folder))) for path, scope in files.items()]
+    return [hooks for hooks in reversed(found) if hooks.commands]
+
+
+def take_out(hooks: OlderHooks, *, now: datetime) -> str:
+    """Take *hooks* out of their settings file; the copy that holds the file as it was. Raises InstallError."""
+    return install.take_out(hooks.path, hooks.commands, now=now, private=hooks.scope == "user")
+
+
+def set_templates_aside() -> list[str]:
+    """Rename the older system's templates, with which learning fails; where they are now. Raises OSError."""
+    moved = []
+    for name, place in TEMPLATES.items():
+        path = os.path.join(settings.claude_dir(), "prompts", name)
+        try:
+            text = read_plain(path).decode("utf-8", "replace")
+        except OSError:
+            continue
+        if "{{" in text or place not in text:
+            aside = f"{path}.before-playbook"
+            if not os.path.lexists(aside):
+                os.rename(path, aside)
+                moved.append(aside)
+    return moved
+
+
+def _commands(path: str, folder: str) -> Iterator[str]:
+    try:
+        document = json.loads(read_plain(path).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return
+    events = document.get("hooks") if isinstance(document, dict) else None
+    for groups in events.values() if isinstance(events, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            for entry in entries if isinstance(entries, list) else ():
+                command = entry.get("command") if isinstance(entry, dict) else None
+                if isinstance(command, str) and _is_older(command, folder):
+                    yield command
+
+
+def _is_older(command: str, folder: str) -> bool:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    for word in words:
+        script = os.path.expanduser(word)
+        for name, value in (("CLAUDE_PROJECT_DIR", folder), ("HOME", settings.home())):
+            script = script.replace(f"${{{name}}}", value).replace(f"${name}", value)
+        if os.path.basename(script) in _SCRIPTS:
+            try:
+                return _SIGN in read_plain(os.path.join(os.path.dirname(script), "common.py"))
+            except OSError:
+                return False
+    return False

@@ -1,0 +1,132 @@
+"""The one line that the user is told at a session's start, and the model isn't: the most urgent there is, or none.
+
+For the hook. Standard library only. What is broken or waits for a decision is told each time, a question once, and what
+was learned once: a small file in the data folder has the revision up to which that was told.
+"""
+
+import os
+
+from playbook_db import project_env, projects, settings
+from playbook_db.claude_code.events import session_folder_name
+from playbook_db.domain import prompt_text
+from playbook_db.store import hook_queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playbook_db.claude_code.events import Event
+
+    Book = tuple[hook_queries.Connection, hook_queries.StoredProject]
+    Line = tuple[str, Callable[[], object]]  # a text, and what keeps that it was told; it may raise OSError
+
+SETTING = "playbook_session_message"  # in Claude Code's settings; on where no file says otherwise
+_SOURCES = ("startup", "clear")  # a session that is resumed or compacted has been told
+_MOST_CHARS = 100  # of a point's text
+_MOST_ERROR_CHARS = 200
+
+
+def choose(event: "Event", folder: str, *, problem: str, book: "Book | None", is_plugin: bool) -> "Line":
+    """The line for the session that *event* begins in *folder*; `""` where there is none. Writes nothing.
+
+    *problem* is why it has no playbook; *book* its project's, where there is one.
+    """
+    # Nobody reads it in `claude -p`, nor where doctor tries the hook.
+    is_read = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0" and event.session_id is not None
+    if event.source not in _SOURCES or not is_read or (book and book[1].is_ignored):
+        return "", _keep_nothing
+    keep: Callable[[], object] = _keep_nothing
+    for text, keep in _lines(folder, problem, book, is_plugin):
+        if text:
+            from playbook_db.claude_code import registration  # late: mostly there is nothing to tell
+
+            is_on = registration.is_on(SETTING, folder)
+            line = " ".join((text if text.startswith("playbook") else f"playbook: {text}").split())
+            return (prompt_text.shown(line), keep) if is_on else ("", _keep_nothing)
+    return "", keep
+
+
+def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "Iterator[Line]":
+    """All that there may be to tell, the most urgent first; what costs a look is looked for in its turn."""
+    command = "!playbook" if is_plugin else "playbook"  # a terminal doesn't have the plugin's
+    yield problem.replace(": playbook ", f": {command} "), _keep_nothing
+    if is_plugin and not os.path.exists(settings.runtime_dir()):
+        yield _set_up(), _keep_nothing
+    question = _question(folder, command)
+    yield question, (lambda: project_env.keep(folder, agreed=None)) if question else _keep_nothing
+    errors = hook_queries.job_errors(book[0], book[1].id) if book else []
+    # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
+    reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_queries.WAITS)]
+    waits = [error[len(hook_queries.WAITS) :] for error in reasons if project_env.BUDGET not in error]
+    if waits:
+        yield f"learning waits: {_cut(waits[0], _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
+    mirror = projects.mirror_path(folder)
+    if (book is None or book[1].mirror == "undecided") and os.path.exists(mirror):
+        told = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
+        yield f"{told}. To leave it alone: {command} mirror off", _keep_nothing
+    if book:
+        yield _news(folder, command, book, [failed_at for _, failed_at in errors if failed_at])
+
+
+def _question(folder: str, command: str) -> str:
+    """What the user is to decide about what the project brings to the environment; `""` where nothing, or it was
+    told."""
+    names = project_env.questions(folder) if project_env.may_ask(folder) else {}
+    if not names or project_env.is_recorded(folder):
+        return ""
+    told = f"the settings of this project bring {', '.join(names)}; nothing of that is used until you have decided."
+    return f"{told} To look at it and use it: {command} project trust. To use your own: {command} project trust --off"
+
+
+def _set_up() -> str:
+    """How the plugin's set-up, which isn't done, stands: that it begins, or that it failed."""
+    if os.environ.get("PLAYBOOK_NO_SETUP"):
+        return ""
+    try:
+        state = projects.read_plain(settings.runtime_dir() + ".json")
+    except OSError:
+        return "its environment is being set up in the background, this once; then it learns from your sessions"
+    if b'"failed"' not in state:
+        return ""
+    from playbook_db.claude_code import plugin_env  # late: heavy
+
+    return plugin_env.describe()
+
+
+def _news(folder: str, command: str, book: "Book", failures: "list[str]") -> "Line":
+    """What sessions taught since that was told last, and how many could not be learned from; these at *failures*."""
+    path = os.path.join(settings.data_dir(), "told", session_folder_name(projects.project_key(folder))[-200:])
+    try:
+        told_to, _, failed_to = projects.read_plain(path).decode("ascii", "replace").partition(" ")
+    except OSError:
+        told_to = failed_to = ""
+    connection, project = book
+    now_to = f"{project.revision} {max([failed_to, *failures])}"
+    if now_to == f"{told_to} {failed_to}":
+        return "", _keep_nothing
+    points = hook_queries.learned_points(connection, project.id, since=int(told_to) if told_to.isdigit() else 0)
+    failed = len([time for time in failures if time > failed_to])
+    parts = []
+    if points:
+        more = f" and {len(points) - 1} more ({command} log)" if points[1:] else ""
+        parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
+    if failed:
+        parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
+    return "; ".join(parts), lambda: _keep(path, now_to)  # also where that is nothing: it is never looked at again
+
+
+def _keep(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(file, text.encode("ascii", "replace"))
+    finally:
+        os.close(file)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 4].rpartition(" ")[0] + " ..."
+
+
+def _keep_nothing() -> None:
+    """A line that is told each time."""

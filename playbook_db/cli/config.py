@@ -1,0 +1,49 @@
+"""The command config: every setting, and the user's own."""
+
+import click
+
+from playbook_db import settings
+from playbook_db.cli.context import as_json, notify, project_folder
+from playbook_db.cli.main import cli
+from playbook_db.cli.output import print_json, print_table
+from playbook_db.cli.setup import model_in_words
+
+
+@cli.command()
+@click.argument("name", required=False)
+@click.argument("value", required=False)
+@click.option("--unset", is_flag=True, help="Take your own setting NAME out, so that the default counts.")
+@as_json
+def config(name: str | None, value: str | None, unset: bool, as_json: bool) -> None:
+    """Show every setting and where it comes from; set yours.
+
+    With NAME only that one. With a VALUE too it is set for all your sessions, in Claude Code's settings (a variable in
+    their `env`), from where hooks and worker have it, and a terminal whose shell says nothing else. Keys are never
+    shown.
+    """
+    from dataclasses import asdict
+    from difflib import get_close_matches
+
+    from playbook_db.claude_code import configuration
+
+    folder = project_folder()
+    if (value is not None or unset) and (name is None or (value is not None and unset)):
+        raise click.UsageError("Give a NAME with a VALUE, or with --unset.")
+    if name is not None and name not in (*configuration.SWITCHES, *configuration.VARIABLES):
+        similar = get_close_matches(name, (*configuration.SWITCHES, *configuration.VARIABLES), n=1)
+        hint = f" Did you mean {similar[0]}?" if similar else ""
+        raise click.UsageError(f"There is no setting {name}.{hint} All are shown by: playbook config")
+    if name is not None and (value is not None or unset):
+        path, is_changed = configuration.write(name, value)
+        notify(
+            [f"{path} is changed; it counts for sessions that begin now" if is_changed else f"{path} says so already"]
+        )
+    shown = [each for each in configuration.read_all(folder) if name in (None, each.name)]
+    if as_json:
+        print_json([asdict(each) for each in shown])
+        return
+    home = f"{settings.home()}/"
+    rows = [(each.name, each.value, each.source.replace(home, "~/"), each.note) for each in shown]
+    print_table(("setting", "value", "from", "note"), rows, nothing="there is no setting")
+    if name is None:
+        notify([f"learning asks {model_in_words(folder)}"])

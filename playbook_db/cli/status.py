@@ -1,0 +1,104 @@
+"""The command that says where the playbook stands: status."""
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from playbook_db.cli.context import as_json, database_and_folder
+from playbook_db.cli.main import cli
+from playbook_db.cli.output import beside, count_of, one_line, print_json
+from playbook_db.domain.times import local
+from playbook_db.services import records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playbook_db.services.status import Status
+
+_KINDS = {
+    "add": "added",
+    "edit": "reworded",
+    "move": "moved",
+    "retire": "retired",
+    "restore": "restored",
+    "vote": "voted on",
+}
+MIRRORS = {"on": "kept in step", "found": "kept in step", "off": "left alone", "undecided": "none"}
+
+
+@cli.command()
+@click.option("--short", is_flag=True, help="One line, such as for Claude Code's status line.")
+@as_json
+def status(short: bool, as_json: bool) -> None:
+    """Say where the playbook stands.
+
+    Its points, what was learned last, what waits and why, and today's cost.
+    """
+    from playbook_db.services import status as service
+
+    found = service.read(*database_and_folder())
+    if as_json:
+        print_json(records.status_record(found))
+    elif short:
+        click.echo(_short(found))
+    else:
+        for title, text in _lines(found):
+            click.echo(beside(f"{title:<15}", one_line(text), 15))
+
+
+def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
+    yield "playbook", found.key
+    yield "database", found.database + ("" if os.path.exists(found.database) else " (not made yet)")
+    yield "mirror", MIRRORS[found.mirror]
+    shown = f"; a session is shown {found.shown}" if found.points else ""
+    yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
+    if found.is_ignored:
+        yield "ignored", "no session is shown them, and none is learned from: playbook project ignore --off"
+    if found.learned is None:
+        yield "learned last", "nothing yet"
+    else:
+        counts = [f"{count} {_KINDS[kind]}" for kind, count in found.learned.counts.items()]
+        did = ", ".join(counts) or "nothing changed"
+        yield "learned last", f"{local(found.learned.time)}, revision {found.learned.revision}: {did}"
+    yield "to learn from", _jobs(found) or "nothing"
+    for reason in found.waits:
+        yield "waits", reason
+    budget = f" of {found.daily_tokens:,}" if found.daily_tokens else ""
+    agreed = f" and {found.agreed_today:,} that bootstrap was allowed" if found.agreed_today else ""
+    cost = f"{_dollars(found.cost_usd_all_today)} in all projects, {_dollars(found.cost_usd_today)} in this one"
+    yield "today (UTC)", f"{found.tokens_today:,}{budget} tokens{agreed}, {cost}"
+
+
+def _dollars(cost: float) -> str:
+    return f"${cost:.4f}" if 0 < cost < 0.01 else f"${cost:.2f}"
+
+
+def _jobs(found: "Status") -> str:
+    parts = [
+        (found.queued, f"{count_of(found.queued, 'session')} waiting"),
+        (found.running, f"{found.running} under way"),
+        (found.failed, f"{found.failed} failed"),
+    ]
+    return ", ".join(text for count, text in parts if count)
+
+
+def _short(found: "Status") -> str:
+    if found.is_ignored:
+        return "playbook: ignored here"
+    parts = [count_of(found.points, "point")]
+    if found.learned is not None:
+        parts.append(f"learned {_ago(found.learned.time)}")
+    parts += filter(None, [_jobs(found)])
+    if found.waits:
+        parts.append("see playbook status")
+    return f"playbook: {', '.join(parts)}"
+
+
+def _ago(time: str) -> str:
+    minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds() // 60))
+    for size, unit in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size:
+            return f"{count_of(minutes // size, unit)} ago"
+    return "just now"

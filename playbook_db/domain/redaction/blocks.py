@@ -1,0 +1,156 @@
+"""Secrets known by what heads them: the columns of a table, lists under a name, and manifests of `kind: Secret`."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from playbook_db.domain.redaction.entropy import (
+    COMMON_PASSWORDS,
+    is_address,
+    is_code,
+    is_placeholder,
+    is_random,
+    is_secret,
+)
+from playbook_db.domain.redaction.escapes import Secret, places_of
+from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
+
+_CELLS = re.compile(r"[^|,;\t]+")
+_SPACED = re.compile(r"\S+(?: \S+)*")
+_NAME = re.compile(r"[\s\"'`*#\\]*[\w .-]*[\s\"'`*\\]*")
+_CELL = re.compile(r"[ \t\"'`\\]*([^\s\"'`\\](?:.*[^\s\"'`\\])?)[ \t\"'`\\]*$", re.DOTALL)
+_RULE = re.compile(r"[-+|:=\s]*")
+_LONGEST_HEAD = 400  # characters
+_HEAD = re.compile(r"[\w \t|,;\"'`*().:#-]*+(?:\\{1,4}[\"t][\w \t|,;\"'`*().:#-]*+)*+")
+_CELL_END = re.compile(r"[\w-]{0,40}(?: [\w-]{1,20})?[\s\"'`*]*(?:(?<=\s\s|.\n)|[|,;\t]|\\{1,4}[\"rnt])", re.DOTALL)
+_BREAK = re.compile(r"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
+_LINE = re.compile(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn])){0,2000}(?=[\n\\]|$))")
+
+_LAST_WORD = re.compile(r"[`\"']?([^\s\"'`()]{8,128})[`\"']?\Z")
+_HAS_DIGIT = re.compile("[0-9]")
+_NO_NAME = re.compile(r"(?=[A-Za-z_.,-]*[^A-Za-z_.,-])\S+")
+_KIND_SECRET = re.compile(r"kind\\{0,4}[\"']?:[ ]?\\{0,4}[\"']?Secret(?![A-Za-z])")
+_DATA = re.compile(r"(?<![a-zA-Z])(?:string)?[dD]ata\\{0,4}[\"']?:(?:[ ]?\{|[ ]*(?=\r?\n|\\{1,4}n))")
+_ENTRY = re.compile(
+    r"(?:\r?\n|\\{1,4}n|[,{]|(?<=\{))\s*\\{0,4}[\"']?[\w.-]{1,80}\\{0,4}[\"']?[ ]?:[ ]?"
+    r"(?:[|>][-+]?(?:\r?\n|\\{1,4}n)\s*)?\\{0,4}[\"']?(?P<value>[^\s\"'\\,{}|>]{4,4096})?\\{0,4}[\"']?"
+)
+_LIST = re.compile(
+    r"((?i:words|s))\\{0,8}[\"']?[ ]?[:=][ ]?(?:[\[({]\s{0,20}|(?=\r?\n[ ]{0,20}- |\\{1,4}n[ ]{0,20}- ))"
+)
+_ITEM = re.compile(
+    r"(?:\s|\\{1,4}n|,|- ){0,40}(?:\\{0,8}[\"'])?(?P<value>[^\s\"'\\,\])}]{1,400})"
+    r"(?:\\{0,8}[\"'])?(?=[\s\\,\])}]|$)"
+)
+_BEFORE = re.compile(
+    r"[ ](?:as|is)[ ](?:the|my|our|your|its|a)[ ](?:[\w/-]{1,20}[ ]){0,2}?"
+    r"(?i:password|passphrase|key|token|secret|pwd)\b"
+)
+_INSERT = re.compile(
+    r" ?(?i:into|copy) [\w.\"`\[\]]{1,80} ?\(([\w, \"`\[\]]{1,400})\)\s{1,20}(?i:values\s{0,20}(?=\()|from stdin;\n)"
+)
+_VALUES = re.compile(r"\(((?:'(?:[^'\\\n]|''|\\.){0,400}'|[^'()\n]){1,2000})\)[,\s]{0,20}")
+_LINE_OF_VALUES = re.compile(r"([^\n\\(]{1,2000}\t[^\n\\]{1,2000})(?:\n|$)")
+_ONE_VALUE = re.compile(r"[ ]*(?:'((?:[^'\\\n]|''|\\.)*)'|([^',]*))(?:,|$)")
+_LONGEST_MANIFEST = 20_000  # characters
+
+
+def blocks(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+    """The secrets in *text* that stand under a head; names of secrets are at *stems*."""
+    yield from _columns(text, stems)
+    yield from _manifests(text)
+    yield from _lists(text, stems)
+    yield from _inserts(text)
+    for name in _BEFORE.finditer(text):
+        word = _LAST_WORD.search(text, max(name.start() - 200, 0), name.start())
+        if word and _HAS_DIGIT.search(word[1]) and is_random(word[1]):
+            yield word.start(1), word.end(1), "secret"
+
+
+def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+    done = 0
+    for start, end in stems:
+        name = _LIST.match(text, end) if start >= done else None
+        if name is None:
+            continue
+        before = text[max(start - 40, 0) : end]
+        kind = kind_of_name(before[len(before.rstrip(NAME_SIGNS)) :] + name[1])
+        if kind is None:
+            continue
+        done = name.end()
+        while done < name.end() + _LONGEST_MANIFEST and (item := _ITEM.match(text, done)):
+            value = item["value"]
+            is_quoted = text[item.end("value") : item.end()].strip("\\") != ""
+            if _HAS_DIGIT.search(value) and (
+                is_random(value) or (is_quoted and kind == "password" and is_secret(value, password=True, literal=True))
+            ):
+                yield item.start("value"), item.end("value"), kind
+            done = item.end()
+
+
+def _inserts(text: str) -> Iterator[Secret]:
+    """The values of columns with such names in an INSERT or a COPY."""
+    places = (place for word in (" INTO ", " into ", "COPY ", "copy ") for place in places_of(word, text))
+    for insert in filter(None, (_INSERT.match(text, place) for place in places)):
+        kinds = [kind_of_name(name.strip(' "`[]')) for name in insert[1].split(",")]
+        at = insert.end()
+        while any(kinds) and (row := _VALUES.match(text, at) or _LINE_OF_VALUES.match(text, at)):
+            at = row.end()
+            values = (
+                _ONE_VALUE.finditer(text, *row.span(1)) if row[0][0] == "(" else _CELLS.finditer(text, *row.span(1))
+            )
+            for kind, value in zip(kinds, values, strict=False):
+                group = 1 if row[0][0] == "(" else 0
+                if kind and value[group] and _is_secret(value[group], kind):
+                    yield *value.span(group), kind
+
+
+def _manifests(text: str) -> Iterator[Secret]:
+    done = 0
+    for found in _KIND_SECRET.finditer(text):
+        if found.start() < done:
+            continue
+        begin = max(text.rfind("---", done, found.start()), found.start() - _LONGEST_MANIFEST, done)
+        end = text.find("\n---", found.end(), found.end() + _LONGEST_MANIFEST)
+        end = end if end >= 0 else min(found.end() + _LONGEST_MANIFEST, len(text))
+        for data in _DATA.finditer(text, begin, end):
+            at = data.end()
+            while entry := _ENTRY.match(text, at, end):
+                if entry["value"] is None or entry.end() == at:
+                    break
+                if not is_placeholder(entry["value"]):
+                    yield entry.start("value"), entry.end("value"), "secret"
+                at = entry.end()
+        done = end
+
+
+def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+    done = 0
+    for start, end in stems:
+        if start < done or not _CELL_END.match(text, end):
+            continue
+        begin = max(text.rfind("\n", done, start) + 1, text.rfind("\\n", done, start) + 2, done)
+        head = _HEAD.match(text, begin, begin + _LONGEST_HEAD)
+        done = max(head.end() if head else begin, end)
+        if head is None or not _BREAK.match(text, head.end()) or head[0].rstrip()[-1:] in ",;":
+            continue  # code goes on after a comma
+        cells = _SPACED if _CELLS.fullmatch(head[0]) else _CELLS
+        names = list(cells.finditer(head[0]))
+        columns = [(place, cell, kind_of_name(cell[0].strip(" \t\"'`*\\"))) for place, cell in enumerate(names)]
+        secret = [(place, cell, kind) for place, cell, kind in columns if kind and len(cell[0].split()) < 4]
+        if len(names) < 2 or not secret or not all(_NAME.fullmatch(cell[0]) for cell in names):
+            continue
+        while (line := _LINE.match(text, done)) and line[2].strip():
+            done = line.end()
+            row = [] if _RULE.fullmatch(line[2]) else list(cells.finditer(line[2]))
+            for place, name, kind in secret if len(row) == len(names) else ():
+                value = _CELL.match(row[place][0])
+                beside = cells is _SPACED and (row[place].end() <= name.start() or row[place].start() >= name.end())
+                if value and not beside and _is_secret(value[1], kind):
+                    at = line.start(2) + row[place].start()
+                    yield at + value.start(1), at + value.end(1), kind
+
+
+def _is_secret(value: str, kind: str) -> bool:
+    if is_code(value.rstrip(")];")) or is_address(value) or not _NO_NAME.fullmatch(value):
+        return kind == "password" and value.lower() in COMMON_PASSWORDS
+    return is_random(value) or is_secret(value, password=kind == "password", literal=True)

@@ -1,0 +1,113 @@
+"""A text as its reader sees it: without colours, and with the signs that JSON wrote as `\\u0022`.
+
+Every rule reads that; what it finds is given back as places in the text itself.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
+MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
+
+_ESCAPED = re.compile(
+    r"\\{1,8}(?:u00(?P<sign>[2-7][0-9a-fA-F])|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m"
+    # Of a whole URL or form in a parameter of another one, the signs that part it.
+    r"|%(?P<part>3[dD]|22|26(?=[\w.-]{1,40}%3[dD])|3[aA](?=%2[fF]%2[fF]|%22|[^\s%&/]{1,64}%40)"
+    r"|2[fF](?:(?<=%3[aA]%2[fF])|(?<=%3[aA]%2[fF]%2[fF]))|40(?=\w)|3[fF](?=[\w.-]{1,40}%3[dD]))"
+)
+_SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
+_PART = 16_000  # characters
+_LONGEST_LITERAL = 60
+_MARKS = ("\\u00", "\x1b[", "\\x1b[", "\\033[", "\\e[", "%3D", "%3d", "%22", "%40")
+
+
+def word_of(literal: str) -> str:
+    """The longest part of *literal* that is one of the words of `Unescaped` as it is here, with the space behind it."""
+    return max(re.findall(r"[^ ]+ ?", literal.encode().translate(_SIGNS).decode()), key=len, default="")
+
+
+def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Where *literal* is in *text*, between *start* and *end*."""
+    at = text.find(literal, start, end)
+    while at >= 0:
+        yield at
+        at = text.find(literal, at + 1, end)
+
+
+class Unescaped:
+    """*raw* as it is read: `text`; and the words in it, to ask what is in it at all."""
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+        self._parts: list[str] = []
+        self._shown: list[int] = []  # where each part begins in the text that is read,
+        self._begins: list[int] = []  # where in the text itself,
+        self._ends: list[int] = []  # and where it ends there
+        if any(mark in raw for mark in _MARKS):
+            self._read()
+        self.text = "".join(self._parts) if self._parts else raw
+
+    @cached_property
+    def parts_with_words(self) -> list[tuple[int, int, str]]:
+        """Where each part of the text begins and ends, and its words, each once.
+
+        What `word_of` makes of a literal is among them if the literal begins in that part.
+        """
+        parts: list[tuple[int, int, str]] = []
+        at = 0
+        while at < len(self.text):
+            end = min(at + _PART, len(self.text))
+            text = self.text[at : end + _LONGEST_LITERAL].encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
+            words = set(text.translate(_SIGNS).decode("utf-8", "surrogatepass").split(" "))
+            parts.append((at, end, " ".join(["", *words, ""])))
+            at = end
+        return parts
+
+    @cached_property
+    def words(self) -> str:
+        """The words of all parts."""
+        return "".join(words for _, _, words in self.parts_with_words)
+
+    def places(self, literal: str, word: str) -> list[int]:
+        """Where *literal* is in the text; *word* is its word."""
+        return [
+            place
+            for start, end, words in self.parts_with_words
+            if word in words
+            for place in places_of(literal, self.text, start, end + len(literal) - 1)
+        ]
+
+    def _read(self) -> None:
+        size = at = 0
+        for escape in [*_ESCAPED.finditer(self.raw), None]:
+            start, end = escape.span() if escape else (len(self.raw), len(self.raw))
+            code = escape and (escape["sign"] or escape["part"])
+            sign = chr(int(code, 16)) if code else ""
+            for part, begin, stop in (
+                (self.raw[at:start], at, start),
+                ("\\" + sign if sign == '"' else sign, start, end),
+            ):
+                if part:
+                    self._parts.append(part)
+                    self._shown.append(size)
+                    self._begins.append(begin)
+                    self._ends.append(stop)
+                    size += len(part)
+            at = end
+
+    def in_raw(self, secrets: Iterable[Secret]) -> Iterator[Secret]:
+        """*secrets* of the text as places in the raw one."""
+        if not self._parts:
+            yield from secrets
+            return
+        parts, shown, begins, ends = self._parts, self._shown, self._begins, self._ends
+        for start, end, kind in secrets:
+            first, last = bisect_right(shown, start) - 1, bisect_left(shown, end) - 1
+            is_whole = ends[last] - begins[last] != len(parts[last]) or end - shown[last] == len(parts[last])
+            yield (
+                begins[first] + (start - shown[first] if len(parts[first]) == ends[first] - begins[first] else 0),
+                ends[last] if is_whole else begins[last] + end - shown[last],
+                kind,
+            )

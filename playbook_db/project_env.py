@@ -1,0 +1,259 @@
+"""What a project brings to the environment of its sessions, how far that reaches, and what the user said to it.
+
+Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json`, and of the latter in its
+repository's main worktree, on to its hooks, in place of what the user's own settings and the shell say (seen with
+client 2.1.329). That concerns the project's own jobs alone. What would take its transcripts, or the playbooks,
+elsewhere counts only with a key that the project brings too, or where the user has agreed to these very values.
+Standard library only.
+"""
+
+import os
+
+from playbook_db import projects, settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+DATABASE = "PLAYBOOK_DB_URL"
+BUDGET = "PLAYBOOK_DAILY_TOKENS"
+KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
+_URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
+_WAYS = (  # in capitals: what decides where a transcript goes
+    *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "PLAYBOOK_CLAUDE", "PATH", "HTTPS_PROXY", "HTTP_PROXY",
+    "ALL_PROXY",
+)  # fmt: skip
+_HARMLESS = (
+    "AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL",
+    "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_FABLE_MODEL", "AGENTIC_CONTEXT_TIMEOUT_S",
+    "PLAYBOOK_PRICE_PER_MTOK",
+)  # fmt: skip
+_IN_SESSION = "CLAUDECODE"  # set by the client for all that it starts
+_OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of what is read here
+_WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the session's project has covered up
+
+
+def brought(folder: str) -> "dict[str, str]":
+    """The variables that the project in *folder* brings; the user's own settings are no project's.
+
+    Where a file of it can't be read as the client may read it, whatever could take something elsewhere counts as its.
+    """
+    found: dict[str, str] = {}
+    for path in _its_files(folder):
+        env = env_of(path)
+        if env is None:
+            env = {name: os.environ[name] for name in filter(_takes_elsewhere, os.environ)}
+        for name, value in env.items():
+            if name not in found or found[name] != os.environ.get(name):  # of several, what the session has
+                found[name] = value
+    return found
+
+
+def complete() -> None:
+    """Give this process of a terminal what the user's own settings say where the shell says nothing, as sessions have
+    it: else what a person is shown there, a model or a budget, isn't what counts."""
+    if _IN_SESSION not in os.environ:
+        for name, value in (env_of(_users_file()) or {}).items():
+            if name.partition("_")[0] in _OURS and not os.environ.get(name):
+                os.environ[name] = value
+
+
+def may_ask(folder: str) -> bool:
+    """Whether there can be `questions`, seen without reading JSON, which costs a hook more than all the rest."""
+    contents = [_content(path).upper() for path in _its_files(folder)]
+    return any(
+        _is_in_disguise(content) or any(f'"{name}"'.encode() in content for name in (*_WAYS, DATABASE))
+        for content in contents
+        if content
+    )
+
+
+def questions(folder: str) -> "dict[str, str]":
+    """What of that needs the user's consent."""
+    own = brought(folder)
+    return {name: value for name, value in own.items() if value.strip() and _needs_consent(name, own)}
+
+
+def consent(folder: str) -> "bool | None":
+    """What the user said to `questions` as they are now; None where nothing yet."""
+    said = _read_record(folder)
+    return said.get("agreed") if said.get("values") == _digest(folder) else None  # type: ignore[return-value]
+
+
+def is_recorded(folder: str) -> bool:
+    """Whether the user has heard of `questions` as they are now."""
+    return _read_record(folder).get("values") == _digest(folder)
+
+
+def keep(folder: str, *, agreed: "bool | None") -> None:
+    """Keep in the data folder what the user said to `questions`; None: that they were told. Raises OSError."""
+    import json
+
+    from playbook_db import files
+
+    path = _record_path(folder)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    record = {"project": projects.project_key(folder), "values": _digest(folder), "agreed": agreed}
+    temporary = f"{path}.{os.getpid()}.tmp"
+    files.replace_file(path, json.dumps(record).encode("ascii"), mode=0o600, temporary=temporary)
+
+
+def of_the_user(folder: str) -> "dict[str, str]":
+    """This environment, of a session in *folder*, as it would be without that project.
+
+    What the user's own settings say comes back; what the shell said can't be known any more, and is noted as withheld.
+    """
+    own, mine = brought(folder), env_of(_users_file()) or {}
+    environ = {name: value for name, value in os.environ.items() if own.get(name) != value}
+    gone = os.environ.keys() - environ.keys()
+    environ.update({name: mine[name] for name in gone & mine.keys()})
+    withheld = sorted(name for name in gone - mine.keys() if name in KEYS or name.upper() in _WAYS)
+    if withheld:
+        environ[_WITHHELD] = " ".join(withheld)
+    if DATABASE in gone and consent(folder):
+        environ[DATABASE] = own[DATABASE]
+    environ.pop(_IN_SESSION, None)
+    return environ
+
+
+def of_jobs(folder: str) -> "dict[str, str]":
+    """The environment in which a model is asked about the project in *folder*, made of this one.
+
+    Raises ConsentError where the user must be asked first, WithheldError where a value of the user's own that is needed
+    isn't known.
+    """
+    from playbook_db import errors  # late: no hook asks a model
+
+    environ = of_the_user(folder) if _IN_SESSION in os.environ else dict(os.environ)
+    own = brought(folder)
+    asked = [name for name, value in questions(folder).items() if name != DATABASE and environ.get(name) != value]
+    agreed = consent(folder) if asked else None
+    if asked and agreed is None:
+        raise errors.ConsentError(folder, asked)
+    names = {name for name in own if name in KEYS or name in _HARMLESS}
+    if _has_key(own):
+        if any(own.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
+            for name in (*KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
+                environ.pop(name, None)
+            names.update(_URLS)
+        environ["AGENTIC_CONTEXT_BACKEND"] = "api"
+    if agreed:
+        names.update(own.keys() - {DATABASE, BUDGET})
+    environ.update({name: value for name, value in own.items() if name in names})
+    withheld = environ.pop(_WITHHELD, "").split()
+    if missing := [name for name in withheld if name not in environ and not (agreed is False and name in asked)]:
+        raise errors.WithheldError(missing)
+    return environ
+
+
+def database_url(folder: str) -> str:
+    """The URL of the database, as in `settings`; one that the project in *folder* brings counts with consent."""
+    value = os.environ.get(DATABASE)
+    if not value or brought(folder).get(DATABASE) != value or consent(folder):
+        return settings.database_url()
+    return settings.database_url((env_of(_users_file()) or {}).get(DATABASE) or settings.default_database())
+
+
+def _needs_consent(name: str, own: "Mapping[str, str]") -> bool:
+    return _takes_elsewhere(name) and (name == DATABASE or not _has_key(own))
+
+
+def _takes_elsewhere(name: str) -> bool:
+    return name == DATABASE or name.upper() in _WAYS
+
+
+def _has_key(own: "Mapping[str, str]") -> bool:
+    return any(own.get(name, "").strip() for name in KEYS)
+
+
+def _its_files(folder: str) -> "list[str]":
+    paths = [os.path.join(folder, ".claude", name) for name in ("settings.json", "settings.local.json")]
+    shared = os.path.join(projects.repository(folder), ".claude", "settings.local.json")
+    if os.path.realpath(folder) != os.path.dirname(os.path.dirname(shared)):
+        paths.insert(1, shared)
+    users = os.path.dirname(os.path.realpath(_users_file()))
+    return [path for path in paths if os.path.dirname(os.path.realpath(path)) != users]
+
+
+def _users_file() -> str:
+    return os.path.join(settings.claude_dir(), "settings.json")
+
+
+def env_of(path: str) -> "dict[str, str] | None":
+    """The `env` of the settings file at *path*, as the client passes it on; None where it may see one that we can't."""
+    content = _content(path)
+    if not content and os.path.isfile(path) and os.path.getsize(path):
+        return None
+    if b'"env"' not in content and not _is_in_disguise(content):
+        return {}
+    import json  # late: most projects bring nothing
+
+    text = content.decode(json.detect_encoding(content), "replace")  # as the client reads it, damaged or not
+    try:
+        document = json.loads(text, parse_int=float)
+    except ValueError:
+        return {}
+    except RecursionError:
+        return None
+    given = document.get("env") if isinstance(document, dict) else None
+    return dict(_passed_on(given)) if isinstance(given, dict) else {}
+
+
+def _is_in_disguise(content: bytes) -> bool:
+    """Whether a name in the JSON *content* may not stand there in plain ASCII: escaped, or in UTF-16."""
+    return b"\\u" in content or b"\0" in content
+
+
+def _content(path: str) -> bytes:
+    try:
+        return projects.read_plain(path)
+    except OSError:
+        return b""
+
+
+def _passed_on(given: "dict[str, object]") -> "Iterator[tuple[str, str]]":
+    for name, value in given.items():
+        text = value if isinstance(value, str) else _in_javascript(value)
+        if _takes_elsewhere(name) and not (isinstance(value, str) and _can_be_given(name, value)):
+            text = os.environ.get(name)  # what the client made of it
+        if text is not None and _can_be_given(name, text):
+            yield name, text
+
+
+def _in_javascript(value: object) -> "str | None":
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, (bool, float)) else None
+
+
+def _can_be_given(name: str, text: str) -> bool:
+    """Whether a program can be given the variable *name* with this *text*."""
+    try:
+        return bool(name) and "=" not in name and b"\0" not in os.fsencode(f"{name}={text}")
+    except UnicodeEncodeError:
+        return False
+
+
+def _digest(folder: str) -> str:
+    """What stands for the values of `questions`, among which may be a password."""
+    import hashlib
+
+    return hashlib.sha256(repr(sorted(questions(folder).items())).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _record_path(folder: str) -> str:
+    from zlib import crc32  # a name for a file; the record says whose it is
+
+    key = projects.project_key(folder).encode("utf-8", "surrogateescape")
+    return os.path.join(settings.data_dir(), "consents", f"{crc32(key):08x}.json")
+
+
+def _read_record(folder: str) -> "dict[str, object]":
+    import json
+
+    try:
+        record = json.loads(projects.read_plain(_record_path(folder)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) and record.get("project") == projects.project_key(folder) else {}

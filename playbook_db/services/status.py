@@ -1,0 +1,139 @@
+"""Where a playbook stands: how many points, what was learned last, what waits and why, what today cost.
+
+Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line asks every few seconds.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from playbook_db import project_env, projects, settings
+from playbook_db.domain import prompt_text
+from playbook_db.domain.times import timestamp
+from playbook_db.services import templates
+from playbook_db.store import hook_queries
+
+_WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
+
+Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The last revision that learning made; `counts` are its changes by kind."""
+
+    revision: int
+    time: str
+    session_id: str | None
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where the playbook of the project `key` stands.
+
+    `shown` is how many of its `points` go into a session; `queued`, `running` and `failed` count jobs. `waits` says
+    what waits for the user, or why learning waits. `tokens_today` and `cost_usd_all_today` are of all projects,
+    `cost_usd_today` of this one; `daily_tokens` is the budget, 0 for none; `agreed_today` are the tokens beside it.
+    """
+
+    key: str
+    database: str
+    mirror: str
+    is_ignored: bool
+    points: int
+    shown: int
+    revision: int
+    learned: Learned | None
+    queued: int
+    running: int
+    failed: int
+    waits: tuple[str, ...]
+    tokens_today: int
+    agreed_today: int
+    daily_tokens: int
+    cost_usd_today: float
+    cost_usd_all_today: float
+
+
+def read(url: str, folder: str) -> Status:
+    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too.
+
+    Raises DatabaseError, TemplateError, SettingError.
+    """
+    path = settings.sqlite_file(url)
+    if path is not None and os.path.exists(path):
+        try:
+            connection = hook_queries.connect(path, wait_s=_WAIT_S)
+            try:
+                return _read(connection.execute, path, folder)
+            finally:
+                connection.close()
+        except (hook_queries.UnusableError, hook_queries.driver().Error):
+            pass  # the store says what is wrong, or puts it right
+    from playbook_db.store.engine import open_store  # late: it brings SQLAlchemy
+
+    with open_store(url) as store, store.snapshot() as opened:
+        return _read(opened.exec_driver_sql, store.where, folder)
+
+
+def _read(execute: Execute, database: str, folder: str) -> Status:
+    key = projects.project_key(folder)
+    row = next(iter(execute(hook_queries.PROJECT, {"key": key})), None)
+    project = hook_queries.StoredProject(row or (0, 0, "undecided", 0, 0))
+    of_project = {"playbook_id": project.id}
+    jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(midnight)})
+    [(tokens, agreed, cost, cost_of_all)] = used
+    rows = execute(hook_queries.JOB_ERRORS, of_project)
+    errors = [error.removeprefix(hook_queries.WAITS) for error, failed_at in rows if not failed_at]
+    return Status(
+        key=key,
+        database=database,
+        mirror=project.mirror,
+        is_ignored=project.is_ignored,
+        points=project.live_points,
+        shown=_shown(execute, project) if project.live_points and not project.is_ignored else 0,
+        revision=project.revision,
+        learned=_learned(list(execute(hook_queries.LAST_LEARNED, of_project))),
+        queued=jobs.get("queued", 0),
+        running=jobs.get("running", 0),
+        failed=jobs.get("failed", 0),
+        waits=(*_waits_for_the_user(folder, project), *dict.fromkeys(errors)),
+        tokens_today=tokens,
+        agreed_today=agreed,
+        daily_tokens=settings.daily_tokens(),
+        cost_usd_today=cost,
+        cost_usd_all_today=cost_of_all,
+    )
+
+
+def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:
+    """How many points a session is shown."""
+    of_project = {"playbook_id": project.id}
+    ranked, unjudged = (
+        map(hook_queries.StoredPoint, execute(query, of_project))
+        for query in (hook_queries.RANKED_POINTS, hook_queries.UNJUDGED_POINTS)
+    )
+    return len(prompt_text.compose(templates.playbook_template(), ranked, list(unjudged), project.live_points)[1])
+
+
+def _learned(rows: list[Any]) -> Learned | None:
+    if not rows:
+        return None
+    number, time, session_id, *_ = rows[0]
+    return Learned(number, time, session_id, {kind: count for *_, kind, count in rows if kind})
+
+
+def _waits_for_the_user(folder: str, project: hook_queries.StoredProject) -> list[str]:
+    waits = []
+    mirror = projects.mirror_path(folder)
+    if project.mirror == "undecided" and os.path.exists(mirror):
+        waits.append(f"{mirror} is not in use yet. To look at it and take it in: playbook init")
+    names = project_env.questions(folder) if project_env.may_ask(folder) else {}
+    if names and project_env.consent(folder) is None:
+        waits.append(f"the settings of this project bring {', '.join(names)}. To decide: playbook project trust")
+    return waits

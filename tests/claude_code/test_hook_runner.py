@@ -1,0 +1,181 @@
+"""What is around both hooks: whatever hangs, the session has its answer in time, and exit code 0."""
+
+import json
+import os
+import stat
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code import enqueue, hook_runner, inject, registration
+from tests.claude_code import running
+from tests.claude_code.running import Client, Ended
+
+pytestmark = pytest.mark.slow  # starts processes
+
+_DEADLINES_S = {"inject": inject.DEADLINE_S, "enqueue": enqueue.DEADLINE_S}
+_LAST_S = {hook: deadline_s + hook_runner._GRACE_S for hook, deadline_s in _DEADLINES_S.items()}
+_SILENCES = {"inject": inject.SILENCE, "enqueue": b""}
+# Both keep a thread from getting on: a disk that is away, whoever opens a file of ours there, and a function in C that
+# lets no other thread run.
+_HUNG_DISK = "was = os.open\nos.open = lambda path, *_: time.sleep(60) if '/playbook/' in path else was(path, *_)\n"
+_FAILURE = """def fail(_):
+    raise OSError('https://ann:hunter2@host/x said: key sk-ant-of-the-user')
+{hook}.events.parse = fail
+"""
+_NO_THREAD = "{hook}.hook_queries.connect = lambda *_, **__: sum(range(10**12))\n"
+
+hooks = pytest.mark.parametrize("hook", ["inject", "enqueue"])
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, whose playbook has a point."""
+    made = running.a_client(folder, home)
+    made.add("use uv for everything")
+    return made
+
+
+def _hook_with(hook: str, change: str, folder: Path) -> Path:
+    """A folder with a file of *hook* that does *change* before it begins."""
+    folder.mkdir()
+    (folder / f"{hook}.py").write_text(
+        f"import os, sys, time\nsys.path.append({str(running.ROOT)!r})\n"
+        f"from playbook_db.claude_code import {hook}\n{change.format(hook=hook)}{hook}.main()\n"
+    )
+    return folder
+
+
+def _from_a_shell(command: str, event: object) -> Ended:
+    began = time.monotonic()
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        timeout=running.PATIENCE_S,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+
+def _registered(hook: str, folder: Path, client: Client) -> str:
+    return registration.command(
+        hook, scope="user", python=running.PYTHON, hooks_folder=str(folder), worker_python=str(client.worker)
+    )
+
+
+def _event(hook: str, client: Client) -> object:
+    return client.start() if hook == "inject" else client.end()
+
+
+@hooks
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_log_that_is_a_named_pipe_is_not_waited_for(client: Client, hook: str, is_read: bool) -> None:
+    """Whether or not somebody reads it: it isn't where lines are kept."""
+    log = client.data / "logs" / "hooks.log"
+    log.parent.mkdir()
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK) if is_read else None
+
+    done = client.run(hook, b"no JSON")
+    stuck = client.run(hook, holds_stdin=True)
+
+    assert [(each.code, each.out, each.err) for each in (done, stuck)] == [(0, _SILENCES[hook], b"")] * 2
+    assert done.took_s < running.PATIENCE_S / 2
+    assert running.is_in_time(stuck, _DEADLINES_S[hook])
+    if reader is not None:
+        assert os.read(reader, 1) == b""
+        os.close(reader)
+
+
+@hooks
+def test_the_answer_is_out_before_a_log_that_hangs(client: Client, tmp_path: Path, hook: str) -> None:
+    """And what is left behind in the log's folder ends in time, as the shell says: well."""
+    made = _hook_with(hook, _HUNG_DISK, tmp_path / "hooks")
+
+    done = _from_a_shell(_registered(hook, made, client), "no event")
+
+    assert (done.code, done.out) == (0, _SILENCES[hook])
+    assert running.is_in_time(done, _LAST_S[hook])
+
+
+@hooks
+def test_no_line_in_the_log_has_a_secret_variable_or_a_url_s_password(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    """Wherever the words of an error come from; what else they say is kept."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-user")
+    made = _hook_with(hook, _FAILURE, tmp_path / "hooks")
+
+    done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
+
+    assert (done.code, done.out) == (0, _SILENCES[hook])
+    (line,) = client.log()
+    assert line.endswith(f"{hook}: OSError: https://host/x said: key [masked: environment value]")
+
+
+@hooks
+def test_a_function_that_lets_no_thread_run_is_ended_by_a_signal(client: Client, tmp_path: Path, hook: str) -> None:
+    """The deadline's thread can't run: nothing is said, which is valid, with exit code 0."""
+    made = _hook_with(hook, _NO_THREAD, tmp_path / "hooks")
+
+    done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
+
+    assert (done.code, done.out) == (0, b"")
+    assert _LAST_S[hook] <= done.took_s
+    assert running.is_in_time(done, _LAST_S[hook])
+
+
+def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the deadline may come between an answer's beginning and its end."""
+    hook, said = hook_runner.Hook("inject"), []
+    is_let_go, has_begun = threading.Event(), threading.Event()
+
+    def write(_: int, output: bytes) -> int:
+        has_begun.set()
+        is_let_go.wait(running.PATIENCE_S)
+        said.append(output)
+        return len(output)
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "_exit", lambda _: said.append(b"ended"))
+    monkeypatch.setattr(hook_runner, "_GRACE_S", running.PATIENCE_S)
+    answering = threading.Thread(target=hook.say, args=(b"the answer",))
+    answering.start()
+    has_begun.wait(running.PATIENCE_S)
+    threading.Timer(0.2, is_let_go.set).start()
+    hook_runner._end_in_time(hook, b"{}", 0.0, None)
+    answering.join()
+
+    assert said == [b"the answer", b"ended"]
+
+
+@hooks
+def test_the_plugin_s_start_ends_well_whatever_becomes_of_python(client: Client, tmp_path: Path, hook: str) -> None:
+    """As the registered command does; it tries no other Python then."""
+    made = _hook_with(hook, "os.kill(os.getpid(), 11)\n", tmp_path / "hooks")
+    (made / "start").write_bytes((running.HOOKS / "start").read_bytes())
+
+    done = _from_a_shell(f"/bin/sh {made}/start {hook}", _event(hook, client))
+
+    assert (done.code, done.out) == (0, b"")
+
+
+@pytest.mark.parametrize("place", ["log", "spool", "reserve"])
+def test_the_data_folder_is_its_owner_s_whoever_makes_it(client: Client, place: str, tmp_path: Path) -> None:
+    """With the usual umask, by the first hook that writes there; the folders in it too."""
+    elsewhere = tmp_path / "elsewhere"
+    before = os.umask(0o022)
+    try:
+        event = {"log": b"no JSON", "spool": client.end(), "reserve": client.end()}[place]
+        database = {"PLAYBOOK_DB_URL": str(client.database)} if place == "reserve" else {}
+        client.enqueue(event, CLAUDE_CONFIG_DIR=str(elsewhere), **database)
+    finally:
+        os.umask(before)
+
+    made = [path for path in (elsewhere / "playbook", *(elsewhere / "playbook").iterdir()) if path.is_dir()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o700}
+    assert len(made) == (1 if place == "reserve" else 2)

@@ -1,0 +1,239 @@
+"""The line that the user is told at a session's start, by the hook as Claude Code runs it: the most urgent, or none."""
+
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code import session_message
+from playbook_db.claude_code.events import Event
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.projects import project_key
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from tests.claude_code import running
+from tests.claude_code.running import Client
+
+pytestmark = pytest.mark.slow  # starts processes
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, whose playbook has a point that the user added."""
+    made = running.a_client(folder, home, is_patient=True)
+    made.add("use uv for everything")
+    return made
+
+
+def _learn(client: Client, *texts: str) -> None:
+    """Let a session teach *texts*."""
+    with open_store(f"sqlite:///{client.database}") as store, store.write(project_key(str(client.folder))) as book:
+        for text in texts:
+            book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
+        book.commit("learn", "learned", session_id="5f1c2e1a")
+
+
+def _job(client: Client, state: str, error: str, finished_at: str = "") -> None:
+    client.change(
+        "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, not_before, finished_at) "
+        f"SELECT 1, count(*) + 1, 'learn', count(*), '{state}', '{error}', '2026', '2999', nullif('{finished_at}', '') "
+        "FROM jobs"
+    )
+
+
+def test_what_the_last_sessions_taught_is_told_once(client: Client) -> None:
+    """Beside the playbook, in one line; not what the user did; and again when there is more."""
+    first = client.inject()
+    _learn(client, "say why")
+    second, third = client.inject(), client.inject()
+    _learn(client, "a\x1b[2J very long text " * 20)
+    _learn(client, "run the tests")
+    fourth = client.inject()
+
+    assert (first.message, third.message) == ("", "")
+    assert second.message == 'playbook: learned "say why" [oth-002]'
+    assert "say why" in second.context
+    assert fourth.message == 'playbook: learned "run the tests" [oth-004] and 1 more (playbook log)'
+
+
+def test_a_long_text_is_cut_and_can_not_steer_the_terminal(client: Client) -> None:
+    """One line, whatever a model wrote."""
+    _learn(client, "clear\x1b[2J\n</system-reminder> " + "word " * 100)
+
+    message = client.inject().message
+
+    assert message.startswith('playbook: learned "clear\ufffd[2J <\\/system-reminder> word ')
+    assert message.endswith('word ..." [oth-002]')
+    assert len(message) < 160
+
+
+def test_what_was_taken_back_or_only_voted_on_is_no_news(client: Client) -> None:
+    """A point that is live no more, a vote, an edit."""
+    _learn(client, "say why")
+    with open_store(f"sqlite:///{client.database}") as store:
+        project = Project.in_folder(store, str(client.folder))
+        edit.retire(project, "oth-002")
+        edit.vote(project, "oth-001", "helpful")
+
+    assert client.inject().message == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "is_told"), [("startup", True), ("clear", True), ("resume", False), ("compact", False), ("fork", False)]
+)
+def test_a_session_that_goes_on_is_told_nothing(client: Client, source: str, is_told: bool) -> None:
+    """And what there was to tell waits for the next that begins."""
+    _learn(client, "say why")
+
+    assert bool(client.inject(client.start(source)).message) is is_told
+    assert bool(client.inject().message) is not is_told
+
+
+@pytest.mark.parametrize("nobody", [{"session_id": None}, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}], ids=str)
+def test_where_nobody_reads_it_nothing_is_told(client: Client, nobody: dict[str, str | None]) -> None:
+    """`claude -p` shows no line; doctor tries the hook without a session."""
+    _learn(client, "say why")
+    fields = {name: value for name, value in nobody.items() if name == "session_id"}
+
+    assert client.inject(client.start(**fields), **({} if fields else nobody)).message == ""
+    assert "say why" in client.inject().message
+
+
+def test_a_setting_of_claude_code_switches_it_off(client: Client) -> None:
+    """In any of the three files; the session still has its playbook."""
+    _learn(client, "say why")
+    local = client.folder / ".claude" / "settings.local.json"
+    local.write_text('{"playbook_session_message": false}')
+
+    done = client.inject()
+    local.unlink()
+
+    assert (done.message, "say why" in done.context) == ("", True)
+    assert client.inject().message
+
+
+def test_why_learning_waits_is_told_each_time_and_before_what_was_learned(client: Client) -> None:
+    """Until it goes on; what was learned is told then."""
+    _learn(client, "say why")
+    _job(client, "queued", "waits: There is no model to ask.")
+
+    assert [client.inject().message for _ in range(2)] == [
+        "playbook: learning waits: There is no model to ask. See: playbook jobs"
+    ] * 2
+    client.change("UPDATE jobs SET error = NULL")
+    assert "say why" in client.inject().message
+
+
+def test_the_day_s_budget_is_the_user_s_own_will(client: Client) -> None:
+    """It is no fault, and the work goes on by itself: `playbook status` says it."""
+    _job(client, "queued", "waits: 1,000 tokens were used today (UTC); PLAYBOOK_DAILY_TOKENS allows 1,000.")
+
+    assert client.inject().message == ""
+
+
+def test_what_is_only_tried_again_is_told_to_nobody(client: Client) -> None:
+    """A model that was too busy, a worker that was ended: it goes on by itself."""
+    _job(client, "queued", "ModelError: it is overloaded")
+    _job(client, "queued", "waits: the worker of this time is over")
+    client.change("UPDATE jobs SET not_before = NULL WHERE id = 2")
+
+    assert client.inject().message == ""
+
+
+def test_a_session_that_could_not_be_learned_from_is_told_once(client: Client) -> None:
+    """With what was learned meanwhile."""
+    _learn(client, "say why")
+    _job(client, "failed", "x", "2999-01-01T00:00:00.000000+00:00")
+
+    told = [client.inject().message for _ in range(2)]
+
+    assert told[0] == 'playbook: learned "say why" [oth-002]; 1 session could not be learned from (playbook jobs)'
+    assert told[1] == ""
+
+
+def test_a_mirror_that_waits_comes_before_what_was_learned(client: Client) -> None:
+    """Also where the project has points of its own; each time, with the way to have that end."""
+    _learn(client, "say why")
+    (client.folder / ".claude" / "playbook.json").write_text("{}")
+
+    done = client.inject()
+
+    assert done.message.endswith(
+        "playbook.json is here but not in use yet. To look at it and take it in: playbook init. "
+        "To leave it alone: playbook mirror off"
+    )
+    assert "say why" in done.context
+
+
+def test_a_mirror_that_nobody_decides_on_hides_no_fault(client: Client) -> None:
+    """Its line comes at each start: a question that is told once, and what is broken, come first."""
+    local = client.folder / ".claude" / "settings.local.json"
+    local.write_text('{"env": {"HTTPS_PROXY": "http://127.0.0.1:9"}}')
+    (client.folder / ".claude" / "playbook.json").write_text("{}")
+
+    told = [client.inject(HTTPS_PROXY="http://127.0.0.1:9").message for _ in range(2)]
+    _job(client, "queued", "waits: no model.")
+
+    assert ["HTTPS_PROXY" in told[0], "playbook.json" in told[1]] == [True, True]
+    assert client.inject().message.startswith("playbook: learning waits: no model.")
+
+
+def test_the_plugin_says_that_it_sets_itself_up_and_that_it_could_not(client: Client) -> None:
+    """At its first session, and where it failed: with what to do; not while it is under way."""
+    state = client.data / "runtime.json"
+
+    def line() -> str:
+        event = Event({"source": "startup", "session_id": "5f1c2e1a"})
+        return session_message.choose(event, str(client.folder), problem="", book=None, is_plugin=True)[0]
+
+    assert line().startswith("playbook: its environment is being set up in the background, this once")
+    state.write_text('{"state": "working", "step": "installing", "at": 0}')
+    assert line() == ""
+    state.write_text('{"state": "failed", "error": "no network", "at": 0}')
+    assert line().startswith("playbook's environment could not be set up (")
+    assert "no network. It is tried again an hour later, or now with: " in line()
+
+
+def test_the_plugin_names_commands_as_a_session_has_them(client: Client) -> None:
+    """Its `playbook` is on no terminal's PATH, but `!playbook` works in the session."""
+    _job(client, "queued", "waits: no model.")
+
+    assert client.inject(scope="plugin").message.endswith("See: !playbook jobs")
+    client.database.write_bytes(b"no database" * 1000)
+    assert client.inject(scope="plugin").message.endswith("run: !playbook doctor")
+
+
+def test_where_it_can_not_be_kept_that_it_was_told_it_is_told_again(client: Client) -> None:
+    """The session has its playbook whatever stands in our data folder."""
+    _learn(client, "say why")
+    (client.data / "told").write_text("no folder")
+
+    told = [client.inject() for _ in range(2)]
+
+    assert ["say why" in done.message and "say why" in done.context for done in told] == [True, True]
+    assert [line.partition(" inject: ")[2][-16:] for line in client.log()] == ["is not on record"] * 2
+
+
+def test_where_nothing_was_learned_the_next_start_looks_at_nothing_again(client: Client) -> None:
+    """What was looked at is noted, so that a start costs the same after thousands of votes."""
+    client.inject()
+    (kept,) = (client.data / "told").iterdir()
+    assert kept.read_text() == "1 "
+
+    with open_store(f"sqlite:///{client.database}") as store:
+        edit.vote(Project.in_folder(store, str(client.folder)), "oth-001", "helpful")
+    client.inject()
+    assert kept.read_text() == "2 "
+
+
+def test_a_database_that_was_put_back_is_told_from_again(client: Client) -> None:
+    """Its last revision may have a lower number than what was told."""
+    (client.data / "told").mkdir()
+    client.inject()
+    (kept,) = (client.data / "told").iterdir()
+    kept.write_text("99 ")
+
+    assert client.inject().message == ""
+    _learn(client, "say why")
+    assert "say why" in client.inject().message

@@ -1,0 +1,170 @@
+"""config: every setting, where it comes from, and the user's own."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.claude_code import configuration
+from tests.cli.conftest import Playbook
+from tests.docs.test_readme import ROOT
+
+NOT_THE_USERS = {"PLAYBOOK_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"}  # set for us, or by the command
+
+
+def _put(path: Path, content: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=2))
+    return path
+
+
+def _one(playbook: Playbook, name: str) -> tuple[str, str, str]:
+    (record,) = playbook("config", name, "--json").json
+    assert record["name"] == name
+    return record["value"], record["source"], record["note"]
+
+
+def test_every_setting_of_the_documentation_is_shown(playbook: Playbook) -> None:
+    """And no other: but for the variables that are set for us."""
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    variables = page.partition("## Environment variables")[2].partition("\n`HOME`")[0]
+    switches = page.partition("## Settings of Claude Code")[2].partition("## Settings of a project")[0]
+    documented = set(re.findall(r"`([A-Z_]+)`", "".join(re.findall(r"^\|([^|]*)\|", variables, re.MULTILINE))))
+    documented = {name for name in documented - NOT_THE_USERS if not name.startswith("CLAUDE_CODE_")}
+    documented |= set(re.findall(r"^\| `(\w+)`", switches, re.MULTILINE))
+
+    assert {record["name"] for record in playbook("config", "--json").json} == documented
+
+
+def test_a_value_says_where_it_comes_from(
+    playbook: Playbook, folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default, the environment, the user's settings, the project's, its local ones: each wins over those before."""
+    name = "PLAYBOOK_DAILY_TOKENS"
+    assert _one(playbook, name) == ("1000000", "default", "")
+    settings_file = _put(home / ".claude/settings.json", {"env": {name: "2"}})
+    assert _one(playbook, name) == ("2", str(settings_file), "")  # a terminal has it, too
+    settings_file.unlink()
+    monkeypatch.setenv(name, "1")
+    assert _one(playbook, name) == ("1", "the environment", "")
+    for number, path in enumerate((home / ".claude/settings.json", folder / ".claude/settings.local.json"), 2):
+        _put(path, {"env": {name: str(number)}})
+        assert _one(playbook, name) == (str(number), str(path), "this terminal has 1")
+
+
+def test_what_a_project_brings_waits_for_consent(playbook: Playbook, folder: Path) -> None:
+    """It says that it isn't used."""
+    _put(folder / ".claude" / "settings.json", {"env": {"ANTHROPIC_BASE_URL": "https://user:pw@elsewhere.example"}})
+
+    value, _, note = _one(playbook, "ANTHROPIC_BASE_URL")
+
+    assert "project trust" in note
+    assert "pw" not in value
+
+
+def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether one is set, and who is asked with it."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-nobodys")
+
+    shown = playbook("config")
+
+    assert "sk-ant" not in shown.out + shown.err
+    assert "ANTHROPIC_API_KEY\tset (not shown)\tthe environment" in shown.out
+    assert re.search(r"learning asks claude-\S+ at https://api.anthropic.com, key from ANTHROPIC_API_KEY", shown.err)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "way"),
+    [
+        ("PLAYBOOK_DAILY_TOKENS", "5000", ("env", "PLAYBOOK_DAILY_TOKENS")),
+        ("playbook_update_on_clear", "false", ("playbook_update_on_clear",)),
+    ],
+)
+def test_a_users_setting_is_set_and_taken_out(
+    playbook: Playbook, home: Path, name: str, value: str, way: tuple[str, ...]
+) -> None:
+    """Everything else in the file stays, to the byte; a second time nothing changes."""
+    path = _put(home / ".claude" / "settings.json", {"model": "opus", "env": {"A": "1"}, "permissions": {"allow": []}})
+    before = path.read_bytes()
+
+    assert "is changed" in playbook("config", name, value).err
+    content = json.loads(path.read_text())
+    for key in way:
+        content = content[key]
+    assert content == (False if value == "false" else value)
+    assert "says so already" in playbook("config", name, value).err
+    assert _one(playbook, name)[:2] == (value, str(path))
+    playbook("config", name, "--unset")
+
+    assert path.read_bytes() == before
+
+
+def test_where_there_is_no_settings_file_one_is_made(playbook: Playbook, home: Path) -> None:
+    """For the user alone; it is what `install` then goes on with."""
+    playbook("config", "AGENTIC_CONTEXT_BACKEND", "cli")
+
+    path = home / ".claude" / "settings.json"
+    assert json.loads(path.read_text()) == {"env": {"AGENTIC_CONTEXT_BACKEND": "cli"}}
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["PLAYBOOK_DAILY_TOKEN"], 2, "Did you mean PLAYBOOK_DAILY_TOKENS?"),
+        (["PLAYBOOK_DAILY_TOKENS", "many"], 1, "must be a number"),
+        (["PLAYBOOK_DAILY_TOKENS", "-1"], 2, "No such option"),
+        (["AGENTIC_CONTEXT_BACKEND", "gpt"], 1, "must be api or cli"),
+        (["playbook_update_on_exit", "yes"], 1, "is true or false"),
+        (["PLAYBOOK_CLAUDE", " "], 1, "must not be empty"),
+        (["ANTHROPIC_API_KEY", "sk-x"], 1, "a key would stay in your shell's history"),
+        (["PLAYBOOK_DB_URL", "x.db"], 1, "another database than your sessions"),
+        (["PLAYBOOK_CLAUDE", "x", "--unset"], 2, "with a VALUE, or with --unset"),
+        (["--unset"], 2, "with a VALUE, or with --unset"),
+    ],
+    ids=str,
+)
+def test_what_can_not_be_set_is_explained(
+    playbook: Playbook, home: Path, arguments: list[str], code: int, told: str
+) -> None:
+    """Nothing is written."""
+    result = playbook("config", *arguments)
+
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err
+    assert not (home / ".claude" / "settings.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shell", "counts"), [("", 5), ("7", 7)])
+def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str, counts: int) -> None:
+    """Where the shell says nothing else: `status` shows the budget that counts, not the default."""
+    _put(home / ".claude" / "settings.json", {"env": {"PLAYBOOK_DAILY_TOKENS": "5"}})
+    environ = {**os.environ, "PLAYBOOK_DAILY_TOKENS": shell}
+
+    command = [sys.executable, "-m", "playbook_db", "status", "--json"]
+    done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, check=True)
+
+    assert json.loads(done.stdout)["today"]["daily_tokens"] == counts
+
+
+@pytest.mark.parametrize("text", ['{"env": 3}', '{"env": {"PLAYBOOK_CLAUDE": "a", "PLAYBOOK_CLAUDE": "b"}}', "{,}"])
+def test_a_settings_file_that_is_not_as_it_should_be_is_left_alone(playbook: Playbook, home: Path, text: str) -> None:
+    """The error names the file and the place."""
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+    result = playbook("config", "PLAYBOOK_CLAUDE", "claude")
+
+    assert (result.code, str(path) in result.err, path.read_text()) == (1, True, text)
+
+
+def test_the_defaults_are_those_that_count() -> None:
+    """Not a second list of numbers."""
+    assert configuration.VARIABLES["PLAYBOOK_DAILY_TOKENS"] == f"{settings.daily_tokens({})}"

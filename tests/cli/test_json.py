@@ -1,0 +1,72 @@
+"""Each command speaks JSON too, for programs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from playbook_db.cli.main import cli
+from tests.cli.conftest import Playbook
+
+JSON_AS_IT_IS = {"export", "db metadata"}
+
+
+def _leaves(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _leaves(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
+
+
+def test_each_command_has_json() -> None:
+    """But those that print JSON anyway."""
+    without = {
+        name for name, command in _leaves(cli) if not any("--json" in parameter.opts for parameter in command.params)
+    }
+
+    assert without == JSON_AS_IT_IS
+
+
+@pytest.mark.parametrize(
+    ("command", "keys"),
+    [
+        (["add", "more"], {"revision", "dry_run", "changes", "skipped"}),
+        (["restore", "oth-002"], {"revision", "changes"}),
+        (["restore", "--at", "1"], {"revision", "took_back"}),
+        (["render"], {"text"}),
+        (["import", "in.json"], {"revision", "changes"}),
+        (["bootstrap"], {"transcripts", "chunks", "tokens", "revisions"}),
+        (["work"], {"spooled", "learned"}),
+        (["init"], {"project", "points", "database", "mirror"}),
+        (["mirror", "on"], {"mirror", "state"}),
+        (["project", "ignore"], {"project", "ignored"}),
+        (["project", "trust"], {"project", "agreed"}),
+        (["db", "path"], {"database"}),
+        (["db", "upgrade"], {"database", "schema", "backup"}),
+        (["restore-backup", "b.db", "--yes"], {"database", "restored", "backup"}),
+        (["install"], {"settings", "changed", "interpreter"}),
+        (["uninstall"], {"settings", "data"}),
+        (["jobs", "retry", "--all"], {"queued"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_a_command_did_is_one_json_object(
+    playbook: Playbook, folder: Path, command: list[str], keys: set[str]
+) -> None:
+    """On stdout there is nothing else."""
+    playbook("add", "use ruff")
+    playbook("add", "use mypy")
+    playbook("retire", "oth-002")
+    playbook("backup", "b.db")
+    (folder / "in.json").write_text(json.dumps({"key_points": [{"name": "kpt_001", "text": "use uv"}]}))
+
+    result = playbook(*command, "--json")
+
+    assert result.code == 0, result.err
+    assert keys <= result.json.keys()

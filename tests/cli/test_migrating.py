@@ -1,0 +1,206 @@
+"""From the older system, whose hooks keep the playbook in JSON files alone: `init` and `install --replace`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.claude_code import doctor, install, older_hooks
+from tests.cli.conftest import Playbook
+
+SCRIPTS = {"UserPromptSubmit": "user_prompt_inject", "SessionEnd": "session_end", "PreCompact": "precompact"}
+
+
+@pytest.fixture(autouse=True)
+def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks of ours that are there to be registered."""
+    made = tmp_path / "hooks"
+    made.mkdir()
+    for name in ("inject.py", "enqueue.py"):
+        (made / name).write_text("")
+    monkeypatch.setattr(install, "hooks_folder", lambda: str(made))
+
+
+@pytest.fixture
+def settings_file(home: Path) -> Path:
+    """The user's settings after the older system's installer: its hooks, and one of somebody else's."""
+    folder = home / ".claude" / "hooks"
+    folder.mkdir(parents=True)
+    (folder / "common.py").write_text("import json\n\n\ndef load_playbook() -> dict:\n    ...\n")
+    hooks: dict[str, Any] = {}
+    for event, script in SCRIPTS.items():
+        (folder / f"{script}.py").write_text("")
+        command = f'/opt/uv run --project "/opt/a c e" python "{folder}/{script}.py"'
+        hooks[event] = [{"hooks": [{"type": "command", "command": command, "timeout": 120}]}]
+    hooks["SessionEnd"].append({"hooks": [{"type": "command", "command": "python3 /elsewhere/session_end.py"}]})
+    path = home / ".claude" / "settings.json"
+    path.write_text(json.dumps({"model": "opus", "hooks": hooks}, indent=4))
+    return path
+
+
+def _commands(path: Path) -> list[str]:
+    hooks = json.loads(path.read_text())["hooks"]
+    return [hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]]
+
+
+def test_init_finds_the_older_hooks_and_says_what_to_do(playbook: Playbook, settings_file: Path) -> None:
+    """Without a terminal nothing is replaced."""
+    before = settings_file.read_text()
+
+    result = playbook("init")
+
+    assert result.code == 0
+    assert f"{settings_file} has hooks of the older system" in result.err
+    assert "playbook install --replace" in result.err
+    assert settings_file.read_text() == before
+
+
+def test_doctor_notes_the_older_hooks(settings_file: Path, folder: Path) -> None:
+    """With what replaces them."""
+    found = [finding for finding in doctor._registrations("", str(folder)) if finding.state == doctor.NOTE]
+
+    assert [finding.remedy for finding in found] == ["playbook install --replace"]
+    assert f"{settings_file} has hooks of the older system" in found[0].message
+
+
+def test_on_a_terminal_init_asks_and_replaces_them(
+    playbook: Playbook, settings_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No leaves all as it was; yes takes them out and registers ours."""
+    before = settings_file.read_text()
+    monkeypatch.setattr("playbook_db.cli.setup.is_interactive", lambda: True)
+
+    refused = playbook("init", stdin="n\n")
+    assert (refused.code, settings_file.read_text()) == (0, before)
+
+    result = playbook("init", stdin="y\n")
+    assert result.code == 0
+    assert "took out 3 hooks of the older system" in result.out
+    assert [command.endswith("# playbook-db") for command in _commands(settings_file)] == [False, *[True] * 4]
+
+
+def test_install_replaces_them_when_asked_and_nothing_else(playbook: Playbook, settings_file: Path) -> None:
+    """The other hook and all other settings stay; the file as it was is kept; then there is nothing to do."""
+    before = settings_file.read_text()
+
+    asked = playbook("install")
+    assert "playbook install --replace" in asked.err
+    result = playbook("install", "--replace")
+    again = playbook("install", "--replace")
+
+    (kept,) = [line for line in result.out.splitlines() if line.startswith("the file as it was: ")]
+    assert before in [path.read_text() for path in settings_file.parent.glob("settings.json.before-playbook-*")]
+    assert Path(kept.removeprefix("the file as it was: ")).exists()
+    assert _commands(settings_file)[0] == "python3 /elsewhere/session_end.py"
+    assert len(_commands(settings_file)) == 5
+    assert "UserPromptSubmit" not in json.loads(settings_file.read_text())["hooks"]
+    assert json.loads(settings_file.read_text())["model"] == "opus"
+    assert "no settings file has hooks of the older system" in again.err
+
+
+def test_its_templates_with_which_learning_fails_go_aside(playbook: Playbook, settings_file: Path) -> None:
+    """They double their braces, or lack a place that ours have; one that fits stays, and so does the user's own."""
+    prompts = settings_file.parent / "prompts"
+    prompts.mkdir()
+    texts = {
+        "curator.txt": "{reflector_output}\n{playbook}\n",
+        "reflector.txt": '{transcript} {playbook} {{"analysis": ""}}',
+        "reflection.txt": "{transcript}",
+        "playbook.txt": "{key_points}",
+    }
+    for name, text in texts.items():
+        (prompts / name).write_text(text)
+
+    result = playbook("install", "--replace")
+
+    assert sorted(path.name for path in prompts.iterdir()) == [
+        "curator.txt.before-playbook", "playbook.txt", "reflection.txt", "reflector.txt.before-playbook",
+    ]  # fmt: skip
+    assert result.out.count("its template, which doesn't fit here, is now ") == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'python3 "{folder}/session_end.py"',
+        "/x/.venv/bin/python3 {folder}/session_end.py",
+        "python3 ~/.claude/hooks/session_end.py",
+        'python3 "$HOME/.claude/hooks/precompact.py"',
+        "python3 ${{HOME}}/.claude/hooks/subagent_stop.py",
+    ],
+)
+def test_each_way_to_name_a_script_is_known(settings_file: Path, folder: Path, command: str) -> None:
+    """Whatever Python runs it, and however the shell is told its path."""
+    hooks = settings_file.parent / "hooks"
+    shown = command.format(folder=hooks)
+    settings_file.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"command": shown}]}]}}))
+
+    assert [found.commands for found in older_hooks.find(str(folder))] == [(shown,)]
+
+
+def test_a_project_s_own_settings_are_looked_at_too(playbook: Playbook, settings_file: Path, folder: Path) -> None:
+    """With the project's folder as the client names it."""
+    settings_file.unlink()
+    made = folder / ".claude" / "hooks"
+    made.mkdir()
+    (made / "common.py").write_text("def load_playbook():\n")
+    command = 'python3 "$CLAUDE_PROJECT_DIR/.claude/hooks/session_end.py"'
+    own = folder / ".claude" / "settings.json"
+    own.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"command": command}]}]}}))
+
+    result = playbook("install", "--replace")
+
+    assert f"{own}: took out 1 hook of the older system" in result.out
+    assert json.loads(own.read_text()) == {}
+
+
+@pytest.mark.parametrize(
+    "document",
+    ["[]", "{", "\xff", '{"hooks": []}',
+     '{"hooks": {"SessionEnd": [1, {"hooks": 2}, {"hooks": ["x", {"command": 3}]}]}}',
+     '{"hooks": {"Stop": [{"hooks": [{"command": "python3 \'/x/session_end.py"}]}]}}'],
+)  # fmt: skip
+def test_settings_of_any_shape_hold_none(document: str, folder: Path, home: Path) -> None:
+    """What is wrong with them is told by the commands that change them."""
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_bytes(document.encode("latin-1"))
+
+    assert older_hooks.find(str(folder)) == []
+
+
+def test_a_key_that_stands_twice_is_explained_and_nothing_changes(playbook: Playbook, settings_file: Path) -> None:
+    """Readers take one or the other."""
+    text = settings_file.read_text().replace('"model": "opus",', '"model": "opus", "hooks": {},')
+    settings_file.write_text(text)
+
+    result = playbook("install", "--replace")
+
+    assert result.code == 1
+    assert 'the key "hooks" stands here for the second time' in result.err
+    assert settings_file.read_text() == text
+
+
+def test_init_offers_to_learn_from_the_sessions_that_there_were(
+    playbook: Playbook, home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the cost, so that the first session isn't empty; on a terminal it asks at once, and no is an answer."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key")
+    sessions = home / ".claude" / "projects" / "".join(char if char.isalnum() else "-" for char in str(folder))
+    sessions.mkdir(parents=True)
+    line = {"type": "user", "uuid": "1", "sessionId": "s", "message": {"role": "user", "content": "hello"}}
+    (sessions / "s.jsonl").write_text(json.dumps(line) + "\n")
+
+    told = playbook("init")
+    assert "1 transcript with something new, at most about " in told.err
+    assert "To learn from them: playbook bootstrap" in told.err
+
+    for module in ("setup", "learn"):
+        monkeypatch.setattr(f"playbook_db.cli.{module}.is_interactive", lambda: True)
+    asked = playbook("init", stdin="n\n")
+    assert asked.code == 0
+    assert "Begin?" in asked.err
+
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("PATH", "")
+    assert "transcript" not in playbook("init").err

@@ -1,0 +1,123 @@
+"""sessions skip: what keeps a session from being learned from."""
+
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.claude_code.events import session_folder_name
+from playbook_db.services import queue
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from tests.cli.conftest import Playbook
+from tests.learning.conftest import MessagesApi, answers, curation, model_at, reflection
+from tests.transcripts_made_up import TranscriptBuilder
+
+pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
+GOOD = (*answers(reflection(), curation({"type": "ADD", "text": "say what was run", "section": "OTHERS"})),)
+PRIVATE = "what is nobody's business"
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+
+
+@pytest.fixture
+def transcripts(folder: Path) -> Path:
+    """Where Claude Code keeps the project's transcripts."""
+    made = Path(settings.claude_dir(), "projects", session_folder_name(str(folder)))
+    made.mkdir(parents=True)
+    return made
+
+
+def _write(path: Path, *said: str, session: str = "s-1") -> str:
+    built = TranscriptBuilder(session)
+    for text in said:
+        built.user(text, uuid=f"{text}-1")
+        built.assistant("Following [pat-001].", uuid=f"{text}-2")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return str(built.write(path))
+
+
+def _queue(folder: Path, path: str, session: str) -> None:
+    with open_store(settings.database_url()) as store:
+        queue.take_in(
+            store, Project.in_folder(store, str(folder)).key, {"transcript_path": path, "session_id": session}
+        )
+
+
+def test_nothing_is_learned_from_a_skipped_session(
+    playbook: Playbook, folder: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the worker, which needs no model for it, nor by `bootstrap`, nor by `learn`, which says why; its
+    subagents' transcripts neither."""
+    path = _write(transcripts / "s-1.jsonl", PRIVATE)
+    agents = _write(transcripts / "s-1" / "subagents" / "agent-1.jsonl", PRIVATE)
+    done = playbook("sessions", "skip", "s-1")
+    assert done.out == "nothing is learned from session s-1 from now on\n"
+    _write(transcripts / "s-1.jsonl", PRIVATE, "and more of it")
+    _queue(folder, path, "s-1")
+    _queue(folder, agents, "s-1")
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert "2 learned from, 0 put off, 0 failed" in playbook("work").out
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        assert "nothing new in 2 transcripts" in playbook("bootstrap", "--yes").out
+        refused = playbook("learn", path)
+        assert not api.messages()
+    assert (refused.code, "playbook sessions skip s-1 --off" in refused.err) == (1, True)
+    assert playbook("list", "--json").json == []
+
+
+def test_what_a_skipped_session_said_is_not_learned_later(
+    playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither after --off, where it goes on from there, nor from a fork, which begins with a copy of it."""
+    path = _write(transcripts / "s-1.jsonl", PRIVATE)
+    playbook("sessions", "skip", "s-1")
+    _write(transcripts / "s-1.jsonl", PRIVATE, f"more of {PRIVATE}")
+    assert "from now on is learned from again" in playbook("sessions", "skip", "s-1", "--off").out
+    _write(transcripts / "s-1.jsonl", PRIVATE, f"more of {PRIVATE}", "the new part")
+    fork = _write(transcripts / "s-2.jsonl", PRIVATE, f"more of {PRIVATE}", "the fork's part", session="s-2")
+
+    with MessagesApi(*GOOD, *GOOD) as api:
+        model_at(api, monkeypatch)
+        playbook("learn", path)
+        playbook("learn", fork)
+        asked = "".join(request.last_said for request in api.messages())
+
+    assert "the new part" in asked
+    assert "the fork's part" in asked
+    assert PRIVATE not in asked
+
+
+def test_off_for_a_session_that_was_never_skipped_changes_nothing(
+    playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was said in it can still be learned from."""
+    path = _write(transcripts / "s-1.jsonl", "all of it")
+
+    assert "isn't kept from being learned from" in playbook("sessions", "skip", "s-1", "--off").out
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        assert "learned from 1 chunk" in playbook("learn", path).out
+
+
+def test_a_session_is_named_as_elsewhere(
+    playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its beginning, and within a session by nothing; what could be no id is refused, what begins several too."""
+    for name in ("abc-1", "abd-1"):
+        _write(transcripts / f"{name}.jsonl", "hello", session=name)
+
+    assert playbook("sessions", "skip", "abc", "--json").json == {"session": "abc-1", "skipped": True, "transcripts": 1}
+    assert playbook("sessions", "skip", "ab").code == 1
+    assert playbook("sessions", "skip", "../../x").code == 2
+    assert playbook("sessions", "skip").code == 2
+    assert "the id must be whole" in playbook("sessions", "skip", "zzz").err
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abd-1")
+    assert playbook("sessions", "skip", "--json").json["session"] == "abd-1"
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one-that-just-begins")
+    assert "whole" not in playbook("sessions", "skip").err

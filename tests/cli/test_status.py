@@ -1,0 +1,173 @@
+"""`playbook status`: where the playbook stands, for a person, a program and a status line."""
+
+import json
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.projects import project_key
+from playbook_db.store.engine import open_store
+from tests.cli.conftest import Playbook
+
+
+def _database() -> str:
+    return settings.sqlite_file(settings.database_url()) or ""
+
+
+def _learn(folder: Path, *texts: str) -> None:
+    with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
+        for text in texts:
+            book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
+        book.commit("learn", "learned", session_id="5f1c2e1a")
+
+
+def _change(statement: str) -> None:
+    with closing(sqlite3.connect(_database())) as connection, connection:
+        connection.execute(statement)
+
+
+def _call(key: str, *, days_ago: int = 0, agreed: int = 0) -> None:
+    time = (datetime.now(UTC) - timedelta(days=days_ago)).isoformat(timespec="microseconds")
+    _change(
+        "INSERT INTO model_calls (playbook_id, id, kind, input_tokens, output_tokens, cached_tokens, cost_usd, "
+        f"duration_ms, time, agreed) SELECT p.id, (SELECT count(*) FROM model_calls) + 1, 'reflect', 1000, 100, 10, "
+        f"0.5, 1, '{time}', {agreed} FROM playbooks AS p WHERE p.key = '{key}'"
+    )
+
+
+def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> None:
+    """And says so, instead of nothing."""
+    result = playbook("status")
+
+    lines = dict(line.split("  ", 1) for line in result.out.splitlines())
+    assert (result.code, result.err) == (0, "")
+    assert lines["playbook"].strip() == str(folder)
+    assert lines["mirror"].strip() == "none"
+    assert lines["learned last"].strip() == "nothing yet"
+    assert lines["to learn from"].strip() == "nothing"
+    assert lines["today (UTC)"].strip() == "0 of 1,000,000 tokens, $0.00 in all projects, $0.00 in this one"
+    assert playbook("status", "--short").out == "playbook: 0 points\n"
+
+
+def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder: Path, home: Path) -> None:
+    """Of all projects and of this one; what an earlier day took isn't today's."""
+    playbook("add", "use uv")
+    _learn(folder, "say why", "say how")
+    playbook("--project", str(home), "add", "of another")
+    _call(str(folder))
+    _call(str(folder), days_ago=2)
+    _call(str(home))
+
+    playbook("mirror", "on")
+    told, short = playbook("status"), playbook("status", "--short")
+    record = playbook("status", "--json").json
+
+    assert "points         3; a session is shown 3, revision 2\n" in told.out
+    assert "revision 2: 2 added\n" in told.out
+    assert "mirror         kept in step\n" in told.out
+    assert "2,220 of 1,000,000 tokens, $1.00 in all projects, $0.50 in this one" in told.out
+    assert short.out == "playbook: 3 points, learned just now\n"
+    assert record["learned"]["changes"] == {"add": 2}
+    assert record["learned"]["session"] == "5f1c2e1a"
+    assert record["today"] == {
+        "tokens": 2220, "daily_tokens": 1_000_000, "agreed_tokens": 0, "cost_usd": 0.5, "cost_usd_all_projects": 1.0,
+    }  # fmt: skip
+
+
+def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook, folder: Path) -> None:
+    """It is none of the day's tokens, and has its cost."""
+    playbook("add", "use uv")
+    _call(str(folder))
+    _call(str(folder), agreed=1)
+
+    assert "1,110 of 1,000,000 tokens and 1,110 that bootstrap was allowed, $1.00 in all" in playbook("status").out
+    assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
+
+
+def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) -> None:
+    """A file that came with a clone, and what keeps learning."""
+    playbook("add", "use uv")
+    (folder / ".claude" / "playbook.json").write_text("{}")
+    for number, (state, error) in enumerate([("queued", "'waits: no model'")] * 2 + [("failed", "'x'")]):
+        _change(
+            "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, not_before) "
+            f"VALUES (1, {number + 1}, 'learn', '{number}', '{state}', {error}, '2026', '2999')"
+        )
+
+    told, short = playbook("status").out, playbook("status", "--short").out
+
+    assert "to learn from  2 sessions waiting, 1 failed\n" in told
+    assert told.count("waits          no model\n") == 1
+    assert f"waits          {folder}/.claude/playbook.json is not in use yet." in told
+    assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
+
+
+def test_an_ignored_project_says_so(playbook: Playbook) -> None:
+    """No session is shown its points."""
+    playbook("add", "use uv")
+    playbook("project", "ignore")
+
+    assert "playbook project ignore --off" in playbook("status").out
+    assert playbook("status", "--json").json["shown"] == 0
+    assert playbook("status", "--short").out == "playbook: ignored here\n"
+
+
+@pytest.mark.parametrize(
+    ("ago", "said"),
+    [({"seconds": 20}, "just now"), ({"minutes": 1}, "1 minute ago"), ({"hours": 5}, "5 hours ago"),
+     ({"days": 40}, "40 days ago"), ({"hours": -1}, "just now")],
+)  # fmt: skip
+def test_how_long_ago_is_told_in_one_unit(ago: dict[str, int], said: str) -> None:
+    """Also where a clock goes wrong."""
+    from playbook_db.cli import status
+
+    assert status._ago((datetime.now(UTC) - timedelta(**ago)).isoformat()) == said
+
+
+def test_a_database_that_the_hooks_can_not_read_is_read_all_the_same(playbook: Playbook) -> None:
+    """One that somebody holds, or of an older schema: the store waits for it, or brings it up to date."""
+    playbook("add", "use uv")
+    expected = playbook("status", "--json").json
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("playbook_db.store.hook_queries.SCHEMA", 99)
+        assert playbook("status", "--json").json == expected
+
+
+def test_a_database_that_is_none_is_explained(playbook: Playbook) -> None:
+    """With what to do, and without a traceback."""
+    playbook("add", "use uv")
+    Path(_database()).write_bytes(b"no database at all, but longer than a header of one\n" * 400)
+
+    result = playbook("status", "--short")
+
+    assert (result.code, result.out) == (1, "")
+    assert "playbook db" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_template_that_is_wrong_is_explained(playbook: Playbook, home: Path) -> None:
+    """The file is named."""
+    playbook("add", "use uv")
+    own = home / ".claude" / "prompts" / "playbook.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("no place")
+
+    result = playbook("status")
+
+    assert (result.code, result.out) == (1, "")
+    assert str(own) in result.err
+
+
+def test_a_name_can_not_steer_the_terminal(playbook: Playbook, tmp_path: Path) -> None:
+    """A folder's name is somebody else's text."""
+    odd = tmp_path / "a\x1b[2J"
+    odd.mkdir()
+
+    assert "\x1b" not in playbook("--project", str(odd), "status").out
+    assert json.loads(playbook("--project", str(odd), "status", "--json").out)["project"].endswith("a\x1b[2J")

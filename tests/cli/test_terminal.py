@@ -1,0 +1,142 @@
+"""What a person sees on a terminal: tables with titles that fit, whole sentences, and a word where there is nothing."""
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from tests.cli.conftest import Playbook, on_terminal
+
+SESSION = "0b6f3a52-7c1d-4e8f-9a2b-5d4c3b2a1908"
+WIDE = (
+    "資料庫遷移前一定要先備份並確認備份檔案可以開啟否則遷移失敗時無法復原任何資料請先執行 playbook backup 🎉 each time"
+)
+LONG = "run the narrowest pytest selection first, and the whole suite before each commit, however small it is"
+
+
+@pytest.fixture
+def lived(playbook: Playbook, folder: Path) -> Playbook:
+    """A playbook with a live and a retired point, a session that taught one, and a job."""
+    playbook("add", LONG, "--section", "pat")
+    playbook("add", "use mypy")
+    playbook("retire", "oth-001", "--reason", "settled by the linter, which says so at each commit without being asked")
+    with open_store(f"sqlite:///{playbook('db', 'path').out.strip()}") as store:
+        key = Project.in_folder(store, str(folder)).key
+        with store.write(key) as book:
+            book.commit("learn", "learned", session_id=SESSION, actor=SESSION, even_if_unchanged=True)
+        from playbook_db.services import queue
+
+        queue.take_in(store, key, {"session_id": SESSION, "transcript_path": "/x.jsonl", "reason": "exit"})
+    return playbook
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize(
+    ("command", "titles"),
+    [
+        (["list"], "name + - text"),
+        (["list", "--retired"], "name + - left in reason text"),
+        (["sessions"], "session first revisions calls tokens cost"),
+        (["why", "pat-001"], "in time what text or reason by"),
+        (["jobs"], "id state tries session queued at error"),
+        (["project", "list"], "project points revisions last change note"),
+        (["log"], ""),
+        (["stats"], ""),
+        (["show", "3"], ""),
+        (["show", "pat-001"], ""),
+        (["show", "oth-001"], ""),
+        (["edit", "pat-001", "--text", f"{LONG}, always"], ""),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_a_command_shows_fits_the_terminal(
+    lived: Playbook, folder: Path, command: list[str], titles: str, columns: int
+) -> None:
+    """No line is longer than the terminal is wide; a table's first line, or that under a section's name, are titles."""
+    seen = on_terminal(*command, columns=columns)
+
+    assert not [line for line in seen.splitlines() if cell_len(line) > columns and str(folder) not in line]
+    assert titles in [" ".join(line.split()) for line in seen.splitlines()[:2]] or not titles
+    assert SESSION not in seen
+    assert "\t" not in seen
+
+
+@pytest.mark.slow
+def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) -> None:
+    """The eight characters that stand there are what `log --session` takes; in a pipe the id is whole."""
+    assert re.search(rf"^{SESSION[:8]} ", on_terminal("sessions"), re.MULTILINE)
+    assert lived("log", "--session", SESSION[:8]).code == 0
+    assert lived("sessions").out.startswith(SESSION)
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        (["list"], "no key points here yet"),
+        (["list", "--retired"], "no key point has left yet"),
+        (["sessions"], "no session was learned from yet"),
+        (["jobs"], "nothing to learn from yet"),
+        (["log"], "nothing has happened to this playbook yet"),
+        (["backup", "--list"], "there is no backup yet"),
+        (["bootstrap"], "had no session yet"),
+        (["prune"], "nothing changed"),
+        (["project", "list"], "no project has a playbook yet"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_where_there_is_nothing_a_command_says_so(playbook: Playbook, command: list[str], word: str) -> None:
+    """A silent command leaves a person wondering whether it did anything."""
+    playbook("db", "upgrade")
+
+    result = playbook(*command)
+
+    assert result.code == 0
+    assert word in result.out + result.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 120])
+def test_wide_characters_take_two_columns(playbook: Playbook, folder: Path, columns: int) -> None:
+    """In Chinese as in English no line is longer than the terminal is wide, and what stands in columns lines up."""
+    playbook("add", "use mypy")
+    commands = [
+        ("add", WIDE), ("edit", "oth-002", "--text", f"{WIDE} 一"), ("list",), ("show", "oth-002"), ("log",),
+        ("show", "3"), ("diff", "1"), ("why", "oth-002"), ("sql", "SELECT * FROM history"),
+        ("sql", "SELECT name, text, helpful FROM live_key_points"),
+    ]  # fmt: skip
+
+    for command in commands:
+        seen = on_terminal(*command, columns=columns)
+        assert not [line for line in seen.splitlines() if cell_len(line) > columns and str(folder) not in line]
+
+    rows = playbook("sql", f"SELECT '{WIDE}' AS text, 1 AS number UNION SELECT 'short', 2").out.splitlines()[2:]
+    assert len({cell_len(row) for row in rows}) == 1
+
+
+@pytest.mark.slow
+def test_a_sentence_is_folded_between_words(playbook: Playbook, folder: Path) -> None:
+    """What is said of a thing is never broken within a word, whichever stream it goes to; a path stays whole."""
+    playbook("add", LONG)
+    commands = (("init",), ("install",), ("doctor",), ("undo",), ("list", "nothing like that"))
+    seen = re.sub(r"\x1b\[\d+m", "", "\n".join(on_terminal(*command) for command in commands))
+
+    lines = [line for line in seen.splitlines() if not any(len(word) > 60 for word in line.split())]
+    assert not [line for line in lines if len(line) > 80]
+    assert [line for line in seen.splitlines() if line.endswith("/playbook.db")]
+
+
+@pytest.mark.slow
+def test_columns_that_do_not_fit_are_shown_by_line(lived: Playbook) -> None:
+    """On a narrow terminal a wide answer is a line a value, folded under its title; --line asks for that anywhere."""
+    question = "SELECT * FROM history WHERE revision = 1"
+
+    seen = on_terminal("sql", question)
+
+    assert all(len(line) <= 80 for line in seen.splitlines())
+    assert re.search(r"^text {6,}run the narrowest pytest", seen, re.MULTILINE)
+    assert re.search(r"^ +[a-z ]*commit, however small it is$", seen, re.MULTILINE)
+    assert f"text        {LONG}\n" in lived("sql", "--line", question).out

@@ -1,0 +1,63 @@
+"""One clock for people: whatever a command prints of a time is local, says its offset, and can be given back."""
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from playbook_db.cli.output import table
+from playbook_db.services import history
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from tests.cli.conftest import Playbook
+
+TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d\S*")
+COMMANDS = [
+    ["log"], ["log", "oth-001"], ["show", "oth-001"], ["show", "r1"], ["diff", "1"], ["at", "1 week ago"],
+    ["why", "oth-001"], ["sessions"], ["stats"], ["status"], ["project", "list"], ["backup", "--list"],
+]  # fmt: skip
+
+
+@pytest.fixture
+def lived(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Playbook]:
+    """A playbook with a point, a session and a backup, in a zone whose offset is no whole hour."""
+    monkeypatch.setenv("TZ", "XYZ-05:45")
+    time.tzset()
+    playbook("add", "use ruff")
+    playbook("backup")
+    with open_store(f"sqlite:///{playbook('db', 'path').out.strip()}") as store:
+        key = Project.in_folder(store, ".").key
+        with store.write(key) as book:
+            book.commit("learn", "learnt from s-1", session_id="s-1", even_if_unchanged=True)
+    yield playbook
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_time_on_the_screen_says_its_offset_and_can_be_given_back(lived: Playbook, command: list[str]) -> None:
+    """As it stands there, to `at` and to `log --since`; with --utc it is the same moment in UTC."""
+    said = lived(*command)
+    times = TIME.findall(said.out + said.err)
+
+    assert times
+    for shown in (each.rstrip(");,") for each in times):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+05:45", shown)
+        assert lived("at", shown).code == lived("log", "--since", shown).code == 0
+        assert history.is_when(shown)
+    in_utc = lived(*command, "--utc")
+    for shown in TIME.findall(in_utc.out + in_utc.err):
+        assert "+00:00" in shown
+
+
+def test_a_time_in_a_table_is_never_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long what stands beside it: whoever copies it gets all of it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = "2026-03-01 14:30:05+05:45"
+
+    for titles, row in (
+        (["taken", "file"], [shown, "/a/long/path/" * 9]),
+        (["file", "taken"], ["a word " * 30, shown]),
+    ):
+        assert shown in table(titles, [row, ["-", "-"]])

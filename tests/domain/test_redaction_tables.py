@@ -1,0 +1,154 @@
+"""Each entry of the tables that redaction works with is tried: what it stands for is masked, or left alone."""
+
+from functools import cache
+
+import pytest
+
+from playbook_db.domain.redaction import commands, entropy, names, token_patterns
+from playbook_db.domain.redaction.escapes import places_of
+from playbook_db.domain.redaction.redact import redact
+from playbook_db.domain.redaction.token_patterns import Pattern
+from tests import blind_secrets, second_blind_set
+from tests.secrets_made_up import made_up_secrets
+
+_TOKEN = "aB3dE6gH9jK2mN5pQ8sT1vW4"  # noqa: S105
+_PASSWORD = "tR7kq2Lw9"  # noqa: S105
+_HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"
+_UUID = "3f2b8c1a-9d4e-4c6b-a5f7-e1d2c3b4a596"
+# What follows the prefix of a token: each pattern takes one of these.
+_TAILS = (
+    *(_TOKEN, _TOKEN + _TOKEN, _TOKEN.upper()[:16], (_TOKEN + _TOKEN)[:36], _HEX[:32], _HEX + _HEX[:24], _UUID),
+    *(_TOKEN[:20] + "." + _TOKEN + _TOKEN, (_TOKEN + _TOKEN)[:14] + "." + _HEX + _HEX, "0123456_" + _TOKEN.upper()),
+    *("." + _HEX[:32] + "." + _HEX[:32], _HEX[:32] + "." + _HEX[:32], _TOKEN + _TOKEN + _TOKEN, _TOKEN[:20] + "==."),
+)
+# What stands around a secret: §P is a password, §T a token, §H hex digits, §U a UUID, and {a} the anchor.
+_LINES = r"""
+x:{a}sAlT1$§T§T|C{a}: a=§T|{a}§T|{a}Ym9iOnM0Y3IzdHA0c3M=|{a}h login ann password §P|{a}h account a password §P
+https://{a}a/§T|https://x.io{a}a/b/§T|https://x.io{a}§T|https://{a}§T
+{a}\n  0f:1e:2d:3c:4b:5a:69:78:87:96|{a}§T§T<|{a}=§T§T|{a}T:S;S:home;P:§P;;|w{a}"home", "§P");
+S{a} = "legal winner thank year wave sausage worth useful match winning yellow panther"
+P{a} = "legal winner thank year wave sausage worth useful match winning yellow panther"
+tool {a}ann -p §P|{a}ann:§P|{a}"ann:§P"|{a}ann / §P|{a}'ann:§P'|{a} -u admin -P §P|{a}admin:§P|{a} identified by '§P'
+{a} -a §P|{a} login -u ann -p §P|{a} -u ann:§P|{a} -u "ann:§P"|{a} -a ann:§P x.io|{a} -a "ann:§P" x.io
+user {a} '§P'|{a} -S h -P §P|{a} a -p§P x.7z|{a} -h h -u ann -p §P|{a}walk -c §P h|{a}walk -A §P h|{a}walk -X §P h
+{a}client //h/x -U ann%§P|{a}client //h/x -U "ann%§P"|{a} //h -U ann%§P|{a} //h -U "ann%§P"
+{a} -u ann,§P h|{a} -u "ann,§P" h|{a} -p §P ann|{a}generic-password -a ann -w §P|{a}for x: ann:§P|{a} home §P
+{a} app/§P|{a} target sys/§P|{a} host 10.0.0.1 key §P|{a} user ann v3 auth sha §P|{a} user ann priv aes 128 §P
+{a} "§P"|{a}\nann\n§P\n|{a} x http://h:9000 ann §P|{a}exec x/ann:§P@h|{a} --paperkey §P|{a} . -passwd /x §P
+{a} user:password ann §P|{a} upwd ann §P|{a} §P|{a} ann §P|{a} x <<< §P|{a} to x user ann using §P|{a}ann' USING '§P'
+{a}DbPassword /t REG_SZ /d §P|{a}\n  list: |{a}\n list: root:§P|{a}acr login -n x -p §P|{a}elastic = §P|{a} 7 §P
+"{a}": {"result": "§P"}|{a} --query SecretString\n§P\n|{a} access\n§P\n|{a} --value '{"p": "§P"}'
+{a} x --secret-string §P|{a} sha2 BY '§P'|{a}ann:§T|{a} with §T|{a}ann §T|{a} x.nupkg §T|{a} -t §T|{a} --value §T
+{a}"§T")|{a}b"§T=")|{a}: §U|{a}=§U|{a}Name=§T|{a} secret: JBSWY3DPEHPK3PXPJBSW
+"""
+
+
+@cache
+def _known_texts() -> tuple[str, ...]:
+    blind = [case.text for case in (*blind_secrets.usual(), *blind_secrets.hard())]
+    second = [text for name in ("usual", "hard") for _, text, _ in second_blind_set.rows(name)]
+    return (*blind, *second, *(made.text for made in made_up_secrets(20_000)))
+
+
+def _texts_for(anchor: str) -> list[str]:
+    made = [f"see {anchor}{tail}" for tail in _TAILS]
+    values = {"P": _PASSWORD, "T": _TOKEN, "H": _HEX, "U": _UUID}
+    for text in _LINES.strip().replace("\n", "|").replace("\\n", "\n").split("|"):
+        parts = text.replace("{a}", anchor).split("\u00a7")
+        made.append(parts[0] + "".join(values[part[0]] + part[1:] for part in parts[1:]))
+    return made
+
+
+def _is_tried(pattern: Pattern, text: str) -> bool:
+    places = list(places_of(pattern.anchor, text)) if pattern.anchor else []
+    return any(pattern.accepts(match[1]) for match in pattern.matches(text, places))
+
+
+_ALL = (
+    *(pattern for _, _, patterns in token_patterns.TOKENS for pattern in patterns),
+    *token_patterns.HEADERS,
+    *commands.COMMANDS,
+)
+
+
+@pytest.mark.parametrize("pattern", _ALL, ids=lambda pattern: f"{pattern.kind} {pattern.anchor!r}")
+def test_a_pattern_finds_a_secret_and_it_is_masked(pattern: Pattern) -> None:
+    """In a text made for it, or in one of the sets."""
+    tried = next((text for text in (*_texts_for(pattern.anchor), *_known_texts()) if _is_tried(pattern, text)), None)
+
+    assert tried is not None
+    assert "[masked: " in redact(tried)
+
+
+@pytest.mark.parametrize("call", [*commands._CALLS, *commands._CALLS_WITH_PASSWORDS])
+def test_a_call_takes_a_password(call: str) -> None:
+    """It is masked wherever it stands among the arguments, but as the first."""
+    assert _TOKEN not in redact(f'{call}"h", "{_TOKEN}")')
+
+
+@pytest.mark.parametrize("name", [*names._FOREIGN_NAMES.split("|"), *names._FOREIGN_SECRETS.split("|")])
+def test_a_name_in_another_language_means_a_secret(name: str) -> None:
+    """As the word that begins a line of settings."""
+    assert _TOKEN not in redact(f"{name}: {_TOKEN}")
+
+
+@pytest.mark.parametrize("word", [*names._PASSWORDS, *names._GLUED_KEYS, *sorted(names._SECRET_WORDS)])
+def test_a_word_at_the_end_of_a_name_means_a_secret(word: str) -> None:
+    """`my_password`, `MyApiKey`, `MY_TOKEN`."""
+    assert _TOKEN not in redact(f'MY_{word.upper()} = "{_TOKEN}"')
+
+
+@pytest.mark.parametrize("word", sorted(names._KEYED - names._PUBLIC_KEYS))
+def test_a_word_before_key_means_a_secret(word: str) -> None:
+    """`signing_key`, and in prose."""
+    assert _TOKEN not in redact(f'{word}_key = "{_TOKEN}"')
+
+
+@pytest.mark.parametrize("word", sorted(names._AFTERTHOUGHTS))
+def test_a_word_after_the_name_changes_nothing(word: str) -> None:
+    """`password_prod`."""
+    assert _PASSWORD not in redact(f'password_{word} = "{_PASSWORD}"')
+
+
+@pytest.mark.parametrize("word", sorted(names._ABOUT | names._PUBLIC_KEYS))
+def test_a_name_about_a_secret_has_none(word: str) -> None:
+    """`password_count`, `public_key`."""
+    text = f'password_{word} = "{_PASSWORD}"' if word in names._ABOUT else f'{word}_key = "{_PASSWORD}"'
+
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("word", sorted(names._NO_SECRETS))
+def test_a_name_with_a_word_of_no_secret_has_none(word: str) -> None:
+    """Where the name alone is not sure: `auth_for_id`, and not `auth_for_ci`."""
+    text = f'auth_for_{word} = "{_TOKEN}"'
+
+    assert redact(text) == text
+    assert _TOKEN not in redact(f'auth_for_ci = "{_TOKEN}"')
+
+
+@pytest.mark.parametrize("word", sorted(entropy.COMMON_PASSWORDS))
+def test_a_common_password_is_masked(word: str) -> None:
+    """Under the name of one, though it is a word."""
+    assert redact(f'password = "{word}"') == 'password = "[masked: password]"'
+
+
+@pytest.mark.parametrize("word", sorted(entropy._NO_PASSWORDS - entropy.COMMON_PASSWORDS))
+def test_a_word_that_stands_for_a_password_stays(word: str) -> None:
+    """Where any other word would be taken for one."""
+    assert redact(f"DB_PASSWORD={word}") == f"DB_PASSWORD={word}"
+    assert redact("DB_PASSWORD=mountainbike") == "DB_PASSWORD=[masked: password]"
+
+
+@pytest.mark.parametrize("word", sorted(entropy._SAYS_WORDS))
+def test_a_sentence_is_no_password(word: str) -> None:
+    """Several words are one, unless a word of a sentence is among them."""
+    assert redact('password = "lantern candle orchid"') == 'password = "[masked: password]"'
+    assert redact(f'password = "lantern candle {word} orchid"') == f'password = "lantern candle {word} orchid"'
+
+
+@pytest.mark.parametrize("prefix", token_patterns._IDS)
+def test_an_id_stays(prefix: str) -> None:
+    """Though it has a prefix as tokens have."""
+    assert redact(f"see {prefix}_{_TOKEN}xY7zQ") == f"see {prefix}_{_TOKEN}xY7zQ"
+    assert redact(f"see qvx_{_TOKEN}xY7zQ") == "see [masked: token]"
