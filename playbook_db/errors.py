@@ -110,15 +110,27 @@ class PlaybookFileError(PlaybookError):
     """
 
     def __init__(
-        self, source: str, place: str, problem: str, *, damaged: bool = False, in_git_merge: bool = False
+        self,
+        source: str,
+        place: str,
+        problem: str,
+        *,
+        damaged: bool = False,
+        in_git_merge: bool = False,
+        remedy: "Remedy | None" = None,
     ) -> None:
-        self.place, self.problem, self.damaged, self.in_git_merge = place, problem, damaged, in_git_merge
+        self.source, self.place, self.problem = source, place, problem
+        self.damaged, self.in_git_merge = damaged, in_git_merge
         where = f", {place}" if place else ""
-        super().__init__(f"{source}{where}: {problem} Nothing of it was taken in.")
+        super().__init__(f"{source}{where}: {problem} Nothing of it was taken in.", remedy)
 
 
 class MirrorError(PlaybookError):
     """The mirror .claude/playbook.json can't be read or written."""
+
+
+class GitError(PlaybookError):
+    """Git can't be asked, or its files can't be changed."""
 
 
 class ProjectError(PlaybookError):

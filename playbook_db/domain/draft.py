@@ -22,6 +22,18 @@ from playbook_db.domain.playbook import (
 )
 from playbook_db.domain.sections import SECTION_SLUGS
 
+_WORDS = {
+    "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
+    "retire": "retired",
+}  # fmt: skip
+
+
+def summary(changes: Iterable[Change]) -> str:
+    """What *changes* did to how many points, in a few words."""
+    last = {change.point.name: change.kind for change in changes}
+    counts = Counter(last.values())
+    return ", ".join(f"{counts[kind]} {word}" for kind, word in _WORDS.items() if counts[kind]) or "no points changed"
+
 
 class PlaybookSource(Protocol):
     """A playbook that a draft can read in part."""

@@ -1,10 +1,9 @@
 """Playbook files in and out, and the text that a session gets: what `import`, `export` and `render` do."""
 
 import dataclasses
-from collections import Counter
 from collections.abc import Mapping
 
-from playbook_db.domain import merge, playbook_file, prompt_text
+from playbook_db.domain import draft, merge, playbook_file, prompt_text
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import Header, Playbook, storable
 from playbook_db.domain.playbook_file import Layout, Reading
@@ -83,10 +82,4 @@ def prompt_with_all(project: Project) -> str:
 
 def summary(result: RevisionResult) -> str:
     """What a revision did to how many points, in a few words."""
-    last = {change.point.name: change.kind for change in result.changes}
-    words = {
-        "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
-        "retire": "retired",
-    }  # fmt: skip
-    counts = Counter(last.values())
-    return ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind]) or "no points changed"
+    return draft.summary(result.changes)

@@ -13,7 +13,7 @@ from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Sequence
     from typing import TypeVar
 
     from playbook_db.store.hook_queries import Connection, PointLifespan, Retirement, StoredPoint, StoredProject
@@ -58,8 +58,23 @@ def prompt(url: str, folder: str, *, whole: bool) -> str | None:
     return _read(url, folder, query, "")
 
 
-def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T]", nothing: "N") -> "T | N | None":
-    """What *query* finds in one state of the database; *nothing* where the project has no playbook yet."""
+def last_named(
+    url: str, folder: str, files: "Sequence[Collection[str]]", *, or_taken_in: bool = False
+) -> "list[int | None] | None":
+    """For each of *files*, by the `last_updated` of its versions: the last revision of the project in *folder* that
+    they name, *or_taken_in* by which one came in; None where there is none."""
+
+    def query(connection: "Connection", project: "StoredProject") -> "list[int | None]":
+        return [hook_queries.last_named(connection, project.id, times, or_taken_in=or_taken_in) for times in files]
+
+    return _read(url, folder, query, None, in_step=False)
+
+
+def _read(
+    url: str, folder: str, query: "Callable[[Connection, StoredProject], T]", nothing: "N", *, in_step: bool = True
+) -> "T | N | None":
+    """What *query* finds in one state of the database; *nothing* where the project has no playbook yet. The mirror must
+    be *in_step*, where that matters."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -68,7 +83,7 @@ def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T
         try:
             connection.execute("BEGIN")
             project = hook_queries.find_project(connection, projects.project_key(folder))
-            if not _is_mirror_in_step(connection, project, folder):
+            if in_step and not _is_mirror_in_step(connection, project, folder):
                 return None
             return query(connection, project) if project else nothing
         finally:

@@ -11,7 +11,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from sqlite3 import Connection as Connection
     from typing import Any
 
@@ -72,6 +72,16 @@ JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
 JOIN revisions AS l ON l.playbook_id = k.playbook_id
     AND l.number = (SELECT max(c.revision) FROM changes AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)
 WHERE k.playbook_id = :playbook_id AND k.name = :name
+"""
+
+# The revisions that a file's `last_updated` may name: by their time, or by that of a file whose header they kept.
+NAMED_BY_TIME = """
+SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
+"""
+NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL"
+# Those that took in a file which they don't equal, whose `last_updated` then ends their message.
+TOOK_IN = """
+SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
 """
 
 NEWEST = 50  # points that are looked at for those without votes: the time must not hang on how many there are
@@ -364,6 +374,23 @@ def find_point(
     extra = connection.execute(EXTRA, of_point).fetchone()
     retirement = None if row[7] is None else Retirement(*row[7:9])
     return StoredPoint(row[:7]), retirement, lifespan, extra[0] if extra else "{}"
+
+
+def last_named(
+    connection: "Connection", playbook_id: int, times: "Collection[str]", *, or_taken_in: bool = False
+) -> "int | None":
+    """The last of the revisions that *times*, each a file's `last_updated`, name, *or_taken_in* by which such a file
+    came in; None where there is none."""
+    import json  # late: hooks don't come here
+
+    of = {"playbook_id": playbook_id}
+    numbers = [row[0] for time in times for row in connection.execute(NAMED_BY_TIME, {**of, "time": time})]
+    headers = connection.execute(NAMED_BY_HEADER, of) if times else ()
+    numbers += [number for number, header in headers if json.loads(header).get("last_updated") in times]
+    if or_taken_in:
+        messages = connection.execute(TOOK_IN, of)
+        numbers += [number for number, message in messages if message.rpartition(" of ")[2] in times]
+    return max(numbers, default=None)
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":

@@ -1,7 +1,7 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row
@@ -64,10 +64,9 @@ _LAST_BEFORE = sql("""
 SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id AND time <= :time
 """)
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
-_BY_TIME = sql("""
-SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
-""")
-_WITH_HEADER = sql("SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL")
+_NAMED_BY_TIME = sql(hook_queries.NAMED_BY_TIME)
+_NAMED_BY_HEADER = sql(hook_queries.NAMED_BY_HEADER)
+_TOOK_IN = sql(hook_queries.TOOK_IN)
 _UNDOS = sql("""
 SELECT number, took_back_from, took_back_to FROM revisions
 WHERE playbook_id = :playbook_id AND took_back_from IS NOT NULL ORDER BY number DESC
@@ -119,12 +118,20 @@ class Snapshots(PlaybookRows):
 
     def revision_of(self, header: Header) -> int | None:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
-        if header.last_updated is None:
-            return None
-        by_time = self._execute(_BY_TIME, time=header.last_updated).scalars()
-        with_header = self._execute(_WITH_HEADER)
-        by_header = (r.number for r in with_header if json.loads(r.header).get("last_updated") == header.last_updated)
+        return self.last_named([header.last_updated]) if header.last_updated is not None else None
+
+    def last_named(self, times: Collection[str]) -> int | None:
+        """The last of the revisions that *times*, each a file's `last_updated`, name; None where they name none."""
+        by_time = (number for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars())
+        with_header = self._execute(_NAMED_BY_HEADER)
+        by_header = (row.number for row in with_header if json.loads(row.header).get("last_updated") in times)
         return max((*by_time, *by_header), default=None)
+
+    def last_taken_in(self, times: Collection[str]) -> tuple[int, str] | None:
+        """The last revision into which a file came that it doesn't equal, and the `last_updated` of that file, one of
+        *times*; None where there is none."""
+        rows = [(row.number, row.message.rpartition(" of ")[2]) for row in self._execute(_TOOK_IN)]
+        return max((row for row in rows if row[1] in times), default=None)
 
     def time_of(self, revision: int) -> str | None:
         """When *revision* was made; None where there is no such revision."""

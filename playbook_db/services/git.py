@@ -1,0 +1,285 @@
+"""The git repository around a project: our merge driver set up in it, and what its history says of the mirror.
+
+Git is asked through its own command. What others wrote into the files that we change stays, to the byte.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from playbook_db import files, projects
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import MAX_COUNTER, Playbook
+from playbook_db.errors import GitError, PlaybookFileError, Remedy
+
+if TYPE_CHECKING:
+    from playbook_db.store.repository import PlaybookRepository
+
+ATTRIBUTES = b"**/.claude/playbook.json merge=playbook diff=playbook"
+_NAME, _DRIVER, _TEXTCONV = "merge.playbook.name", "merge.playbook.driver", "diff.playbook.textconv"
+_TIMEOUT_S = 20  # for one question to git
+_OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")  # as a hook of git sets
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}  # fmt: skip
+_MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
+_MOST_TIPS = 20  # of the branch, before it was rewritten
+_LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a mirror: its name for git, and its `last_updated`."""
+
+    name: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class GitSetup:
+    """The files that were changed, the command that git starts, and notes for the user."""
+
+    changed: tuple[str, ...]
+    command: str
+    notes: tuple[str, ...] = ()
+
+
+def install(folder: str, *, share: bool) -> GitSetup:
+    """Let git merge and compare the playbooks of the repository around *folder* through us; with *share* its
+    `.gitattributes` says so, for all clones, else its own `info/attributes`. Raises GitError."""
+    attributes = _attributes_files(folder)[share]
+    command = _command()
+    values = {
+        _NAME: "key points one by one, votes of both sides",
+        _DRIVER: f"{command} merge-driver %O %A %B %P",
+        _TEXTCONV: f"{command} textconv",
+    }
+    others = {name: value for name, value in values.items() if _config(folder, name) != value}
+    for name, value in others.items():
+        _ask(folder, "config", "--local", "--replace-all", name, value)
+    before = _content(attributes)
+    is_new = ATTRIBUTES not in _lines(before or b"")
+    if is_new:
+        _write(attributes, _with_line(before))
+    used = _ask(folder, "check-attr", "merge", "diff", "--", ".claude/playbook.json").decode()
+    notes = [
+        f"another attribute has the last word, so that git doesn't start this ({line})"
+        for line in used.splitlines()
+        if not line.endswith(": playbook")
+    ]
+    changed = (*([_config_file(folder)] if others else []), *([attributes] if is_new else []))
+    return GitSetup(changed, values[_DRIVER], tuple(notes))
+
+
+def uninstall(folder: str, *, share: bool) -> GitSetup:
+    """Take out what `install` did. What `.gitattributes` says for all clones, once it is committed, is taken out of it
+    only with *share*. Raises GitError."""
+    names = [name for name in (_NAME, _DRIVER, _TEXTCONV) if _config(folder, name)]
+    for name in names:
+        _ask(folder, "config", "--local", "--unset-all", name)
+    changed, notes = [_config_file(folder)] if names else [], []
+    own, shared = _attributes_files(folder)
+    for path in (own, shared):
+        data = _content(path) or b""
+        if ATTRIBUTES not in _lines(data):
+            continue
+        committed = _ask(folder, "cat-file", "blob", "HEAD:.gitattributes", may_fail=True)
+        if path == shared and not share and ATTRIBUTES in _lines(committed):
+            remedy = "To take it out for all: playbook uninstall --git --share"
+            notes.append(f"{path} is committed, and stays: it does nothing in a clone without the rest. {remedy}")
+            continue
+        rest = _without_line(data)
+        if rest is None:
+            os.unlink(path)
+        else:
+            _write(path, rest)
+        changed.append(path)
+    return GitSetup(tuple(changed), "", tuple(notes))
+
+
+def operation_under_way(folder: str) -> str | None:
+    """What git is in the middle of in the worktree around *folder*, as `rebase`; None for nothing."""
+    state = projects.git_dir(folder)
+    if state is None:
+        return None
+    return next((what for name, what in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
+
+
+def versions_behind(path: str, data: bytes, commit: str = "HEAD", *, before_rebase: bool = False) -> list[Version]:
+    """The versions of the mirror at *path* that git has behind *commit*, itself among them, and those that the branch
+    had *before_rebase*. None at all where *data* isn't what the commit has, or git can't tell."""
+    folder, name = os.path.split(os.path.realpath(path))
+    most = max(1, min(_MOST_VERSIONS, _MOST_BYTES // max(1, len(data))))
+    try:
+        if projects.git_dir(folder) is None:
+            return []
+        if _unix(_ask(folder, "cat-file", "blob", f"{commit}:./{name}")) != _unix(data):
+            return []
+        tips = _tips_before(folder) if before_rebase else ()
+        commits = _ask(folder, "rev-list", "--full-history", f"--max-count={most}", commit, *tips, "--", name).split()
+        names = [f"{each.decode()}:./{name}" for each in commits]
+        # Each answer begins with a line `<object> <type> <size>`, or is one that ends with `missing`.
+        answers = _ask(folder, "cat-file", "--batch", given="".join(f"{each}\n" for each in names).encode())
+    except GitError:
+        return []
+    versions, place = [], 0
+    for each in names:
+        first, _, _ = answers[place:].partition(b"\n")
+        place += len(first) + 1
+        if first.endswith(b" missing"):
+            continue
+        size_bytes = int(first.split()[-1])
+        time = _LAST_UPDATED.search(answers, place, place + size_bytes)
+        place += size_bytes + 1
+        if time:
+            versions.append(Version(each, time[1].decode(errors="replace")))
+    return versions
+
+
+def ancestor_behind(
+    reading: "Callable[[], AbstractContextManager[PlaybookRepository]]",
+    path: str,
+    versions: Sequence[Version],
+    *,
+    last: int = MAX_COUNTER,
+) -> tuple[int, Playbook] | None:
+    """What a playbook has at the revision *last* of those *versions* of the mirror at *path*, and the revision since
+    which it does; None where it has nothing of them. *reading* opens the playbook.
+
+    That is the last version that is a revision; but a version that came in later, and became none, is closer. What came
+    in right after that revision makes, with it, the next one.
+    """
+    times = [version.time for version in versions]
+    with reading() as book:
+        named, taken_in = min(book.last_named(times) or 0, last), book.last_taken_in(times) or (0, "")
+        if taken_in[0] > last:
+            taken_in = (0, "")
+        if not named and not taken_in[0]:
+            return None
+        if named >= taken_in[0] - 1:
+            number = max(named, taken_in[0])
+            return number, book.at(number)
+    closest = next(version for version in versions if version.time == taken_in[1])
+    folder = os.path.dirname(os.path.realpath(path))
+    with contextlib.suppress(GitError, PlaybookFileError):
+        blob = _ask(folder, "cat-file", "blob", closest.name)
+        return taken_in[0], playbook_file.decode(blob, source=closest.name).playbook
+    return None
+
+
+def head_to_merge() -> str | None:
+    """The commit that the `git merge` which started us merges; None where it is another command, or there are more."""
+    heads = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
+    return heads[0] if len(heads) == 1 else None
+
+
+def _tips_before(folder: str) -> Iterator[str]:
+    """What the branch was before each time that a rebase or an amended commit wrote it anew, the newest first."""
+    branch = _ask(folder, "rev-parse", "--symbolic-full-name", "HEAD").decode().strip()
+    if branch == "HEAD":  # none: a commit is checked out by itself
+        return
+    log = _ask(folder, "reflog", "show", "--format=%H %gs", f"--max-count={_MOST_TIPS}", branch).decode(
+        errors="replace"
+    )
+    entries = [line.partition(" ")[::2] for line in log.splitlines()]
+    for (_, why), (before, _) in itertools.pairwise(entries):
+        if re.match(r"[^:]*(rebase|amend|\(finish\))", why):
+            yield before
+
+
+def _command() -> str:
+    """How git starts us, from any folder and with any PATH; what stands in the folder that it starts us in is never
+    imported (-P)."""
+    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
+    path = f"PYTHONPATH={shlex.quote(root)} " if root else ""
+    return f"{path}{shlex.quote(os.path.abspath(sys.executable))} -P -m playbook_db"
+
+
+def _attributes_files(folder: str) -> tuple[str, str]:
+    """The repository's own file of attributes, and the one that all clones share."""
+    own = os.fsdecode(_ask(folder, "rev-parse", "--git-path", "info/attributes").removesuffix(b"\n"))
+    top = os.fsdecode(_ask(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
+    shared = os.path.join(top, ".gitattributes")
+    if os.path.islink(shared):
+        raise GitError(f"{shared} is a link, which git doesn't follow. Nothing was changed; put a plain file there.")
+    return os.path.normpath(os.path.join(folder, own)), shared
+
+
+def _config_file(folder: str) -> str:
+    own = os.fsdecode(_ask(folder, "rev-parse", "--git-path", "config").removesuffix(b"\n"))
+    return os.path.normpath(os.path.join(folder, own))
+
+
+def _config(folder: str, name: str) -> str:
+    """The value of *name* in the repository's config, `""` where it has none; of several, all."""
+    values = _ask(folder, "config", "--local", "--get-all", name, may_fail=True)
+    return values.decode(errors="surrogateescape").removesuffix("\n")
+
+
+def _ask(folder: str, *question: str, given: bytes = b"", may_fail: bool = False) -> bytes:
+    """What git answers; nothing where it fails and *may_fail*. It fetches nothing and asks nobody. Raises GitError."""
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
+    environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    command = ["git", "-C", folder, *question]
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, env=environment, timeout=_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GitError(f"git can't be started in {folder}: {error}.") from error
+    if done.returncode and not may_fail:
+        problem = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ").split("\n")[0]
+        remedy = (
+            Remedy("Give the folder of a repository with --project.") if "not a git repository" in problem else None
+        )
+        raise GitError(f"git refuses in {folder}: {problem}.", remedy)
+    return b"" if done.returncode else done.stdout
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return projects.read_plain(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise GitError(f"{path} can't be read: {error.strerror}. Nothing was changed in it.") from error
+
+
+def _write(path: str, data: bytes) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        files.replace_file(path, data)
+    except OSError as error:
+        raise GitError(f"{path} can't be written: {error.strerror}. It was left as it is.") from error
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line.strip() for line in data.splitlines()]
+
+
+def _with_line(data: bytes | None) -> bytes:
+    """*data*, None for no file, with our line at its end. Where *data* ends without a newline, so does the result: from
+    that the way back is known."""
+    if data is None or data.endswith(b"\n"):
+        return (data or b"") + ATTRIBUTES + b"\n"
+    return data + b"\n" * bool(data) + ATTRIBUTES
+
+
+def _without_line(data: bytes) -> bytes | None:
+    """*data* as it was before our line came; None where there was no file."""
+    if data == ATTRIBUTES + b"\n":
+        return None
+    if data.endswith(b"\n" + ATTRIBUTES):  # the line break before it is ours, too
+        return data[: -len(ATTRIBUTES) - 1]
+    return b"".join(line for line in data.splitlines(keepends=True) if line.strip() != ATTRIBUTES)
+
+
+def _unix(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n")

@@ -1,0 +1,131 @@
+"""What git asks for: one file of the three of a merge, and a playbook's file as text to compare.
+
+Git starts this for every merge, so nothing heavy is imported but where the database knows that one side's playbook came
+from the other's, as on two branches of one person: counted from git's common ancestor, what is in both would count
+twice.
+"""
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from playbook_db import files, projects, settings
+from playbook_db.domain import file_merge, playbook_file
+from playbook_db.domain.exact_json import write_json
+from playbook_db.domain.file_merge import Side
+from playbook_db.domain.playbook import Playbook
+from playbook_db.domain.playbook_file import Reading
+from playbook_db.domain.prompt_text import render_points
+from playbook_db.domain.times import read_timestamp
+from playbook_db.errors import PlaybookError, PlaybookFileError
+from playbook_db.services import git, quick_reads
+
+if TYPE_CHECKING:
+    from playbook_db.store.repository import PlaybookRepository
+
+
+def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequence[str]:
+    """Bring the file *theirs* into the file *ours*, where *base* is their common ancestor, empty where there is none;
+    what was decided. *url* and *folder* are the database and the project, if it is in there.
+
+    Raises PlaybookFileError where one of the three can't be read; *ours* is then as it was.
+    """
+    their_side, our_side = _read(theirs, "theirs"), _read(ours, "ours")
+    base_data = b"" if base == os.devnull else _read_bytes(base, "the common ancestor")
+    base_reading = playbook_file.decode(base_data, source="the common ancestor") if base_data.strip() else None
+    ancestor, doubts = None, []
+    try:
+        ancestor = _closer_ancestor(url, folder, base_reading, our_side, their_side)
+    except PlaybookError as error:  # the three files are good enough
+        doubts = [f"the database could not be asked, and what both sides had from it counts twice: {error}"]
+    merged = file_merge.merge_files(base_reading, our_side, their_side, ancestor=ancestor)
+    if merged.data != our_side.data:
+        try:
+            files.replace_file(ours, merged.data)
+        except OSError as error:
+            raise PlaybookFileError("ours", "", f"it can't be written: {error.strerror}.") from error
+    return [*merged.notes, *doubts]
+
+
+def readable_text(path: str) -> str:
+    """The playbook in the file at *path* as a comparison should show it: a line for each point and each other key. A
+    file that can't be read as one is shown as it is. Raises PlaybookFileError where there is no file to read."""
+    data = _read_bytes(path, path)
+    try:
+        reading = playbook_file.decode(data, source=path)
+    except PlaybookFileError:
+        return data.decode("utf-8", "replace")
+    fields = [f"{key}: {write_json(value)}" for key, value in reading.playbook.header.fields]
+    extras = [f"[{name}] {fields}" for name, fields in reading.extras.items()]
+    lines = [*(field for field in fields if field != "sections: null"), render_points(reading.playbook.points), *extras]
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _read(path: str, which: str) -> Side:
+    data = _read_bytes(path, which)
+    return Side(data, playbook_file.decode(data, source=which))
+
+
+def _read_bytes(path: str, which: str) -> bytes:
+    try:
+        return projects.read_plain(path, settings.MAX_FILE_BYTES)
+    except OSError as error:
+        raise PlaybookFileError(which, "", f"it can't be read: {error.strerror}.") from error
+
+
+def _closer_ancestor(url: str, folder: str, base: Reading | None, ours: Side, theirs: Side) -> Playbook | None:
+    """What both sides have in common where that is more than git's *base*; None where nothing says so.
+
+    In one database a later revision holds all of an earlier one. So where one side is a revision, it has in common with
+    the other side what that is too, or else what is behind it in git: as on the branches of one person.
+    """
+    before, here, there = _last_named(url, folder, [_times(each) for each in (base, ours.reading, theirs.reading)])
+    if here is not None and there is not None:
+        is_ancestor = base is None or before is not None or not _is_later(base, ours.reading, theirs.reading)
+        if not is_ancestor or (before or 0) >= min(here, there):  # as for a revert
+            return None
+        with _opened(url, folder) as book:
+            return book.at(min(here, there))
+    known = here if here is not None else there
+    if known is None or before is None:  # git's may hold what is behind no revision
+        return None
+    side, commit = (theirs, git.head_to_merge()) if known is here else (ours, "HEAD")
+    path = projects.mirror_path(folder)
+    versions = git.versions_behind(path, side.data, commit) if commit else []
+    (common,) = _last_named(url, folder, [[version.time for version in versions]], or_taken_in=True)
+    if common is None or common <= before:
+        return None
+    ancestor = git.ancestor_behind(lambda: _opened(url, folder), path, versions, last=known)
+    return ancestor[1] if ancestor and ancestor[0] > before else None
+
+
+def _is_later(base: Reading | None, *sides: Reading) -> bool:
+    moments = [read_timestamp(side.playbook.header.last_updated) for side in sides]
+    moment = read_timestamp(base.playbook.header.last_updated) if base else None
+    return moment is not None and any(each is not None and each < moment for each in moments)
+
+
+def _times(side: Reading | None) -> list[str]:
+    time = side.playbook.header.last_updated if side else None
+    return [] if time is None else [time]
+
+
+def _last_named(
+    url: str, folder: str, files: Sequence[Collection[str]], *, or_taken_in: bool = False
+) -> Sequence[int | None]:
+    """For each of *files*, by the times of its versions, what `quick_reads.last_named` says."""
+    if settings.sqlite_file(url) is not None:
+        return quick_reads.last_named(url, folder, files, or_taken_in=or_taken_in) or [None] * len(files)
+    with _opened(url, folder) as book:
+        taken_in = [(book.last_taken_in(times) or (0, ""))[0] if or_taken_in else 0 for times in files]
+        numbers = [book.last_named(times) or 0 for times in files]
+    return [max(pair) or None for pair in zip(numbers, taken_in, strict=True)]
+
+
+@contextlib.contextmanager
+def _opened(url: str, folder: str) -> "Iterator[PlaybookRepository]":
+    from playbook_db.services.projects import open_project
+
+    with open_project(url, folder, sync=False, notify=str) as project, project.store.read(project.key) as book:
+        yield book
