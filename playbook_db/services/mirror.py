@@ -20,7 +20,7 @@ from playbook_db.domain import merge, playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DiskError, MirrorError, PlaybookFileError
-from playbook_db.services import diagnostics, import_export
+from playbook_db.services import diagnostics, git, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
 from playbook_db.store.engine import Store
@@ -82,6 +82,9 @@ def sync(project: Project) -> Synced:
     mirrored, is_foreign = _standing(project)
     if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
+    under_way = git.operation_under_way(projects.folder_of_mirror(project.mirror_path))
+    if under_way is not None:  # what the file holds meanwhile is no one's playbook yet
+        return Synced(notes=(f"a git {under_way} is not finished; {project.mirror_path} is left alone until it is",))
     return _sync(project, project.mirror_path, make=mirrored == "on")
 
 
@@ -227,8 +230,9 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         if not insist and (not error.damaged or error.in_git_merge):  # it may still be of use to somebody
             raise
         return Synced(notes=(f"{error} It was moved to {_set_aside(path)}.",))
+    in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
-        result = _merge(book, reading, path)
+        result = _merge(book, reading, path, in_git)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
@@ -240,12 +244,14 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
     return Synced(result if result.revision else None, tuple(notes))
 
 
-def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionResult:
-    """Bring a changed mirror in: three ways where a common ancestor is known, else as any file."""
+def _merge(
+    book: PlaybookRepository, reading: Reading, path: str, in_git: tuple[int, Playbook] | None
+) -> RevisionResult:
+    """Bring a changed mirror in: three ways where a common ancestor is known, be it *in_git*, else as any file."""
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
-    ancestor = _common_ancestor(book, theirs, path)
+    ancestor = _common_ancestor(book, theirs, path) if in_git is None else in_git
     if ancestor is None:
         notes = merge.merge_two_way(draft, theirs, retired)
         header = theirs.header if book.revision == 0 else book.header
@@ -256,13 +262,26 @@ def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionRes
         notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
         header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
-    keeps_file = holds_all and not left_out and (bool(draft.changes) or book.revision == 0)
+    is_news = bool(draft.changes) or book.revision == 0 or in_git is not None
+    keeps_file = holds_all and not left_out and is_news
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
     message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
+    if not keeps_file and theirs.header.last_updated:  # known again where git makes something of it
+        message += f" of {theirs.header.last_updated}"
     extras = import_export.new_extras(book, reading, theirs)
     notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
     return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file, extras=extras)
+
+
+def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
+    """The last revision, and the playbook, that the file was made of, as git has it; None where its `last_updated`
+    names a revision, or git can't tell."""
+    with project.store.read(project.key) as book:
+        if book.revision_of(theirs.header) is not None:
+            return None
+    versions = git.versions_behind(path, data, before_rebase=True)
+    return git.ancestor_behind(lambda: project.store.read(project.key), path, versions) if versions else None
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:
