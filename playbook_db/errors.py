@@ -313,6 +313,19 @@ class DatabaseBusyError(DatabaseError):
         )
 
 
+class ConflictError(DatabaseBusyError):
+    """What others wrote at the same time stood in the way; nothing was changed, and trying again as a whole helps."""
+
+    def __init__(self, where: str) -> None:
+        DatabaseError.__init__(
+            self, f"{where} was written to by others at the same time. Nothing was changed; run the command again."
+        )
+
+
+class ServerError(DatabaseError):
+    """The server of the database can't be reached, lets nobody in, or can't do what was asked."""
+
+
 class QueryError(PlaybookError):
     """The given SQL can't be run. *problem* is the message of SQLite, *views* are the views that can be queried."""
 
@@ -362,10 +375,11 @@ class SchemaTooNewError(DatabaseError):
 class SchemaTooOldError(DatabaseError):
     """The database needs a migration, which only a command may run."""
 
-    def __init__(self, where: str, schema: int, needed: int) -> None:
+    def __init__(self, where: str, schema: int, needed: int, *, is_shared: bool = False) -> None:
+        alone, together = "Run: {} (it takes a backup first).", "Its owner backs it up (pg_dump), and then runs: {}"
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
-            Remedy("Run: {} (it takes a backup first).", ("db", "upgrade")),
+            Remedy(together if is_shared else alone, ("db", "upgrade")),
         )
 
 

@@ -36,7 +36,7 @@ def upgrade() -> None:
         sa.Column("playbook_id", sa.Integer, nullable=False),
         sa.Column("point_id", COUNT, nullable=False),
         sa.Column("sessions", COUNT, nullable=False),
-        sa.Column("last_at", sa.Text, nullable=False),
+        sa.Column("last_at", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
         sa.PrimaryKeyConstraint("playbook_id", "point_id", name="pk_showings"),
         sa.ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name="fk_showings_playbook"),
         sa.ForeignKeyConstraint(
@@ -57,7 +57,9 @@ def upgrade() -> None:
         condition = sa.text(where)
         op.create_index(name, table, ["playbook_id", column], sqlite_where=condition, postgresql_where=condition)
     _fill_taken_back(op.get_bind())
-    op.execute(
+    if op.get_bind().scalar(sa.text("SELECT 1 FROM injections LIMIT 1")) is None:
+        return
+    op.execute(  # in SQLite's words: no other database is as old as that
         "INSERT INTO showings (playbook_id, point_id, sessions, last_at)"
         " SELECT i.playbook_id, k.id, count(DISTINCT i.session_id), max(i.time)"
         " FROM injections AS i CROSS JOIN json_each(i.points) AS shown"

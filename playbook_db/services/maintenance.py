@@ -1,7 +1,7 @@
 """Looking after the database: backups taken, listed and put back; whether it is sound."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -67,7 +67,7 @@ def location(url: str) -> str:
 
 def upgrade(url: str) -> tuple[int, str | None]:
     """Bring the database at *url* to our schema; its number, and the path of the backup made before, if any."""
-    return SCHEMA, migrate.ensure_current(url)
+    return SCHEMA, migrate.ensure_current(url, by_hand=True)
 
 
 def take(url: str, file: str | None = None) -> Taken:
@@ -121,7 +121,7 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
-    path = _path(url)
+    path = _path(url, connect.restore_of)
     with restore.prepared(path, file) as prepared:
         state = restore.state_of(path)
         here = backups.held_in(path, "read") if state == "sound" else []
@@ -164,23 +164,25 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     where = connect.described(url)
     try:
         migrate.require_current(url)
-        with store_check.opened_to_check(connect.sqlite_path(url) or "") as store:
+        with store_check.opened_to_check(url) as store:
             problems = check(store, quick=quick)
     except DamagedError as error:
         return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
-    return Report(where, tuple(problems), _REPAIR if problems else None)
+    remedy = _REPAIR if connect.sqlite_path(url) else connect.restore_of(url)
+    return Report(where, tuple(problems), remedy if problems else None)
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _path(url: str) -> str:
+def _path(url: str, remedy: Callable[[str], Remedy] = connect.dump_of) -> str:
     path = connect.sqlite_path(url)
     if not path:
-        raise DatabaseError(f"{connect.described(url)} is no SQLite file; back it up with its own tools.")
+        where = connect.described(url)
+        raise DatabaseError(f"{where} is on a server, which has backups of its own.", remedy(url))
     connect.dialect_for(url)  # raises where something else is in its place
     return path
 

@@ -95,6 +95,7 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "injections": {"facets": ["source"], "sort_desc": "time"},
     "citations": {"sort_desc": "time"},
     "erasures": {"sort_desc": "time"},
+    "write_locks": {"hidden": True},
     "alembic_version": {"hidden": True},
 }
 

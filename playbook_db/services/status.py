@@ -72,10 +72,10 @@ def read(url: str, folder: str) -> Status:
                 connection.close()
         except (hook_queries.UnusableError, hook_queries.driver().Error):
             pass  # the store says what is wrong, or puts it right
-    from playbook_db.store.engine import open_store  # late: it brings SQLAlchemy
+    from playbook_db.store.engine import open_store, runner_of  # late: it brings SQLAlchemy
 
     with open_store(url) as store, store.snapshot() as opened:
-        return _read(opened.exec_driver_sql, store.where, folder)
+        return _read(runner_of(opened), store.where, folder)
 
 
 def _read(execute: Execute, database: str, folder: str) -> Status:

@@ -1,15 +1,17 @@
 """From a URL to the dialect of its database, and what a URL means in words."""
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from importlib.util import find_spec
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.errors import DatabaseError, SettingError
+from playbook_db.errors import DatabaseError, MissingExtraError, Remedy, SettingError
 from playbook_db.store.sqlite.dialect import SqliteDialect
 
 
@@ -18,6 +20,8 @@ class Dialect(Protocol):
 
     @property
     def where(self) -> str: ...
+    @property
+    def is_shared(self) -> bool: ...
     def make_engine(self, *, foreign_keys: bool = True) -> Engine: ...
     def explained(self) -> AbstractContextManager[None]: ...
 
@@ -38,7 +42,9 @@ class Dialect(Protocol):
     def table_bytes(self, connection: Connection) -> dict[str, int]: ...
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]: ...
+    def apart(self, connection: Connection) -> AbstractContextManager[object]: ...
     def structure(self, connection: Connection) -> dict[str, str]: ...
+    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str] | None: ...
 
     def after_commit(self) -> None: ...
     def tidy(self) -> None: ...
@@ -48,9 +54,15 @@ def dialect_for(url: URL | str) -> Dialect:
     """The dialect of the database at *url*. Raises SettingError where the URL can't be understood, DatabaseError where
     it names a kind of database that playbooks can't be kept in."""
     made = _understood(url)
+    if made.get_backend_name() == "postgresql":
+        from playbook_db.store.postgres.dialect import PostgresDialect  # late: who has SQLite need not have the driver
+
+        return PostgresDialect(made)
     path = sqlite_path(made)
     if not path or path == ":memory:":
-        raise DatabaseError(f"{described(made)} is no SQLite file; this version of playbook-db keeps playbooks in one.")
+        raise DatabaseError(
+            f"{described(made)} is no SQLite file and no database on PostgreSQL; playbooks are kept in one of these."
+        )
     if os.path.exists(path) and not os.path.isfile(path):
         raise DatabaseError(f"{path} is no regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)
@@ -64,7 +76,10 @@ def dialect_of(database: Connection | Engine) -> Dialect:
 
 def described(url: URL | str) -> str:
     """*url* in words for a message: an SQLite file's path, else the URL without user and password."""
-    return sqlite_path(url) or _without_secrets(url)
+    made = _understood(url)
+    backend, place = made.get_backend_name(), _place(made)
+    plain = URL.create(backend, host=made.host, port=made.port, database=made.database, query=place)
+    return sqlite_path(url) or plain.render_as_string().replace("%2F", "/")
 
 
 def sqlite_path(url: URL | str) -> str | None:
@@ -77,16 +92,39 @@ def sqlite_path(url: URL | str) -> str | None:
     return os.path.realpath(path) if path and os.path.islink(path) else path
 
 
+def dump_of(url: URL | str) -> Remedy:
+    """What backs a database on a server up: the server's own program."""
+    return Remedy(f"Run: pg_dump --format=custom --file=playbooks.dump '{described(url)}'")
+
+
+def restore_of(url: URL | str) -> Remedy:
+    """What puts a backup in the place of a database on a server."""
+    return Remedy(f"Run: pg_restore --clean --if-exists --dbname='{described(url)}' playbooks.dump")
+
+
+def _place(url: URL) -> dict[str, Any]:
+    return {name: url.query[name] for name in ("host", "port") if name in url.query}
+
+
 def _understood(url: URL | str) -> URL:
     try:
         made = make_url(url)
+        if made.drivername.partition("+")[0] in ("postgres", "postgresql"):
+            return _with_driver(made)
         made.get_dialect()
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
         raise SettingError(
             f"{_without_secrets(url)!r} is no database that playbook-db can open. "
-            "Give an SQLite file's path, or its URL, with --db or PLAYBOOK_DB_URL."
+            "Give an SQLite file's path, or a URL, with --db or PLAYBOOK_DB_URL."
         ) from None  # the library's words hold what it took for a port
     return made
+
+
+def _with_driver(url: URL) -> URL:
+    """*url*, of PostgreSQL, with our driver. Raises MissingExtraError where that isn't installed."""
+    if find_spec("psycopg") is None:
+        raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
+    return url.set(drivername="postgresql+psycopg")
 
 
 def _without_secrets(url: URL | str) -> str:

@@ -4,12 +4,13 @@
 rolls back on any exception. No model call, no file and no sleep belongs inside one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, CursorResult, Engine
+from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseBusyError
@@ -95,11 +96,17 @@ class Store:
         self.close()
 
 
+def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
+    """What runs a statement of `hook_queries` on *connection*, of whatever database."""
+    return lambda statement, values: connection.execute(sql(statement), values)
+
+
 def open_store(url: str, *, begins_anew: bool = False) -> Store:
     """Open the database at *url*; make it, or bring it to our schema after a backup, where need be.
 
     Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseLostError for one that is gone
     though there are backups of it, unless it *begins_anew*, DatabaseError for one that can't be used.
     """
-    migrate.ensure_current(url, begins_anew=begins_anew)
-    return Store(dialect_for(url).make_engine())
+    dialect = dialect_for(url)
+    migrate.ensure_current(url, dialect=dialect, begins_anew=begins_anew)
+    return Store(dialect.make_engine())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SCHEMA = 3  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 4  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 
@@ -128,7 +128,7 @@ SELECT r.number, r.time, r.session_id, c.kind, count(c.kind) FROM revisions AS r
 LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
 WHERE r.playbook_id = :playbook_id AND r.number = (
     SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id AND l.source = 'learn')
-GROUP BY c.kind
+GROUP BY r.number, r.time, r.session_id, c.kind
 """
 
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"

@@ -87,7 +87,7 @@ SELECT r.number, r.time, r.source, r.actor, r.session_id, r.message, r.took_back
      WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
     (SELECT count(*) FROM votes AS v {by_voted}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
-    CASE WHEN :point_id IS NULL THEN (
+    CASE WHEN CAST(:point_id AS BIGINT) IS NULL THEN (
         SELECT count(*) FROM votes AS v
         WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.point_id IS NULL
     ) END AS unmatched_votes,

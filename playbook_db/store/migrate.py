@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
-    """Make or migrate the database at *url* if it isn't at our schema; the backup's path where one was made.
+def ensure_current(
+    url: str, *, dialect: Dialect | None = None, begins_anew: bool = False, by_hand: bool = False
+) -> str | None:
+    """Make or migrate the database at *url*, whose *dialect* may be known, if it isn't at our schema; the backup's path
+    where one was made.
 
-    One that is gone is made where it *begins_anew*, else only where there are no backups of it. Several processes may
-    call this at once; one does the work. Raises SchemaTooNewError, DatabaseLostError.
+    One that is gone is made where it *begins_anew*, else only where there are no backups of it. One that is shared is
+    migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
+    SchemaTooOldError, DatabaseLostError.
     """
-    dialect = dialect_for(url)
+    dialect = dialect or dialect_for(url)
     version = _version(dialect)
     if version and begins_anew:
         raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
@@ -37,6 +41,8 @@ def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
         return None
     if not version and not begins_anew:
         refuse_lost(url)
+    if version and dialect.is_shared and not by_hand:
+        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=True)
     dialect.prepare()
     with dialect.exclusive():
         version = _version(dialect)
@@ -58,7 +64,7 @@ def require_current(url: str) -> None:
         what = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
         raise DatabaseError(what, Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
-        raise SchemaTooOldError(dialect.where, version, SCHEMA)
+        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
 
 
 def refuse_lost(url: str) -> None:
@@ -77,15 +83,20 @@ def refuse_newer(where: str, version: int) -> None:
 
 def migrate(url: str) -> None:
     """Run all migrations on the database at *url*, in one transaction; nobody else may be at it."""
-    from alembic import command
-    from alembic.config import Config
-
     dialect = dialect_for(url)
     dialect.prepare()
     with _migrating(dialect) as connection:
-        config = Config(attributes={"connection": connection})
-        config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
-        command.upgrade(config, "head")
+        run_migrations(connection)
+
+
+def run_migrations(connection: "Connection") -> None:
+    """Run all migrations on *connection*, inside the transaction that is under way there."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
+    command.upgrade(config, "head")
 
 
 def run_alembic_command(context: Any, url: str | None) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from sqlalchemy import text as sql
 
 from playbook_db import settings
 from playbook_db.domain import playbook_file
@@ -53,7 +54,7 @@ def _at(project: Project, revision: int) -> Playbook:
 
 def _rows(project: Project, query: str) -> list[Any]:
     with project.store.snapshot() as connection:
-        return [tuple(row) for row in connection.exec_driver_sql(query)]
+        return [tuple(row) for row in connection.execute(sql(query))]
 
 
 def _learn(project: Project) -> None:
@@ -198,6 +199,7 @@ def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
     assert _holding(tmp_path) == []
 
 
+@pytest.mark.sqlite
 def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(project: Project, tmp_path: Path) -> None:
     """SQLite leaves old bytes in free pages of the database; a backup has none of them."""
     edit.add(project, _TEXT)
@@ -216,6 +218,7 @@ def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(proj
     assert _holding(tmp_path) == []
 
 
+@pytest.mark.sqlite
 def test_a_backup_without_the_text_is_left_as_it_is(project: Project, tmp_path: Path) -> None:
     """To the byte."""
     edit.add(project, "use ruff always")
@@ -229,6 +232,7 @@ def test_a_backup_without_the_text_is_left_as_it_is(project: Project, tmp_path: 
     assert done.backups == ()
 
 
+@pytest.mark.sqlite
 def test_a_damaged_backup_is_named_and_left(spread: Project, tmp_path: Path) -> None:
     """What can't be read can't be said to be clean."""
     data = bytearray((tmp_path / _BACKUP).read_bytes())
@@ -251,6 +255,7 @@ def test_a_file_beside_the_database_that_is_no_backup_of_ours_is_named(spread: P
     assert "playbook.db.damaged-20261120 holds it too" in note
 
 
+@pytest.mark.sqlite
 def test_a_reader_keeps_traces_in_the_log_until_it_ends(
     spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,6 +410,7 @@ def test_the_worker_too_replaces_what_a_kill_has_left(
     assert _holding(tmp_path) == []
 
 
+@pytest.mark.sqlite
 def test_a_backup_with_another_point_of_that_name_stays(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,6 +245,7 @@ def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path
     assert {table.name: table.rows for table in numbers.file.tables}["key_points"] == 2
 
 
+@pytest.mark.sqlite
 def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> None:
     """Its size is that of the file once the log is in it; the tables' sizes, indexes included, are most of that."""
     _add(project, a_key_point("pat-001"))
@@ -266,6 +267,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
     assert file.backups == (("2026-11-01T00:00:00.000000+00:00", 3), ("2026-11-03T00:00:00.000000+00:00", 5))
 
 
+@pytest.mark.sqlite
 def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every SQLite is built to count its pages."""
     _add(project, a_key_point("pat-001"))

@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import CheckConstraint
 
 import playbook_db
 from playbook_db import settings
@@ -27,7 +26,6 @@ from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
-from playbook_db.store.tables import metadata
 from tests.databases import put_empty_database
 
 PACKAGE = Path(playbook_db.__file__).parent
@@ -71,16 +69,6 @@ def test_no_other_database_is_in_memory(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
 
     assert done.stdout == "[]\n"
-
-
-def test_tables_say_what_the_dialect_of_another_database_needs() -> None:
-    """Which rows a partial index holds, and which column a check in SQLite's words is about."""
-    for table in metadata.tables.values():
-        for index in table.indexes:
-            assert ("where" in index.info) == (index.dialect_options["sqlite"]["where"] is not None), index
-        for constraint in table.constraints:
-            if isinstance(constraint, CheckConstraint) and "char(" in str(constraint.sqltext):
-                assert constraint.info["not_blank"] in table.columns
 
 
 @pytest.mark.parametrize("url", ["nonsense://x", "sqlite+nothing:///x", "://"])

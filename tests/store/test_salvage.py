@@ -20,6 +20,8 @@ from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
 from tests.sample_database import write_sample_database
 
+pytestmark = pytest.mark.sqlite
+
 _PAGE = 4096
 _POINTS = "SELECT name, text, section, helpful, harmful, position, retired_in IS NULL FROM key_points"
 

@@ -1,45 +1,44 @@
 """What the views make of the rows, where that isn't plain."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from typing import Any
 
 import pytest
 
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.services import edit, undo
 from playbook_db.services.projects import Project
+from tests.databases import raw_connection
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
 
 
 @pytest.fixture
-def raw(project: Project) -> Iterator[sqlite3.Connection]:
+def raw(project: Project) -> Iterator[Any]:
     """A plain connection to a playbook of three points."""
     for text in ("one", "two", "three"):
         edit.add(project, text, section="pat")
-    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as connection:
-        connection.row_factory = sqlite3.Row
+    with raw_connection(project.store) as connection:
         yield connection
 
 
-def show(raw: sqlite3.Connection, session: str, seq: int, points: str) -> None:
+def show(raw: Any, session: str, seq: int, points: str) -> None:
     """Keep that *session* was shown *points*."""
     raw.execute("INSERT INTO injections VALUES (1, ?, ?, 'startup', 3, ?, 0, ?)", (session, seq, points, TIME))
 
 
-def cite(raw: sqlite3.Connection, session: str, point: int) -> None:
+def cite(raw: Any, session: str, point: int) -> None:
     """Keep that *session* cited *point*."""
     raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, point, TIME))
 
 
-def use(raw: sqlite3.Connection, name: str) -> sqlite3.Row:
+def use(raw: Any, name: str) -> dict[str, Any]:
     """The row of `point_use` for one point."""
-    row: sqlite3.Row = raw.execute("SELECT * FROM point_use WHERE name = ?", (name,)).fetchone()
-    return row
+    rows = raw.execute("SELECT * FROM point_use WHERE name = ?", (name,))
+    return dict(zip((column[0] for column in rows.description), rows.fetchone(), strict=True))
 
 
-def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: sqlite3.Connection) -> None:
+def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: Any) -> None:
     """Nothing out of nothing is unknown, not 0."""
     row = use(raw, "pat-001")
 
@@ -47,7 +46,7 @@ def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: sqlite3.Conne
     assert [row[c] for c in ("cited_rate", "helpful_rate", "last_shown_at", "last_cited_at")] == [None] * 4
 
 
-def test_session_that_was_shown_a_point_twice_counts_once(raw: sqlite3.Connection) -> None:
+def test_session_that_was_shown_a_point_twice_counts_once(raw: Any) -> None:
     """A compaction shows the points anew; who was shown a point is a session."""
     show(raw, "a", 1, "[1, 2]")
     show(raw, "a", 2, "[1]")
@@ -58,7 +57,7 @@ def test_session_that_was_shown_a_point_twice_counts_once(raw: sqlite3.Connectio
     assert (use(raw, "pat-002")["shown_in"], use(raw, "pat-002")["cited_rate"]) == (1, 0.0)
 
 
-def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw: sqlite3.Connection) -> None:
+def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw: Any) -> None:
     """It is counted as a citation; the rate is a part of those who were shown it, and never over 1."""
     show(raw, "a", 1, "[1]")
     for session in ("a", "b", "c"):
@@ -69,7 +68,7 @@ def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw:
     assert (row["shown_in"], row["cited_in"], row["cited_rate"]) == (1, 3, 1.0)
 
 
-def test_vote_on_no_point_is_nobodys_use(project: Project, raw: sqlite3.Connection) -> None:
+def test_vote_on_no_point_is_nobodys_use(project: Project, raw: Any) -> None:
     """Rates are of the votes that met the point; neutral ones count nowhere."""
     for tag in ("helpful", "helpful", "helpful", "harmful", "neutral"):
         edit.vote(project, "pat-003", tag)
@@ -77,18 +76,18 @@ def test_vote_on_no_point_is_nobodys_use(project: Project, raw: sqlite3.Connecti
     row = use(raw, "pat-003")
 
     assert (row["helpful"], row["harmful"], row["helpful_rate"]) == (3, 1, 0.75)
-    (votes,) = raw.execute("SELECT * FROM votes_by_point").fetchall()
-    assert (votes["name"], votes["helpful"], votes["harmful"], votes["neutral"]) == ("pat-003", 3, 1, 1)
+    votes = raw.execute("SELECT name, helpful, harmful, neutral FROM votes_by_point").fetchall()
+    assert votes == [("pat-003", 3, 1, 1)]
 
 
-def test_retired_point_is_in_no_use(project: Project, raw: sqlite3.Connection) -> None:
+def test_retired_point_is_in_no_use(project: Project, raw: Any) -> None:
     """What has left takes no room any more."""
     edit.retire(project, "pat-002")
 
-    assert [row["name"] for row in raw.execute("SELECT name FROM point_use ORDER BY name")] == ["pat-001", "pat-003"]
+    assert [name for (name,) in raw.execute("SELECT name FROM point_use ORDER BY name")] == ["pat-001", "pat-003"]
 
 
-def test_rewording_tells_what_was_there_before_through_a_retirement(project: Project, raw: sqlite3.Connection) -> None:
+def test_rewording_tells_what_was_there_before_through_a_retirement(project: Project, raw: Any) -> None:
     """Votes, retirements and returns between two wordings are none themselves."""
     edit.edit(project, "pat-001", text="uno")
     edit.vote(project, "pat-001", "helpful")
@@ -109,7 +108,7 @@ def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pyte
     edit.vote(project, "pat-001", "helpful")
     edit.edit(project, "pat-001", text="uno")
 
-    with closing(sqlite3.connect(project.store.where)) as raw:
+    with raw_connection(project.store) as raw:
         assert raw.execute("SELECT actor FROM history ORDER BY revision").fetchall() == [
             ("ann@laptop",),
             ("ben@desk",),
@@ -119,7 +118,7 @@ def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pyte
         assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]
 
 
-def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: sqlite3.Connection) -> None:
+def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: Any) -> None:
     """It stays in the log, with the undo that took it back; an undo that is itself undone took nothing back."""
 
     def counted() -> tuple[object, ...]:
@@ -138,7 +137,7 @@ def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: sqlite3.
     assert [tuple(row) for row in log] == [(4, 8), (5, None), (6, None)]
 
 
-def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: sqlite3.Connection) -> None:
+def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: Any) -> None:
     """Undos of undos too; what holds now is one range after the other."""
     edit.vote(project, "pat-001", "helpful")
     for revisions in (RevisionRange(2, 3), RevisionRange(5, 5), RevisionRange(6, 6)):
@@ -153,7 +152,7 @@ def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: sqlit
     ]
 
 
-def test_lineage_holds_each_merge_and_whether_it_was_taken_back(project: Project, raw: sqlite3.Connection) -> None:
+def test_lineage_holds_each_merge_and_whether_it_was_taken_back(project: Project, raw: Any) -> None:
     """A row for each point that went into another."""
     merged = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "one and two"}
     edit.apply_batch(project, [merged], origin="a test")

@@ -3,13 +3,15 @@
 PRAGMAs, locks, checks, triggers and views are named here; `files` opens, copies and replaces whole files.
 """
 
+import functools
 import os
 import random
 import sqlite3
 import struct
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import resources
 
@@ -31,6 +33,8 @@ WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked in
 
 class SqliteDialect:
     """What only SQLite does, for the database in the file `path`; with any `access` but "write" it is only read."""
+
+    is_shared = False
 
     def __init__(self, path: str, access: Access = "write") -> None:
         self.path, self.access = path, access
@@ -225,10 +229,18 @@ class SqliteDialect:
         problems = [row[0] for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok"]
         return problems if quick else problems + self.broken_references(connection)
 
+    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+        """Nothing: here a statement that fails ends nothing but itself."""
+        return nullcontext()
+
     def structure(self, connection: Connection) -> dict[str, str]:
         """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         return {f"{kind} {name}": f"{of} {made}" for kind, name, of, made in rows if not name.startswith("sqlite_")}
+
+    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
+        """The structure that *migrate* gives an empty database."""
+        return _fresh_structure(migrate)
 
     # The write-ahead log.
 
@@ -287,6 +299,19 @@ class SqliteDialect:
                     time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
         finally:
             driver.execute(f"PRAGMA busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}")  # milliseconds
+
+
+@functools.cache
+def _fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
+    with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
+        fresh = SqliteDialect(os.path.join(folder, "fresh.db"))
+        fresh.prepare()
+        engine = fresh.make_engine(foreign_keys=False)
+        with engine.begin() as connection:
+            migrate(connection)
+            structure = fresh.structure(connection)
+        engine.dispose()
+        return structure
 
 
 def statements(file_name: str) -> list[str]:

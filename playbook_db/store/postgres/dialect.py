@@ -1,0 +1,324 @@
+"""A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.connect.Dialect` has it."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from importlib import resources
+from typing import Any
+
+import psycopg
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.types.string import StrDumperUnknown
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import text as sql
+from sqlalchemy.engine import URL
+
+from playbook_db import settings
+from playbook_db.errors import DatabaseError, OtherProgramError
+from playbook_db.store.connect import described
+from playbook_db.store.postgres.errors import explained
+from playbook_db.store.tables import metadata
+
+OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
+_CONNECT_WAIT_S = 10
+_OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
+_GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
+_FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
+_FRESH = "playbook_db_fresh"  # a schema that is never committed
+_SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
+_MIGRATION_LOCK = 0x504C4244  # "PLBD"
+_LOCKED = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE")
+_LOCKED_AT_ONCE = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
+_MAKE_LOCK = sql("INSERT INTO write_locks (playbook_id) VALUES (:playbook_id) ON CONFLICT DO NOTHING")
+# The playbook's number, and for how long this transaction waits for others and others for it.
+_FIND = sql("""
+SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true)
+FROM playbooks WHERE key = :key
+""")
+_OURS = "current_schema()::regnamespace"
+_DROPPED = sql(f"""
+SELECT 'TRIGGER', quote_ident(t.tgname) || ' ON ' || t.tgrelid::regclass
+FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'VIEW', quote_ident(relname) FROM pg_class
+WHERE relkind = 'v' AND relnamespace = {_OURS} AND relname = ANY(:views)
+UNION ALL
+(SELECT CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, oid::regprocedure::text FROM pg_proc
+ WHERE pronamespace = {_OURS} AND proname = ANY(:functions) ORDER BY oid DESC)
+""")
+_STRUCTURE = sql(f"""
+SELECT 'table', c.relname, string_agg(
+    concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'NOT NULL' END,
+              CASE WHEN a.attcollation = '"C"'::regcollation THEN 'COLLATE "C"' END, pg_get_expr(d.adbin, d.adrelid)),
+    ', ' ORDER BY a.attnum)
+FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.relkind IN ('r', 'p') AND c.relnamespace = {_OURS} GROUP BY c.relname
+UNION ALL
+SELECT 'constraint', conname, conrelid::regclass || ' ' || pg_get_constraintdef(oid, true) FROM pg_constraint
+WHERE connamespace = {_OURS} AND contype IN ('c', 'f', 'p', 'u')
+UNION ALL
+SELECT 'index', c.relname, pg_get_indexdef(c.oid, 0, true) FROM pg_class AS c
+WHERE c.relkind = 'i' AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'view', relname, pg_get_viewdef(oid, true) FROM pg_class WHERE relkind = 'v' AND relnamespace = {_OURS}
+UNION ALL
+SELECT 'trigger', t.tgname, pg_get_triggerdef(t.oid, true) FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'function', oid::regprocedure::text, prosrc FROM pg_proc WHERE pronamespace = {_OURS}
+""")
+_INVALID = sql(f"""
+SELECT 'the index ' || c.relname || ' isn''t valid' FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE NOT i.indisvalid AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'the constraint ' || conname || ' isn''t valid' FROM pg_constraint
+WHERE NOT convalidated AND connamespace = {_OURS}
+""")
+
+
+class PostgresDialect:
+    """What only PostgreSQL does, for the database at `url`. It is others' too: nobody migrates it by the way."""
+
+    is_shared = True
+
+    def __init__(self, url: URL) -> None:
+        self.url = url.set(drivername="postgresql+psycopg")
+
+    @property
+    def where(self) -> str:
+        """The database in words for a message: its URL without user and password."""
+        return described(self.url)
+
+    def make_engine(self, *, foreign_keys: bool = True) -> Engine:
+        """An engine whose transactions are ours: one that writes sees what others committed up to each statement, and
+        locks before it reads; one that reads sees one state throughout, and can't write. It is one for all who ask:
+        what looks at the version has opened a connection already."""
+        return self._engine
+
+    @cached_property
+    def _engine(self) -> Engine:
+        engine = create_engine(
+            self.url,
+            connect_args={"connect_timeout": _CONNECT_WAIT_S, "client_encoding": "utf8", "prepare_threshold": None},
+            pool_recycle=_OPEN_FOR_S,
+            execution_options={"playbook_dialect": self},
+        )
+        event.listen(engine, "connect", lambda driver, _: speak_as_sqlite(driver))
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+            reads = not connection.get_execution_options().get("writes", True)
+            level = psycopg.IsolationLevel
+            driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
+            driver.read_only = reads
+
+        return engine
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turns the driver's errors into ours."""
+        return explained(self.where)
+
+    # What version the database is at.
+
+    def schema_version(self) -> int | None:
+        """The schema of the database, 0 where nothing of ours is in it. Raises OtherProgramError, ServerError."""
+        with self.unchanged() as connection:
+            return self._version(connection)
+
+    def _version(self, connection: Connection) -> int:
+        there = connection.execute(
+            sql("SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('write_locks') IS NOT NULL")
+        ).one()
+        if there[0]:
+            version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
+            if there[1] and re.fullmatch(r"\d{4}", version or ""):
+                return int(version)
+            raise OtherProgramError(self.where)
+        taken = connection.scalar(
+            sql(f"SELECT count(*) FROM pg_class WHERE relnamespace = {_OURS} AND relname = ANY(:names)"),
+            {"names": list(metadata.tables)},
+        )
+        if taken:
+            raise OtherProgramError(self.where)
+        return 0
+
+    def mark_version(self, connection: Connection, version: int) -> None:
+        """Nothing to do: Alembic's own table holds it, and is read as fast."""
+
+    # Making and migrating it.
+
+    @contextmanager
+    def unchanged(self) -> Iterator[Connection]:
+        """A transaction that can't change the database."""
+        with self.explained(), self._engine.execution_options(writes=False).begin() as connection:
+            yield connection
+
+    def prepare(self) -> None:
+        """Refuse a server that playbooks can't be kept on."""
+        with self.unchanged() as connection:
+            version = connection.connection.dbapi_connection.info.server_version  # type: ignore[union-attr]
+            encoding = connection.scalar(sql("SELECT current_setting('server_encoding')"))
+            schema = connection.scalar(sql("SELECT current_schema()"))
+        if version < OLDEST_SERVER:
+            raise DatabaseError(f"{self.where} is PostgreSQL {version // 10000}; playbook-db needs 14 or later.")
+        if encoding != "UTF8":
+            raise DatabaseError(
+                f"{self.where} keeps its texts as {encoding}, which knows not all characters. Make the database anew: "
+                "createdb --encoding=UTF8 --template=template0 NAME"
+            )
+        if schema is None:
+            raise DatabaseError(f"{self.where} has no schema that its search_path names. Ask its owner for one.")
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold off all others who would give the database another schema."""
+        with self.explained(), self._engine.begin() as connection:
+            connection.execute(sql("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+            yield
+
+    def back_up_before_migration(self, version: int) -> None:
+        """Nothing: a server's backups are its own, and a migration is one transaction."""
+
+    def drop_views_and_triggers(self, connection: Connection) -> None:
+        """Drop what `make_views_and_triggers` makes; what people added stays."""
+        for kind, name in _made(connection):
+            connection.exec_driver_sql(f"DROP {kind} {name}")
+
+    def make_views_and_triggers(self, connection: Connection) -> None:
+        """Make what `drop_views_and_triggers` drops, as this version of the code has it."""
+        driver = connection.connection.dbapi_connection
+        schema = connection.scalar(sql("SELECT quote_ident(current_schema())"))
+        connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, pg_temp")  # the functions keep it
+        for file in _FILES:
+            driver.execute(_read(file))  # type: ignore[union-attr]
+
+    def broken_references(self, connection: Connection) -> list[str]:
+        """The rows whose parents are missing, in words: only who owns the server could have brought that about."""
+        return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
+
+    # Queries that each kind of database words in its own way.
+
+    def lock_playbook(self, connection: Connection, key: str) -> None:
+        """Wait until no other writes to the playbook of the project *key*; nothing where there is none yet."""
+        wait, gone = (f"{int(seconds * 1000)}" for seconds in (settings.LOCK_WAIT_S, _GONE_AFTER_S))
+        playbook = connection.execute(_FIND, {"key": key, "wait": wait, "gone": gone}).first()
+        if playbook and not connection.execute(_LOCKED, {"playbook_id": playbook.id}).first():
+            connection.execute(_MAKE_LOCK, {"playbook_id": playbook.id})
+            connection.execute(_LOCKED, {"playbook_id": playbook.id})
+
+    def by_index(self, name: str) -> str:
+        """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
+        return ""
+
+    def size_bytes(self, connection: Connection) -> int:
+        """The size of the database."""
+        return int(connection.scalar(sql("SELECT pg_database_size(current_database())")) or 0)
+
+    def table_bytes(self, connection: Connection) -> dict[str, int]:
+        """What each table takes of it, its indexes included."""
+        rows = connection.execute(
+            sql("SELECT relname, pg_total_relation_size(oid) FROM pg_class"
+                " WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace")
+        )  # fmt: skip
+        return {str(name): int(size) for name, size in rows}
+
+    # Checking it.
+
+    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+        """What keeps an error inside from ending the whole transaction."""
+        return connection.begin_nested()
+
+    def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
+        """What PostgreSQL itself says isn't whole; with *quick* no references are compared."""
+        rows = connection.execute(_INVALID)
+        problems = [problem for (problem,) in rows]
+        return problems if quick else problems + self.broken_references(connection)
+
+    def structure(self, connection: Connection) -> dict[str, str]:
+        """How each table, constraint, index, view, trigger and function was made, by its kind and name."""
+        return {f"{kind} {name}": made for kind, name, made in connection.execute(_STRUCTURE)}
+
+    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str] | None:
+        """The structure that *migrate* gives an empty database; None where the user may not make one, even one that
+        goes at once."""
+        with self.explained(), self._engine.connect() as connection, connection.begin() as transaction:
+            if not connection.scalar(sql("SELECT has_database_privilege(current_database(), 'CREATE')")):
+                return None
+            connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")
+            connection.exec_driver_sql(f"SET LOCAL search_path = {_FRESH}")
+            migrate(connection)
+            structure = self.structure(connection)
+            transaction.rollback()
+        return structure
+
+    # What SQLite's write-ahead log asks for.
+
+    def after_commit(self) -> None:
+        """Nothing to do: the server looks after its files."""
+
+    def tidy(self) -> None:
+        """Nothing to do."""
+
+
+def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:
+    """Let *driver* take texts and give numbers as SQLite's does."""
+    driver.adapters.register_dumper(str, _TextDumper)
+    driver.adapters.register_loader("text", _TextLoader)
+    driver.adapters.register_loader("numeric", _Number)
+
+
+class _TextDumper(StrDumperUnknown):
+    """Texts as PostgreSQL can keep them: NUL, the one character that it can't, becomes two others."""
+
+    def dump(self, obj: str) -> Buffer | None:
+        if "\0" in obj or _SIGN in obj:
+            obj = obj.replace(_SIGN, f"{_SIGN}1").replace("\0", f"{_SIGN}0")
+        return super().dump(obj)
+
+
+class _TextLoader(Loader):
+    """The same texts as they were."""
+
+    def load(self, data: Buffer) -> str:
+        text = bytes(data).decode()
+        return text.replace(f"{_SIGN}0", "\0").replace(f"{_SIGN}1", _SIGN) if _SIGN in text else text
+
+
+class _Number(Loader):
+    """A sum or a mean as a number of Python's own."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def _made(connection: Connection) -> list[tuple[str, str]]:
+    """The kind and the name, with what else a DROP needs, of each of our triggers, views and functions, in an order in
+    which they can be dropped."""
+    text = "".join(_read(file) for file in _FILES)
+    views = re.findall(r"^CREATE VIEW (\w+)", text, re.MULTILINE)
+    functions = set(re.findall(r"^CREATE (?:FUNCTION|AGGREGATE) (\w+)", text, re.MULTILINE))
+    rows = connection.execute(_DROPPED, {"views": views, "functions": list(functions)})
+    return [(kind, name) for kind, name in rows]
+
+
+def _read(file: str) -> str:
+    return resources.files("playbook_db.store").joinpath(file).read_text(encoding="utf-8")
+
+
+def _orphans(connection: Connection, table: Table) -> Iterator[str]:
+    for key in table.foreign_key_constraints:
+        parent, pairs = key.referred_table, [(each.parent.name, each.column.name) for each in key.elements]
+        is_parent = " AND ".join(f"p.{theirs} = c.{ours}" for ours, theirs in pairs)
+        is_asked = " AND ".join(f"c.{ours} IS NOT NULL" for ours, _ in pairs)
+        count = connection.scalar(
+            sql(f"SELECT count(*) FROM {table} AS c WHERE {is_asked}"
+                f" AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE {is_parent})")
+        )  # fmt: skip
+        if count:
+            yield f"{count} rows of {table} refer to rows of {parent} that are not there"

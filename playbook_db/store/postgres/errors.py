@@ -1,0 +1,85 @@
+"""What PostgreSQL and its driver say, in our words: what happened and what to do, never with a password."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
+from playbook_db import settings
+from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerError
+
+# By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{said}` the server's
+# own first line.
+_BY_STATE = (
+    (("28", "0P"), "{where} lets nobody in with this user and password ({said}). Look at both in the URL or, where it "
+                   "has no password, in the file that PGPASSFILE names (else ~/.pgpass)."),
+    (("3D000",), "{where}: the server has no such database. Ask for one, or make it: createdb NAME"),
+    (("42501", "3F000"), "{where}: you may not do that there ({said}). Ask who owns the database to let you."),
+    (("53300",), "{where} has no connection left ({said}). Try again later, or ask for a higher max_connections."),
+    (("53100", "53200", "54"), "{where} is full ({said}). Its server needs room; nothing was changed."),
+    (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
+    (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({said}). Try again in a moment."),
+    (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({said}). See: playbook db check"),
+    (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({said}). Make the database anew: "
+                         "createdb --encoding=UTF8 --template=template0 NAME"),
+)  # fmt: skip
+# Before there is a connection, the library tells what the server said by its text alone.
+_BY_TEXT = (
+    (r"password authentication failed|no password supplied|role \".*\" does not exist|no pg_hba\.conf entry|"
+     r"authentication failed", "28P01"),
+    (r"database \".*\" does not exist", "3D000"),
+    (r"permission denied for database", "42501"),
+    (r"too many (clients|connections)|remaining connection slots", "53300"),
+    (r"the database system is (starting|shutting|in recovery)", "57P03"),
+)  # fmt: skip
+_LOST = r"closed the connection|connection is lost|connection is closed|consuming input failed|sending .* failed"
+_AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
+_BUSY = ("55P03", "57014")  # lock_not_available, query_canceled
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Turn the errors of the server and the driver at the database *where* into ours; bugs stay."""
+    try:
+        yield
+    except (DBAPIError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        ours = _ours(where, cause) if isinstance(cause, psycopg.Error) else None
+        if ours is None:
+            raise
+        raise ours from None  # what the driver says in full may hold the URL
+
+
+def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
+    state, said = _state(error), _said(error)
+    if state in _AGAIN:
+        return ConflictError(where)
+    if state in _BUSY:
+        return DatabaseBusyError(where, settings.LOCK_WAIT_S)
+    for states, text in _BY_STATE:
+        if state.startswith(states):
+            return ServerError(text.format(where=where, said=said))
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return None
+    if re.search(_LOST, str(error)):
+        return ServerError(f"The connection to {where} was lost ({said}). Nothing is half-done; see: playbook log")
+    return ServerError(f"{where} can't be reached ({said}). Is its address right, is it up, is the network there?")
+
+
+def _state(error: psycopg.Error) -> str:
+    if error.sqlstate:
+        return error.sqlstate
+    text = str(error)
+    return next((state for pattern, state in _BY_TEXT if re.search(pattern, text)), "")
+
+
+def _said(error: psycopg.Error) -> str:
+    """The server's own words, on one line, without what a secret could be in."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    line = lines[0] if lines else type(error).__name__
+    line = re.sub(r"^.*(FATAL|ERROR):\s+", "", line)
+    return redact_message(line.rstrip("."), os.environ)

