@@ -62,11 +62,12 @@ def _postgres_database() -> URL:
 def _new_postgres_database(_: Path) -> str:
     """All tests have the same one: making another takes longer than emptying it."""
     made = _postgres_database()
-    _empty(made)
+    empty(made)
     return made.render_as_string(hide_password=False)
 
 
-def _empty(url: URL) -> None:
+def empty(url: URL) -> None:
+    """Take everything out of the database at *url* but what a new one has."""
     with postgres.connected(url) as connection:
         connection.execute("SET session_replication_role = replica")  # neither triggers nor foreign keys
         connection.execute("; ".join(f"DELETE FROM {name}" for name in metadata.tables if name != "sections"))
@@ -112,7 +113,7 @@ def switch_triggers_off(raw: Any) -> None:
 
 KINDS = {
     "sqlite": Kind(_new_sqlite_database, _empty_sqlite_database),
-    "postgres": Kind(_new_postgres_database, lambda store: _empty(store.url)),
+    "postgres": Kind(_new_postgres_database, lambda store: empty(store.url)),
 }
 
 

@@ -34,11 +34,11 @@ class NoServerError(Exception):
 @functools.cache
 def server_url() -> URL:
     """The URL of the server's database `postgres`, for its superuser. Raises NoServerError."""
-    given = _GIVEN or str(_start())
+    given = GIVEN or str(_start())
     return make_url(given)
 
 
-_GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundings hide it
+GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundings hide it
 
 
 def require_server() -> URL:
@@ -67,6 +67,15 @@ def drop_database(url: URL) -> None:
 def connected(url: URL) -> "psycopg.Connection[tuple[object, ...]]":
     """A plain connection to the database at *url*, as a person's `psql` has it."""
     return psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True)
+
+
+def ask_for_password(owner: "psycopg.Connection[tuple[object, ...]]", user: str) -> None:
+    """Let our own server ask *user* for a password from now on; the others it trusts."""
+    (file,) = owner.execute("SELECT current_setting('hba_file')").fetchone() or ("",)
+    rules, rule = Path(str(file)), f"local all {user} scram-sha-256\n"
+    if rule not in rules.read_text(encoding="utf-8"):
+        rules.write_text(rule + rules.read_text(encoding="utf-8"), encoding="utf-8")
+        owner.execute("SELECT pg_reload_conf()")
 
 
 def _start() -> URL:

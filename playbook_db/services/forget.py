@@ -21,7 +21,7 @@ from playbook_db.errors import DatabaseBusyError, DatabaseError, PointRuleError
 from playbook_db.services import edit, mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import connect, erasure
-from playbook_db.store.engine import Store
+from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.erasure import Field, PointText
 from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite import backups, erased_bytes
@@ -221,6 +221,7 @@ def _known_fields(
     return [field for field in before.fields if field.is_history], revision
 
 
+@tried_again
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
     """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
     message = "forgot what matches a pattern" if request.name is None else f"forgot {request.name}"

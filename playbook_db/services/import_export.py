@@ -10,11 +10,13 @@ from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.services import templates
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 _MAX_KEYS_CHARS = 200  # of other keys that are named
 
 
+@tried_again
 def import_playbook(
     project: Project, reading: Reading, *, source: str, replace: bool = False, dry_run: bool = False
 ) -> RevisionResult:

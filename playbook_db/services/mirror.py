@@ -23,7 +23,7 @@ from playbook_db.errors import DiskError, MirrorError, PlaybookFileError
 from playbook_db.services import diagnostics, git, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
-from playbook_db.store.engine import Store
+from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.repository import Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
@@ -222,6 +222,7 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
     return Synced(result, tuple(notes))
 
 
+@tried_again
 def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
     """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
     try:
@@ -324,6 +325,7 @@ def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, 
     return True
 
 
+@tried_again
 def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
     """Keep what the file holds, and how it looks at a glance, where that isn't *known*."""
     size_bytes, mtime_ns = _size_and_mtime(path)
@@ -332,6 +334,7 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
             book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
+@tried_again
 def _take_for_ours(project: Project) -> None:
     """Keep that the file at the project's path isn't foreign; what it holds is still to be taken in."""
     with project.store.write(project.key) as book:

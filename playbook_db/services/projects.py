@@ -10,7 +10,7 @@ from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import ProjectError, Remedy
 from playbook_db.store import repository
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.repository import ListedProject
 
 Notify = Callable[[str], object]  # takes a line that the person should read
@@ -82,12 +82,14 @@ def is_ignored(project: Project) -> bool:
         return book.is_ignored()
 
 
+@tried_again
 def ignore(project: Project, *, is_ignored: bool) -> None:
     """Keep the hooks and the worker out of *project* from now on, or let them in again; nothing is forgotten."""
     with project.store.write(project.key) as book:
         book.set_ignored(is_ignored)
 
 
+@tried_again
 def move(store: Store, old_folder: str, new_folder: str) -> str:
     """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
 

@@ -13,7 +13,7 @@ from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store import jobs, repository
-from playbook_db.store.engine import Store
+from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
 from playbook_db.store.repository import PlaybookRepository
 
@@ -24,6 +24,7 @@ _FIRST_WAIT_S = 60.0  # before the second try; four times as long before each fu
 _LONGEST_WAIT_S = 6 * 3600.0
 
 
+@tried_again
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
     """Queue *job* for the project *key*, which is made where need be; False where the project is kept out."""
     with store.write(key) as book:
@@ -39,6 +40,7 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
         return jobs.read_all(connection, key)
 
 
+@tried_again
 def claim(store: Store) -> Job | None:
     """The oldest job that is due, now ours; None where none is. What another worker left is due again first."""
     now = datetime.now(UTC)
@@ -47,13 +49,19 @@ def claim(store: Store) -> Job | None:
         return jobs.claim(connection, now=timestamp(now), lease_until=timestamp(now + timedelta(seconds=LEASE_S)))
 
 
+@tried_again
 def release_all(store: Store) -> int:
-    """Queue again whatever is running: for the one worker there can be, at its start. How many jobs."""
+    """Queue again whatever is running: for the one worker there can be, at its start. How many jobs.
+
+    In a database that others share, theirs are left to them.
+    """
     now = timestamp(datetime.now(UTC))
+    lease_over = now if store.is_shared else "9999"
     with store.transaction() as connection:
-        return jobs.bring_back(connection, lease_over="9999", now=now, most_attempts=_MOST_BEGINNINGS)
+        return jobs.bring_back(connection, lease_over=lease_over, now=now, most_attempts=_MOST_BEGINNINGS)
 
 
+@tried_again
 def release_waiting(store: Store) -> None:
     """Let all jobs that wait through no fault of their own be due now."""
     with store.transaction() as connection:
@@ -66,12 +74,14 @@ def is_any_due(store: Store) -> bool:
         return jobs.is_any_due(connection, now=timestamp(datetime.now(UTC)))
 
 
+@tried_again
 def finish(store: Store, job: Job) -> None:
     """Keep that *job* is done."""
     with store.transaction() as connection:
         jobs.finish(connection, job, now=timestamp(datetime.now(UTC)))
 
 
+@tried_again
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
     """Queue *job* again through no fault of its own, not before *until* or, if that is earlier, `release_waiting`."""
     why = _without_secrets(job, why)
@@ -79,6 +89,7 @@ def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> No
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
 
 
+@tried_again
 def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
     """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already.
 
@@ -96,18 +107,21 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
     return why
 
 
+@tried_again
 def retry(store: Store, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh; False where there is none that failed or waits."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
 
 
+@tried_again
 def retry_all(store: Store) -> int:
     """Queue afresh every job of any project that failed or waits for its next try; how many."""
     with store.transaction() as connection:
         return jobs.retry_all(connection)
 
 
+@tried_again
 def drop(store: Store, key: str, number: int) -> bool:
     """Remove the job *number* of the project *key*, and count its transcript as learnt from as far as it goes now.
 
@@ -179,6 +193,7 @@ def read_cursor(project: Project, path: str, first_uuid: str | None) -> Cursor:
         return Cursor(offset, is_new, book.cursors(first_uuid=first_uuid) if first_uuid and is_new else {})
 
 
+@tried_again
 def move_cursor(
     project: Project, path: str, cursor: Cursor, offset: int, *, session_id: str, first_uuid: str | None
 ) -> None:

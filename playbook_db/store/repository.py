@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 from sqlalchemy import text as sql
 
 from playbook_db import settings
@@ -29,6 +29,7 @@ from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import injections, jobs, mirrors, playbooks, transcripts
 
 # Statements are made once: putting one together costs more than running it.
+_ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
@@ -135,10 +136,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
-        dialect_of(connection).lock_playbook(connection, key)
+        dialect = dialect_of(connection)
+        dialect.lock_playbook(connection, key)
         book = cls(connection, key, now=now, is_writable=True)
-        if not book.playbook_id:
-            connection.execute(insert(playbooks).values(key=key, created_at=book.now))
+        if not book.playbook_id:  # another may be about to make it too
+            connection.execute(_ADD_PROJECT, {"key": key, "now": book.now})
+            dialect.lock_playbook(connection, key)
             book = cls(connection, key, now=now, is_writable=True)
         return book
 

@@ -1,16 +1,29 @@
 """What holds for a database on a PostgreSQL server, beside what all tests with a `store` hold for it too."""
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, inspect
+from sqlalchemy import Engine, create_engine, inspect, make_url
+from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
-from playbook_db.store import tables
-from playbook_db.store.engine import open_store
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.errors import OtherProgramError, SchemaTooNewError, SchemaTooOldError, ServerError
+from playbook_db.services import edit, import_export, maintenance, queue
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import migrate, tables
+from playbook_db.store.engine import open_store, tried_again
+from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.repository import PlaybookRepository, list_projects
 from tests import postgres
-from tests.databases import empty_database
+from tests.databases import empty, empty_database
 
 pytestmark = pytest.mark.slow
 
@@ -98,3 +111,211 @@ def test_counts_are_wide_and_texts_are_compared_by_their_characters(server: Engi
             assert str(column["type"]).replace('"', "") == kind, ours
             if kind.startswith("TEXT"):
                 assert kind == "TEXT COLLATE C", ours
+
+
+@pytest.fixture
+def url(fresh: URL) -> str:
+    """The URL of an empty database on the server; what a test leaves there is taken out before the next."""
+    empty(fresh)
+    return fresh.render_as_string(hide_password=False)
+
+
+def _at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """What *work* gives, done by *count* threads that begin together."""
+    begin = threading.Barrier(count)
+
+    def one(number: int) -> Any:
+        begin.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(one, range(count)))
+
+
+def test_the_first_writers_of_a_playbook_all_get_in(url: str) -> None:
+    """They make it together, and none is refused for what another made a moment before."""
+
+    def add(number: int) -> int | None:
+        with open_store(url) as store:
+            return edit.add(Project(store, "/work/harbour"), f"advice number {number}").revision
+
+    assert sorted(_at_once(8, add)) == list(range(1, 9))
+
+
+def test_many_workers_claim_each_job_once_and_one_of_a_playbook_at_a_time(url: str) -> None:
+    """However many ask at once; none goes home while there is something for it to do."""
+    with open_store(url) as store:
+        for number in range(30):
+            queue.take_in(store, f"/work/{number % 10}", {"transcript_path": f"/t/{number}.jsonl"})
+    running: set[str] = set()
+
+    def work(_: int) -> list[tuple[str, int]]:
+        done = []
+        with open_store(url) as store:
+            while job := queue.claim(store):
+                assert job.key not in running
+                running.add(job.key)
+                done.append((job.key, job.id))
+                time.sleep(0.01)
+                running.remove(job.key)
+                queue.finish(store, job)
+        return done
+
+    claimed = [job for done in _at_once(8, work) for job in done]
+
+    assert sorted(claimed) == sorted({(f"/work/{number % 10}", number // 10 + 1) for number in range(30)})
+
+
+def test_a_job_that_another_worker_runs_is_left_to_it_until_its_time_is_over(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that begins knows of no others in a database that is shared."""
+    with open_store(url) as store:
+        queue.take_in(store, "/work/harbour", {"transcript_path": "/t/1.jsonl"})
+        assert queue.claim(store) is not None
+        assert (queue.release_all(store), queue.claim(store)) == (0, None)
+        monkeypatch.setattr(queue, "LEASE_S", -1.0)
+        with store.transaction() as connection:
+            connection.execute(sql("UPDATE jobs SET lease_until = '2026-01-01T00:00:00.000000+00:00'"))
+
+        assert queue.claim(store) is not None
+
+
+def test_use_cases_that_stand_in_each_other_s_way_are_begun_again_as_a_whole(url: str) -> None:
+    """The server ends one of two that wait for each other; nobody sees anything of it."""
+    meet = threading.Barrier(2)
+    begun: list[str] = []
+    keys = ["/work/harbour", "/work/lighthouse"]
+    with open_store(url) as store:
+        for key in keys:
+            edit.add(Project(store, key), "use type hints")
+
+        @tried_again
+        def write_both(first: str, second: str) -> None:
+            begun.append(first)
+            with store.write(first) as one:
+                one.set_ignored(True)
+                if len(begun) <= 2:
+                    meet.wait()
+                book = PlaybookRepository.open_to_write(one.connection, second)
+                book.commit("edit", f"by {first}", even_if_unchanged=True)
+
+        _at_once(2, lambda number: write_both(keys[number], keys[1 - number]))
+
+        assert len(begun) == 3
+        with store.snapshot() as connection:
+            assert [listed.revisions for listed in list_projects(connection)] == [2, 2]
+
+
+def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None:
+    """The message says what to do; the next one has a new connection."""
+    with open_store(url) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, "use type hints")
+
+        def lose_it() -> None:
+            with store.write(project.key) as book:
+                book.draft.retire("oth-001", reason="by half")
+                book.commit("edit", "half of it")
+                pid = book.connection.scalar(sql("SELECT pg_backend_pid()"))
+                with postgres.connected(make_url(url)) as other:
+                    other.execute("SELECT pg_terminate_backend(%s)", [pid])
+                book.commit("edit", "the other half", even_if_unchanged=True)
+
+        with pytest.raises(ServerError, match=r"^postgresql://.* is being shut down or started .* Try again"):
+            lose_it()
+
+        assert [point.name for point in read_playbook(project).points] == ["oth-001"]
+        assert edit.vote(project, "oth-001", "helpful").revision == 2
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b\ufdd0c", "\ufdd00\0", "\ufdd0" * 3, "1\ufdd01"])
+def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: str) -> None:
+    """NUL is the one character of which it won't hear."""
+    with open_store(url) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, f"x{text}y")
+
+        assert [point.text for point in read_playbook(project).points] == [f"x{text}y"]
+        assert maintenance.check(store) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"host": "/nowhere/at/all"}, r"can't be reached \(.*No such file.*\)\. Is its address right"),
+        ({"database": "nix"}, r"/nix\?host=.*: the server has no such database\. Ask for one, or make it: createdb"),
+        ({"username": "nobody_here"}, r"lets nobody in with this user and password \(role .* does not exist\)"),
+        ({"username": "locked", "password": "h0rse-battery"}, r"lets nobody in .*\(password authentication failed"),
+        ({"username": "guest"}, r"you may not do that there \(permission denied for (database|schema|table)"),
+        ({"username": "crowd"}, r"has no connection left \(too many connections for role .*\)\. Try again later"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_the_server_is_told_in_one_sentence_and_never_the_password(
+    url: str, change: dict[str, str], told: str
+) -> None:
+    """Each says what to do about it."""
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own; its users are not ours to make")
+    made = make_url(url)
+    with postgres.connected(made) as owner:
+        for user in ("locked PASSWORD 'right'", "guest", "crowd CONNECTION LIMIT 0"):
+            name = user.split()[0]
+            if not owner.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():
+                owner.execute(f"CREATE ROLE {user.replace(name, name + ' LOGIN', 1)}".encode())
+        postgres.ask_for_password(owner, "locked")
+    host = {"host": change.pop("host")} if "host" in change else made.query
+    wrong = made.set(**change, query=host).render_as_string(hide_password=False)  # type: ignore[arg-type]
+
+    def use() -> None:
+        with open_store(wrong) as store:
+            edit.add(Project(store, "/work/harbour"), "use type hints")
+
+    with pytest.raises(ServerError, match=told) as error:
+        use()
+
+    assert "h0rse-battery" not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_server_is_migrated_by_hand_alone(url: str) -> None:
+    """Members may have an older version still; one that is older than the server's is refused in words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "SCHEMA", SCHEMA + 1)
+        with pytest.raises(SchemaTooOldError, match=r"Its owner backs it up .* then runs: playbook db upgrade"):
+            open_store(url)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "SCHEMA", SCHEMA - 1)
+        with pytest.raises(SchemaTooNewError, match=r"is at schema \d{4}; this playbook-db knows"):
+            open_store(url)
+
+
+def test_tables_of_another_program_are_left_alone() -> None:
+    """Where one has a name of ours, nothing is made."""
+    postgres.require_server()
+    theirs = postgres.new_database()
+    with postgres.connected(theirs) as owner:
+        owner.execute("CREATE TABLE jobs (id integer)")
+
+    with pytest.raises(OtherProgramError):
+        open_store(str(theirs))
+
+    postgres.drop_database(theirs)
+
+
+def test_an_exported_playbook_has_the_same_bytes_from_both(url: str, tmp_path: Path) -> None:
+    """Whatever is in it: its order doesn't hang on the language of the server."""
+    names = ["b", "a", "\u00e4", "z", "Z", "\U0001f98a", "-"]
+    texts = []
+    for database in (url, f"sqlite:///{tmp_path / 'playbook.db'}"):
+        with open_store(database) as store:
+            project = Project(store, "/work/harbour")
+            now = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
+            for number, name in enumerate(names):
+                with store.write(project.key, now=now + timedelta(seconds=number)) as book:
+                    book.draft.add(KeyPoint(f"oth-{name}", f"{name} is advice \0", OTHERS, helpful=number))
+                    book.commit("edit", "another")
+            texts.append(import_export.export_playbook(project))
+
+    assert texts[0] == texts[1]

@@ -29,8 +29,9 @@ _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
 _FRESH = "playbook_db_fresh"  # a schema that is never committed
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
-_LOCKED = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE")
-_LOCKED_AT_ONCE = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
+_LOCK = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE")
+_LOCK_AT_ONCE = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
+_HAS_LOCK = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id")
 _MAKE_LOCK = sql("INSERT INTO write_locks (playbook_id) VALUES (:playbook_id) ON CONFLICT DO NOTHING")
 # The playbook's number, and for how long this transaction waits for others and others for it.
 _FIND = sql("""
@@ -203,13 +204,19 @@ class PostgresDialect:
 
     # Queries that each kind of database words in its own way.
 
-    def lock_playbook(self, connection: Connection, key: str) -> None:
-        """Wait until no other writes to the playbook of the project *key*; nothing where there is none yet."""
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> bool:
+        """Keep others from writing to the playbook of the project *key* until this transaction ends, once none does;
+        whether that is so: it isn't where there is no playbook yet, or where one writes and this one doesn't wait."""
         wait, gone = (f"{int(seconds * 1000)}" for seconds in (settings.LOCK_WAIT_S, _GONE_AFTER_S))
         playbook = connection.execute(_FIND, {"key": key, "wait": wait, "gone": gone}).first()
-        if playbook and not connection.execute(_LOCKED, {"playbook_id": playbook.id}).first():
-            connection.execute(_MAKE_LOCK, {"playbook_id": playbook.id})
-            connection.execute(_LOCKED, {"playbook_id": playbook.id})
+        if playbook is None:
+            return False
+        lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": playbook.id}
+        if connection.execute(lock, of_playbook).first():
+            return True
+        if not connection.scalar(_HAS_LOCK, of_playbook):
+            connection.execute(_MAKE_LOCK, of_playbook)  # waits for whoever makes it at the same time
+        return connection.execute(lock, of_playbook).first() is not None
 
     def by_index(self, name: str) -> str:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""

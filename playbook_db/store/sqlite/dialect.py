@@ -198,8 +198,9 @@ class SqliteDialect:
 
     # Queries that each kind of database words in its own way.
 
-    def lock_playbook(self, connection: Connection, key: str) -> None:
-        """Nothing to do: who writes holds the lock of the whole database."""
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> bool:
+        """True, with nothing to do: who writes holds the lock of the whole database."""
+        return True
 
     def by_index(self, name: str) -> str:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
