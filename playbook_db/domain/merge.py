@@ -106,6 +106,7 @@ def merge_three_way(
         notes += kept
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
+    base, theirs = _follow_texts(base, ours, theirs)
     theirs_is_later = _is_later(theirs.header, base.header, ours.header)
     ours_alone = {
         normalised(point.text): point.name
@@ -136,6 +137,43 @@ def merge_three_way(
     if _has_their_order(base, ours, theirs):
         _arrange(draft, theirs)
     return tuple(notes)
+
+
+def _follow_texts(base: Playbook, ours: Playbook, theirs: Playbook) -> tuple[Playbook, Playbook]:
+    """*base* and *theirs* for a merge in which what the other side did to a text counts for it under its present name.
+
+    Where two sides gave one name to two texts, a merge gave one of these texts another name. Whoever hadn't seen that
+    yet still votes for it under the old one, which belongs to the other text by now.
+    """
+    ours_new, theirs_new = (
+        {point.text: point.name for point in side.points if point.name not in base.by_name} for side in (ours, theirs)
+    )
+    before, after = base.by_name.copy(), theirs.by_name.copy()
+    for name, point in base.by_name.items():
+        here, there = ours.by_name.get(name), theirs.by_name.get(name)
+        is_ours, is_theirs = (side is not None and side.text != point.text for side in (here, there))
+        our_name = ours_new.get(point.text) if is_ours else None
+        their_name = theirs_new.get(point.text) if is_theirs else None
+        if our_name is None and their_name is not None and their_name not in ours.by_name:
+            if here is None:
+                after.pop(their_name)
+            else:
+                before[name], after[their_name] = here, _with_what_was_done(after[their_name], point, here)
+        elif our_name is not None and their_name is None and our_name not in theirs.by_name:
+            before[our_name] = ours.by_name[our_name]
+            if there is not None:
+                after[our_name], after[name] = _with_what_was_done(before[our_name], point, there), point
+    if (before, after) == (base.by_name, theirs.by_name):
+        return base, theirs
+    return replace(base, points=tuple(before.values())), replace(theirs, points=tuple(after.values()))
+
+
+def _with_what_was_done(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
+    """*point* with the votes, and the other text, that *after* got since *before*."""
+    helpful, harmful = _votes_of_both(before, point, after)
+    return replace(
+        point, text=point.text if after.text == before.text else after.text, helpful=helpful, harmful=harmful
+    )
 
 
 def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:

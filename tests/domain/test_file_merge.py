@@ -163,8 +163,9 @@ def test_any_merge_is_a_playbook_that_lost_no_text_that_was_added(data: st.DataO
     points = _read(merged.data).playbook
 
     live = {normalised(point.text) for point in points.points}
+    known = {point.text for point in base.points}  # under another name, the other side may have reworded it
     for side in (ours, theirs):
         for point in side.points:
-            assert point.name in base.by_name or normalised(point.text) in live
+            assert point.name in base.by_name or point.text in known or normalised(point.text) in live
     assert _merge(texts[1], texts[1], merged.data).data == merged.data
     assert _merge(texts[1], merged.data, texts[1]).data == merged.data
