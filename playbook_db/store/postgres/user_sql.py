@@ -43,11 +43,12 @@ def open_answer(
             )
             with _explained(engine, timeout_s):
                 driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
-                cursor = driver.cursor() if _begins_with(query, _LOOKS) else driver.cursor(name="question")
                 if not _begins_with(query, (*_QUERIES, *_LOOKS)):
                     raise QueryRefusedError
-                cursor.execute(_PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode(), {"project": project_key})
-                yield tuple(column.name for column in cursor.description or ()), _rows(cursor)
+                statement = _PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode()
+                with driver.cursor() if _begins_with(query, _LOOKS) else driver.cursor(name="question") as cursor:
+                    cursor.execute(statement, {"project": project_key})
+                    yield tuple(column.name for column in cursor.description or ()), _rows(cursor)
     finally:
         engine.dispose()
 
