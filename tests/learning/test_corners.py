@@ -151,6 +151,7 @@ def test_odd_replies_are_skipped_with_a_reason_and_spoil_nothing(
     assert maintenance.check(learner_project.store) == []
 
 
+@pytest.mark.sqlite
 def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path
 ) -> None:

@@ -277,6 +277,7 @@ def test_a_reader_keeps_traces_in_the_log_until_it_ends(
     assert _rows(spread, "SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL") == [(0,)]
 
 
+@pytest.mark.sqlite
 def test_a_mirror_that_is_not_kept_is_named(spread: Project) -> None:
     """Its file is left as it is."""
     mirror.switch(spread, on=False)
