@@ -11,7 +11,9 @@ class Remedy:
         self.sentence, self.commands = sentence, commands
 
     def __str__(self) -> str:
-        return self.sentence.format(*[" ".join(("playbook", *command)) for command in self.commands])
+        from shlex import join  # late: no hook that goes well comes here
+
+        return self.sentence.format(*[join(("playbook", *command)) for command in self.commands])
 
 
 class PlaybookError(Exception):
@@ -331,7 +333,7 @@ class QueryError(PlaybookError):
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         known = f" The views are: {', '.join(views)}." if views and problem.startswith("no such table") else ""
-        listed = " Which there are: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
+        listed = " A view's columns: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
         bound = " The one parameter that has a value is :project." if "binding" in problem else ""
         what = problem.rstrip(".")
         super().__init__(f"{what}.{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
@@ -359,15 +361,14 @@ class QueryTimeoutError(PlaybookError):
 
 
 class SchemaTooNewError(DatabaseError):
-    """The database was written by a newer playbook-db, or by one that was never released; this one must not use it."""
+    """The database was written by a newer playbook-db; this one must not use it."""
 
     def __init__(self, where: str, schema: int, known: int) -> None:
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
-                "If a newer version wrote it, bring the checkout of playbook-db up to date (git pull) and install it "
-                "once more. If an unreleased checkout did, export its playbooks with that checkout and import them "
-                "into a new database."
+                "A newer version wrote it: bring the checkout of playbook-db up to date (git pull) and install it once "
+                "more."
             ),
         )
 
@@ -380,6 +381,19 @@ class SchemaTooOldError(DatabaseError):
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
             Remedy(together if is_shared else alone, ("db", "upgrade")),
+        )
+
+
+class UnreleasedSchemaError(DatabaseError):
+    """The database was made by a checkout that was never released, whose schemas had the same numbers as ours."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left as it is.",
+            Remedy(
+                "With that checkout run `playbook export -o playbook.json` in each project; then move the database "
+                "away, and with this one run `playbook init --new` and `playbook import playbook.json`."
+            ),
         )
 
 

@@ -30,6 +30,7 @@ _HARMLESS = (
     "PLAYBOOK_PRICE_PER_MTOK",
 )  # fmt: skip
 _IN_SESSION = "CLAUDECODE"  # set by the client for all that it starts
+_OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of what is read here
 _WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the session's project has covered up
 
 
@@ -47,6 +48,15 @@ def brought(folder: str) -> "dict[str, str]":
             if name not in found or found[name] != os.environ.get(name):  # of several, what the session has
                 found[name] = value
     return found
+
+
+def complete() -> None:
+    """Give this process of a terminal what the user's own settings say where the shell says nothing, as sessions have
+    it: else what a person is shown there, a model or a budget, isn't what counts."""
+    if _IN_SESSION not in os.environ:
+        for name, value in (env_of(_users_file()) or {}).items():
+            if name.partition("_")[0] in _OURS and not os.environ.get(name):
+                os.environ[name] = value
 
 
 def may_ask(folder: str) -> bool:

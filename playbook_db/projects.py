@@ -116,10 +116,8 @@ def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
     Raises OSError where it is no plain file, as a pipe or a link to a device, or has more than *most_bytes*: nothing
     is waited for, and nothing fills the memory.
     """
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise _unreadable("it is no plain file", path)
     chunks, left = [], most_bytes
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    handle = open_plain(path)
     try:
         while left >= 0 and (chunk := os.read(handle, _CHUNK_BYTES)):  # a file of /proc doesn't tell its size
             chunks.append(chunk)
@@ -129,6 +127,13 @@ def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
     if left < 0:
         raise _unreadable(f"it is larger than {most_bytes >> 20} MiB", path)
     return b"".join(chunks)
+
+
+def open_plain(path: str) -> int:
+    """A descriptor that reads the file at *path*. Raises OSError where it is no plain file; nothing is waited for."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise _unreadable("it is no plain file", path)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
 
 def _root(real: str) -> str:

@@ -72,6 +72,11 @@ def worker_lock() -> str:
     return os.path.join(data_dir(), "worker.lock")
 
 
+def skip_mark(session: str) -> str:
+    """The file whose being there says that nothing is to be learned from *session*. Not made here."""
+    return os.path.join(data_dir(), "skipped", session)
+
+
 def runtime_dir() -> str:
     """Where the plugin sets up the environment of its worker. Not made here."""
     return os.path.join(data_dir(), "runtime")

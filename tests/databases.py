@@ -5,13 +5,14 @@ A migration takes thirty times as long as a copy of what it makes.
 
 import functools
 import os
+import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 import pytest
@@ -74,16 +75,36 @@ def empty(url: URL) -> None:
         connection.execute("SELECT setval('playbooks_id_seq', 1, false)")
 
 
+class NamedRow(tuple[Any, ...]):
+    """A row whose values can be had by their place and by their column's name."""
+
+    def __new__(cls, columns: Sequence[str], values: Sequence[Any]) -> Self:
+        made = super().__new__(cls, values)
+        made._columns = columns
+        return made
+
+    _columns: Sequence[str]
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(self._columns.index(key) if isinstance(key, str) else key)
+
+
 class PlainConnection:
-    """A connection to PostgreSQL as that of `sqlite3` is: values stand for `?`, what fails leaves no trace."""
+    """A connection to PostgreSQL as that of `sqlite3` is: values stand for `?` or `:name`, what fails is undone."""
 
     def __init__(self, url: URL) -> None:
-        self._connection = postgres.connected(url)
+        self._connection: psycopg.Connection[Any] = postgres.connected(url)
+        self._connection.row_factory = lambda cursor: functools.partial(
+            NamedRow, [column.name for column in cursor.description or ()]
+        )
         postgres_dialect.speak_as_sqlite(self._connection)
 
-    def execute(self, statement: str, values: Sequence[object] = ()) -> Any:
-        """What the server answers to *statement*, in which `?` stands for *values*."""
-        return self._connection.execute(statement.replace("%", "%%").replace("?", "%s").encode(), values)
+    def execute(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Any:
+        """What the server answers to *statement* with *values*."""
+        statement = statement.replace("%", "%%").replace("?", "%s")
+        if isinstance(values, Mapping):
+            statement = re.sub(r"(?<![:\w]):(\w+)", r"%(\1)s", statement)
+        return self._connection.execute(statement.encode(), values)
 
     def close(self) -> None:
         """Let go of it."""
@@ -98,8 +119,14 @@ REFUSALS = (sqlite3.IntegrityError, psycopg.IntegrityError, psycopg.DataError)
 def raw_connection(store: Store) -> Iterator[Any]:
     """A plain connection to the database of *store*, past all our code, as a person's shell has it."""
     path = sqlite_path(store.url)
-    with closing(sqlite3.connect(path, isolation_level=None) if path else PlainConnection(store.url)) as connection:
+    with closing(_plain_sqlite(path) if path else PlainConnection(store.url)) as connection:
         yield connection
+
+
+def _plain_sqlite(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = lambda cursor, row: NamedRow([column[0] for column in cursor.description], row)
+    return connection
 
 
 def switch_triggers_off(raw: Any) -> None:

@@ -85,7 +85,7 @@ def _start() -> URL:
     folder = tempfile.mkdtemp(prefix="playbook-pg-", dir="/tmp")  # a socket's path must be short
     if owner:
         os.chown(folder, owner.pw_uid, owner.pw_gid)
-    os.chmod(folder, 0o755)  # whoever a test runs as
+    os.chmod(folder, 0o755)  # noqa: S103 - whoever a test runs as may come to the socket
     data, log = f"{folder}/data", f"{folder}/log"
 
     def run(program: str, *arguments: str) -> None:

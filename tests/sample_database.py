@@ -11,14 +11,15 @@ from playbook_db.services import edit, undo
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries
 from playbook_db.store.engine import open_store
+from playbook_db.store.learning import Call
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
 
 
 def write_sample_database(path: Path) -> Path:
     """Make the database *path*: two playbooks with points in every section, votes, changed texts, retired points, a
-    merge, a skipped operation, undos of undos, and sessions that were shown points. Nothing lies beside it, as with a
-    backup."""
+    merge, a skipped operation, undos of undos, calls of a model, and sessions that were shown points. Nothing lies
+    beside it, as with a backup."""
     with open_store(f"sqlite:///{path}") as store:
         for folder, count in (("/work/harbour", 8), ("/work/lighthouse", 2)):
             project = Project.in_folder(store, folder)
@@ -39,6 +40,8 @@ def write_sample_database(path: Path) -> Path:
                 undo.undo(project)
             edit.vote(project, "pat-002", "helpful")
             undo.undo(project)
+            with store.write(project.key) as book:
+                book.add_call(Call("reflect", "a model", 1000, 100, 10, 0.5, duration_ms=1), session_id="a session")
             with store.transaction() as connection:
                 for session in ("a session", "a session", "another"):
                     shown = {"playbook_id": 1 + (count == 2), "session_id": session, "source": "startup"}

@@ -62,7 +62,7 @@ def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp
     (site / "lent.pth").write_text("\n".join(lent) + "\n")
     project = tmp_path / "project"
     project.mkdir()
-    (project / "old.json").write_text(json.dumps(a_flat_dict("use type hints")))
+    (project / "old.json").write_text(json.dumps(a_flat_dict("use type hints"), indent=2) + "\n")
     settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
 
     def playbook(*arguments: str) -> str:

@@ -20,7 +20,7 @@ from benchmarks.torture.promises import promise
 from playbook_db.domain.prompt_text import NEVER_SHOWN
 from tests.messages_api import Answer, MessagesApi, Request
 
-KEY, PASSWORD = "sk-ant-the-users-own", "tr0ub4dor-and-3"
+KEY, PASSWORD, HEADER = "sk-ant-the-users-own", "tr0ub4dor-and-3", "quartz-sphinx-42"
 _PATIENCE_S = 60.0  # for what hung once; far more than anything takes on a busy machine
 
 
@@ -71,6 +71,7 @@ def _with_password(url: str) -> str:
 def _fails_with_secrets(life: Life, answer: Answer) -> str:
     with MessagesApi(answer) as api:
         env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": _with_password(api.url)}
+        env["ANTHROPIC_CUSTOM_HEADERS"] = f"X-Gateway-Auth: {HEADER}"
         life.command("add", "a point")
         life.session(life.project())
         life.hook("enqueue", **env)
@@ -78,7 +79,7 @@ def _fails_with_secrets(life: Life, answer: Answer) -> str:
         promise(api.messages(), "no model was asked")
     jobs = life.command("jobs", "--json").out
     promise(json.loads(jobs)[0]["error"], "no job failed")
-    words = KEY, PASSWORD
+    words = KEY, PASSWORD, HEADER
     promise(not any(word in each for word in words for each in (jobs, told.out, told.err)), "a command says it")
     promise(not life.holds(*words), f"it stands in {life.holds(*words)}")
     return "neither the database, nor logs, backups or what was printed hold them"
@@ -86,12 +87,14 @@ def _fails_with_secrets(life: Life, answer: Answer) -> str:
 
 @_attack(1, "an API whose error echoes the user's key, at an address with a password", quick=True)
 def _error_with_a_key(life: Life) -> str:
-    return _fails_with_secrets(life, Answer(f"invalid x-api-key: {KEY} at http://ann:{PASSWORD}@host/", status=401))
+    return _fails_with_secrets(
+        life, Answer(f"invalid x-api-key: {KEY}, {HEADER} at http://ann:{PASSWORD}@host/", status=401)
+    )
 
 
 @_attack(1, "an answer that is no JSON and begins with the key")
 def _answer_with_a_key(life: Life) -> str:
-    return _fails_with_secrets(life, Answer(f"{KEY} is what I was given. {PASSWORD}"))
+    return _fails_with_secrets(life, Answer(f"{KEY} is what I was given. {PASSWORD}, {HEADER}"))
 
 
 @_attack(1, "a password in the database's URL, for a dozen commands")
@@ -318,7 +321,7 @@ def _never_ending_files(life: Life) -> str:
     return f"hooks and commands end, {tried} times"
 
 
-@_attack(8, "the database a pipe, ~/.claude a file, a folder whose name isn't UTF-8")
+@_attack(8, "the database or its journal a pipe, ~/.claude a file, a folder whose name isn't UTF-8")
 def _odd_places(life: Life) -> str:
     (life.home / ".claude").touch()
     told = [life.command("list", may_end_with=1)]
@@ -326,10 +329,14 @@ def _odd_places(life: Life) -> str:
     life.data.mkdir(parents=True)
     os.mkfifo(life.database)
     told.append(life.command("list", may_end_with=1))
-    promise(all(each.code == 1 and "Move" in each.err for each in told), f"they say {[each.err for each in told]}")
     life.hook("inject")
     life.hook("enqueue")
     life.database.unlink()
+    life.command("init", "--yes")
+    os.mkfifo(f"{life.database}-journal")
+    told.append(life.command("list", may_end_with=1))
+    promise(all(each.code == 1 and "Move" in each.err for each in told), f"they say {[each.err for each in told]}")
+    os.unlink(f"{life.database}-journal")
     try:
         place = life.project(os.fsdecode(b"caf\xe9"))
     except OSError:
@@ -359,7 +366,8 @@ def _read_only(life: Life) -> str:
 def _endless_question(life: Life) -> str:
     life.command("add", "a point")
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
-    for query, prints in (("count(*)", False), ("i", True)):
+    long = "sum(length(printf('%.*c', 60000000 + i % 2, 'x')))"  # each of its steps takes most of a second
+    for query, prints in (("count(*)", False), (long, False), ("i", True)):
         told = life.command("sql", endless.format(query), "--timeout", "0.3", may_end_with=1)
         promise(told.code == 1 and "longer than 0.3 s" in told.err, f"it ends with {told.code}: {told.err[-300:]}")
         promise("\n1\n2\n" in told.out or not prints, f"it printed {told.out[:100]!r}")

@@ -1,8 +1,12 @@
-"""What questions about one point, one session or an undo touch: indexes, which revisions are taken back now, and in how
-many sessions each point was shown.
+"""Indexes for what is asked; which revisions are taken back now; in how many sessions each point was shown.
 
 Both are filled from the revisions and the sessions that are there; nothing else changes.
 """
+
+import json
+from collections import Counter, defaultdict
+from itertools import groupby
+from operator import itemgetter
 
 import sqlalchemy as sa
 from alembic import op
@@ -57,19 +61,11 @@ def upgrade() -> None:
         condition = sa.text(where)
         op.create_index(name, table, ["playbook_id", column], sqlite_where=condition, postgresql_where=condition)
     _fill_taken_back(op.get_bind())
-    if op.get_bind().scalar(sa.text("SELECT 1 FROM injections LIMIT 1")) is None:
-        return
-    op.execute(  # in SQLite's words: no other database is as old as that
-        "INSERT INTO showings (playbook_id, point_id, sessions, last_at)"
-        " SELECT i.playbook_id, k.id, count(DISTINCT i.session_id), max(i.time)"
-        " FROM injections AS i CROSS JOIN json_each(i.points) AS shown"
-        " CROSS JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = shown.value"
-        " GROUP BY i.playbook_id, k.id"
-    )
+    _fill_showings(op.get_bind())
 
 
 def _fill_taken_back(connection: sa.Connection) -> None:
-    """Keep the stretch of each undo that no later one, itself in force, took back."""
+    """Keep the stretch of each undo that no later one, itself in force, took back, as a whole or in part."""
     undos = connection.execute(
         sa.text(
             "SELECT playbook_id, took_back_from, took_back_to, number FROM revisions"
@@ -78,11 +74,39 @@ def _fill_taken_back(connection: sa.Connection) -> None:
     ).all()
     in_force: list[tuple[int, int, int, int]] = []
     for playbook, first, last, number in undos:
-        if not any(by == playbook and begin <= number <= end for by, begin, end, _ in in_force):
+        if not any(
+            by == playbook and (begin <= number <= end or (begin <= last and first <= end))
+            for by, begin, end, _ in in_force
+        ):
             in_force.append((playbook, first, last, number))
             connection.execute(
                 sa.text("INSERT INTO taken_back VALUES (:playbook, :first, :last, :number)"),
                 {"playbook": playbook, "first": first, "last": last, "number": number},
+            )
+
+
+def _fill_showings(connection: sa.Connection) -> None:
+    """Count in how many sessions each point was shown. Grouping the numbers of all lists in SQL takes three times as
+    long; hooks and commands wait meanwhile."""
+    sessions: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    last_at: defaultdict[int, dict[int, str]] = defaultdict(dict)
+    by_session = "SELECT playbook_id, session_id, points FROM injections ORDER BY playbook_id, session_id"
+    for (playbook, _), times in groupby(connection.execute(sa.text(by_session)), key=itemgetter(0, 1)):
+        sessions[playbook].update({point for _, _, points in times for point in json.loads(points)})
+    for playbook, points, time in connection.execute(
+        sa.text("SELECT playbook_id, points, time FROM injections ORDER BY time")
+    ):
+        last_at[playbook].update(dict.fromkeys(json.loads(points), time))
+    for playbook, point in connection.execute(sa.text("SELECT playbook_id, id FROM key_points")).all():
+        if point in sessions[playbook]:
+            connection.execute(
+                sa.text("INSERT INTO showings VALUES (:playbook, :point, :sessions, :last_at)"),
+                {
+                    "playbook": playbook,
+                    "point": point,
+                    "sessions": sessions[playbook][point],
+                    "last_at": last_at[playbook][point],
+                },
             )
 
 

@@ -1,8 +1,8 @@
 """Every setting: its value in this project's sessions, where that comes from, and the user's own, which are kept in
 Claude Code's settings.
 
-A session has the `env` of the settings files in place of what the shell says; a terminal has the shell's alone, and a
-note says where the two differ.
+A session has the `env` of the settings files in place of what the shell says; a terminal has the user's where the
+shell says nothing, and a note says where the two differ.
 """
 
 import os
@@ -45,7 +45,7 @@ VARIABLES = {  # with what counts where they aren't set
 _ENVIRONMENT, _DEFAULT = "the environment", "default"
 _NOT_IN_SETTINGS = {  # what a settings file would make worse than a shell's start-up file does
     **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
-    "PLAYBOOK_DB_URL": "your terminals would look at another database than your sessions",
+    "PLAYBOOK_DB_URL": "your programs would look at another database than your sessions",
     "CLAUDE_CONFIG_DIR": "it says where the settings are",
 }
 _NUMBERS: dict[str, Callable[[str], object]] = {
@@ -113,8 +113,11 @@ def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:
     for path in reversed(registration.settings_files(folder)):
         value = (project_env.env_of(path) or {}).get(name, "").strip()
         if value:
-            note = "" if value == here else f"this terminal has {_shown(name, here) if here else 'none'}"
-            if name in waiting and path != registration.settings_file("user", folder):  # type: ignore[operator]
+            is_users = path == registration.settings_file("user", folder)
+            note = f"this terminal has {_shown(name, here) if here else 'none'}"
+            if value == here or (is_users and not here):
+                note = ""
+            if name in waiting and not is_users:  # type: ignore[operator]
                 note = "not used until: playbook project trust"
             return Setting(name, _shown(name, value), path, note)
     return Setting(name, _shown(name, here), _ENVIRONMENT) if here else Setting(name, default, _DEFAULT)

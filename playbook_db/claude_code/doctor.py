@@ -22,10 +22,10 @@ from playbook_db.claude_code import install, older_hooks, plugin_env, spool, wor
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import local
-from playbook_db.errors import ConsentError, DatabaseError, ModelError, NoModelError, PlaybookError
+from playbook_db.errors import ConsentError, DatabaseError, ModelError, NoModelError, PlaybookError, TemplateError
 from playbook_db.llm import choose
-from playbook_db.llm.model import Prompt
-from playbook_db.services import diagnostics, learn, maintenance, queue
+from playbook_db.llm.model import Prompt, require
+from playbook_db.services import diagnostics, learn, maintenance, queue, templates
 from playbook_db.services.projects import Project, Store, is_ignored, open_store, read_playbook
 from playbook_db.store import hook_queries
 from playbook_db.store.jobs import Job
@@ -60,7 +60,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*; *online*: the model is asked something."""
     findings: list[Finding] = []
     checks = (
-        _interpreter, _data_folder, _database, _backups, _project, _queue, _registrations, _hooks, _worker,
+        _interpreter, _data_folder, _database, _backups, _templates, _project, _queue, _registrations, _hooks, _worker,
         _model_asked if online else _model, _spending, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
@@ -72,7 +72,15 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         except Exception as error:  # the outer door: one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
-    return [replace(each, message=redact_message(each.message, os.environ)) for each in findings]
+    causes = [each.remedy for each in findings if each.about in ("database", "template") and each.state == BROKEN]
+    return [
+        replace(
+            each,
+            message=redact_message(each.message, os.environ),
+            remedy=causes[0] if causes and each.about == "inject" and each.state == BROKEN else each.remedy,
+        )
+        for each in findings
+    ]
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
@@ -115,7 +123,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 def _database(url: str, folder: str) -> Iterator[Finding]:
     where = maintenance.location(url)
     if settings.sqlite_file(url) is None:
-        yield Finding("database", BROKEN, f"{where} is none that hooks can open", "unset PLAYBOOK_DB_URL")
+        yield Finding("database", BROKEN, f"{where} is no SQLite file, which the hooks need", "unset PLAYBOOK_DB_URL")
         return
     if not _is_there(url) and not hook_queries.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
@@ -152,6 +160,15 @@ def _backups(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("backups", NOTE, f"{message}; what changed since is in none", "playbook backup")
     else:
         yield Finding("backups", OK, message)
+
+
+def _templates(url: str, folder: str) -> Iterator[Finding]:
+    for name, place in {"playbook.txt": prompt_text.PLACEHOLDER, **older_hooks.TEMPLATES}.items():
+        path = os.path.join(settings.claude_dir(), "prompts", name)
+        try:
+            require(templates.load_template(name), place.strip("{}"), path)
+        except TemplateError as error:
+            yield Finding("template", BROKEN, str(error), f"mv {quote(path)} {quote(path)}.aside")
 
 
 def _project(url: str, folder: str) -> Iterator[Finding]:
@@ -319,7 +336,8 @@ def _spending(url: str, folder: str) -> Iterator[Finding]:
         return
     is_spent = 0 < budget <= used
     message = f"learning has used {used:,} tokens today (UTC); {allowed}{', so work waits' if is_spent else ''}"
-    yield Finding("spending", NOTE if is_spent or not budget else OK, message)
+    remedy = f"playbook config {project_env.BUDGET} {2 * budget}" if is_spent else ""
+    yield Finding("spending", NOTE if is_spent or not budget else OK, message, remedy)
 
 
 def _diagnostics(url: str, folder: str) -> Iterator[Finding]:
@@ -452,4 +470,5 @@ def _said(log: str) -> str:
         lines = projects.read_plain(log).decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
+    said = " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
+    return said.removesuffix(" run: playbook doctor").removesuffix(" The session went on without the playbook;")

@@ -92,6 +92,20 @@ def _scan(text: str) -> object:
     return value
 
 
+def folder_of_session(session_id: str, cwd: str) -> "str | None":
+    """The folder in which the session began whose shell has now come to *cwd*; None where that isn't above *cwd*.
+
+    The shell isn't told `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
+    """
+    kept = os.path.join(settings.claude_dir(), "projects")
+    try:
+        paths = [os.path.join(kept, name, f"{session_id}.jsonl") for name in os.listdir(kept)]
+    except OSError:
+        paths = []
+    paths = [path for path in paths if os.path.exists(path)]
+    return next(filter(None, [_folder_named_as(cwd, path) for path in paths]), None) if paths else cwd
+
+
 def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
     """The folder at or above *start* that the transcript's folder is named after."""
     name = os.path.basename(os.path.dirname(transcript_path or ""))

@@ -42,12 +42,12 @@ class Hook:
             pass
         return b"".join(chunks)
 
-    def say(self, output: bytes, *, wait: bool = True) -> bool:
+    def say(self, output: bytes, *, wait_s: float = -1) -> bool:
         """Write *output* to standard output, unless something was said already; whether it was this.
 
-        Without *wait*, output that is under way counts as written: its reader may be stuck.
+        Output that is under way is waited for; with *wait_s*, not longer than that: its reader may be stuck.
         """
-        if not self._saying.acquire(wait):
+        if not self._saying.acquire(timeout=wait_s):
             return False
         try:
             if self._has_said:
@@ -151,7 +151,7 @@ def _end_in_time(hook: Hook, silence: bytes, deadline_s: float, at_deadline: "Ca
     """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
     time.sleep(deadline_s)
     try:
-        if hook.say(silence, wait=False):
+        if hook.say(silence, wait_s=_GRACE_S / 2):
             if at_deadline is not None:
                 at_deadline(hook)
             hook.note(f"it took longer than {deadline_s:g} s; the session went on without it")

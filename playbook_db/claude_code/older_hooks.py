@@ -19,7 +19,7 @@ from playbook_db.projects import read_plain
 _SCRIPTS = ("user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py")
 _SIGN = b"def load_playbook("  # in its common.py
 # Its templates double their braces, or lack the place that ours need: learning would fail with them.
-_TEMPLATES = {"reflector.txt": "{transcript}", "curator.txt": "{analysis}", "reflection.txt": "{transcript}"}
+TEMPLATES = {"reflector.txt": "{transcript}", "curator.txt": "{analysis}", "reflection.txt": "{transcript}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def take_out(hooks: OlderHooks, *, now: datetime) -> str:
 def set_templates_aside() -> list[str]:
     """Rename the older system's templates, with which learning fails; where they are now. Raises OSError."""
     moved = []
-    for name, place in _TEMPLATES.items():
+    for name, place in TEMPLATES.items():
         path = os.path.join(settings.claude_dir(), "prompts", name)
         try:
             text = read_plain(path).decode("utf-8", "replace")

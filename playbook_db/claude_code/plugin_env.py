@@ -40,10 +40,15 @@ class SetupError(Exception):
 
 
 def main(arguments: "Sequence[str]") -> int:
-    """Set up the environment, unless that is done or under way, and start the worker in it; with `--status`, say how
-    far that is. The exit code. With `--now` a failure of the last hour doesn't keep it from being tried again."""
+    """Set up the environment, unless that is done or under way, and start the worker in it. The exit code.
+
+    With `--status`, say how far that is, and do of the command that stands behind it what can't wait. With `--now` a
+    failure of the last hour doesn't keep it from being tried again.
+    """
     if "--status" in arguments:
         print(describe())  # noqa: T201 - what it was asked for
+        if list(arguments[-2:]) == ["sessions", "skip"] and settings.session():
+            _keep_out(settings.session())
         return 0 if is_ready() else 1
     if settings.is_disabled() or os.environ.get("PLAYBOOK_NO_SETUP"):
         return 0
@@ -90,7 +95,7 @@ def describe(root: str = ROOT) -> str:
         return f"playbook's environment is being set up since {since}: {known.get('step')}"
     if state == "failed":
         return (
-            f"playbook's environment could not be set up ({since}): {known.get('error')} "
+            f"playbook's environment could not be set up ({since}): {str(known.get('error')).rstrip('.')}. "
             f"It is tried again an hour later, or now with: {retry_command(root)}"
         )
     return "playbook's environment isn't set up yet; that begins with the next session"
@@ -99,6 +104,14 @@ def describe(root: str = ROOT) -> str:
 def retry_command(root: str = ROOT) -> str:
     """The command that tries the set-up of the plugin in *root* again at once."""
     return f"python3 {shlex.quote(os.path.join(root, 'hooks', 'setup.py'))} --now"
+
+
+def _keep_out(session: str) -> None:
+    """What `playbook sessions skip` does: before that is said again, a worker may have learned from the session."""
+    path = settings.skip_mark(os.path.basename(session))
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "wb"):
+        print(f"nothing is learned from session {session} from now on")  # noqa: T201 - as above
 
 
 def _make() -> None:

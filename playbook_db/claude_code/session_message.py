@@ -49,10 +49,9 @@ def choose(event: "Event", folder: str, *, problem: str, book: "Book | None", is
 def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "Iterator[Line]":
     """All that there may be to tell, the most urgent first; what costs a look is looked for in its turn."""
     command = "!playbook" if is_plugin else "playbook"  # a terminal doesn't have the plugin's
-    yield problem, _keep_nothing
-    mirror = projects.mirror_path(folder)
-    if (book is None or book[1].mirror == "undecided") and os.path.exists(mirror):
-        yield f"{mirror} is here but not in use yet. To look at it and take it in: {command} init", _keep_nothing
+    yield problem.replace(": playbook ", f": {command} "), _keep_nothing
+    if is_plugin and not os.path.exists(settings.runtime_dir()):
+        yield _set_up(), _keep_nothing
     question = _question(folder, command)
     yield question, (lambda: project_env.keep(folder, agreed=None)) if question else _keep_nothing
     errors = hook_queries.job_errors(book[0], book[1].id) if book else []
@@ -61,8 +60,10 @@ def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "
     waits = [error[len(hook_queries.WAITS) :] for error in reasons if project_env.BUDGET not in error]
     if waits:
         yield f"learning waits: {_cut(waits[0], _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
-    if is_plugin and not os.path.exists(settings.runtime_dir()):
-        yield _set_up(), _keep_nothing
+    mirror = projects.mirror_path(folder)
+    if (book is None or book[1].mirror == "undecided") and os.path.exists(mirror):
+        told = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
+        yield f"{told}. To leave it alone: {command} mirror off", _keep_nothing
     if book:
         yield _news(folder, command, book, [failed_at for _, failed_at in errors if failed_at])
 
@@ -73,7 +74,7 @@ def _question(folder: str, command: str) -> str:
     names = project_env.questions(folder) if project_env.may_ask(folder) else {}
     if not names or project_env.is_recorded(folder):
         return ""
-    told = f"the settings of this project bring {', '.join(names)}, which isn't used until you have decided."
+    told = f"the settings of this project bring {', '.join(names)}; nothing of that is used until you have decided."
     return f"{told} To look at it and use it: {command} project trust. To use your own: {command} project trust --off"
 
 

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any, BinaryIO
 
 from playbook_db.domain.playbook import storable
+from playbook_db.projects import open_plain
 
 LINE_LIMIT = 64 << 20  # bytes; a longer line is passed over
 _SKIPPED_AT_ONCE = 1 << 20
@@ -88,7 +89,7 @@ def read_lines(path: str, start: int = 0) -> Iterator[Line]:
     ends before *start*. Raises OSError where the file can't be read.
     """
     uuids: set[int] = set()
-    with open(path, "rb") as file:
+    with open(open_plain(path), "rb") as file:
         for _, end, raw in _raw_lines(file, 0) if start else ():
             if end > start:
                 break

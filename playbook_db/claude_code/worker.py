@@ -244,7 +244,7 @@ def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) ->
             if job.agent_id is not None:
                 time.sleep(_LATE_S)
             path = job.transcript_path or ""
-            if os.path.isfile(path) and not learner.pass_over(project, path):
+            if os.path.exists(path) and not learner.pass_over(project, path):
                 learn.check_budget(project)
                 model = models.of(job.key)
                 done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)

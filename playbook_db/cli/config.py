@@ -18,7 +18,8 @@ def config(name: str | None, value: str | None, unset: bool, as_json: bool) -> N
     """Show every setting and where it comes from; set yours.
 
     With NAME only that one. With a VALUE too it is set for all your sessions, in Claude Code's settings (a variable in
-    their `env`), from where hooks and worker have it; a terminal has what its shell says. Keys are never shown.
+    their `env`), from where hooks and worker have it, and a terminal whose shell says nothing else. Keys are never
+    shown.
     """
     from dataclasses import asdict
     from difflib import get_close_matches

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.cli.output import readable
+from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
@@ -69,7 +69,12 @@ def database_url() -> str:
 def project_folder(*, must_exist: bool = False) -> str:
     """The folder of the project that the options and the environment name. Raises SettingError where it *must_exist*
     and isn't there."""
-    folder = projects.project_dir(_options().get("project"))
+    named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
+    if not named and settings.session():  # what its hooks take for the project, wherever its shell has gone
+        from playbook_db.claude_code import events
+
+        named = events.folder_of_session(settings.session(), os.getcwd())
+    folder = projects.project_dir(named)
     if must_exist and not os.path.isdir(folder):
         raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
     return folder
@@ -117,7 +122,7 @@ def notify(lines: Iterable[str]) -> None:
     for line in lines:
         if line not in said:
             said.add(line)
-            click.echo(f"playbook: {readable(line)}", err=True)
+            say(f"playbook: {readable(line)}", err=True)
 
 
 def is_interactive() -> bool:

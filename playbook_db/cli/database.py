@@ -7,7 +7,16 @@ import click
 
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, readable_size, write_text
+from playbook_db.cli.output import (
+    count_of,
+    one_line,
+    print_answer,
+    print_json,
+    print_table,
+    readable_size,
+    say,
+    write_text,
+)
 from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
@@ -62,9 +71,9 @@ def check(quick: bool, as_json: bool) -> None:
         print_json(records.check_record(report, not_checked=left_out))
     else:
         for problem in report.problems:
-            click.echo(one_line(problem))
+            say(one_line(problem))
         if not report.problems:
-            click.echo(f"{report.where}: all is well" + (f"; not looked at: {', '.join(left_out)}" if left_out else ""))
+            say(f"{report.where}: all is well" + (f"; not looked at: {', '.join(left_out)}" if left_out else ""))
     if report.problems:
         count = len(report.problems)
         problems = "a problem" if count == 1 else f"{count} problems"
@@ -95,9 +104,9 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
     if as_json:
         print_json(records.taken_backup_record(taken))
         return
-    click.echo(f"{taken.path} ({readable_size(taken.size_bytes)})")
+    say(f"{taken.path} ({readable_size(taken.size_bytes)})")
     for held in taken.holds:
-        click.echo(f"{one_line(held.key)}: {_told(held)}")
+        say(f"{one_line(held.key)}: {_told(held)}")
 
 
 @cli.command("restore-backup")
@@ -187,9 +196,9 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
         print_json(records.repair_record(repaired, dry_run=dry_run))
         return
     for line in _repair_text(repaired):
-        click.echo(one_line(line))
+        say(one_line(line))
     if repaired.is_damaged and dry_run:
-        click.echo("dry run: nothing was changed")
+        say("dry run: nothing was changed")
 
 
 def _repair_text(repaired: "Repaired") -> Iterator[str]:

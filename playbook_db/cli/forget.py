@@ -9,7 +9,7 @@ import click
 from playbook_db import settings
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json
+from playbook_db.cli.output import beside, one_line, print_json, say
 from playbook_db.errors import SettingError
 from playbook_db.services import records
 
@@ -95,12 +95,12 @@ def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         print_json(records.forget_record(forgotten, dry_run=dry_run))
     elif forgotten.is_nothing:
-        click.echo("nothing that we keep says this")
+        say("nothing that we keep says this")
     else:
-        for line in _lines(forgotten, shows_texts=dry_run):
-            click.echo(one_line(line))
+        for line in map(one_line, _lines(forgotten, shows_texts=dry_run)):
+            click.echo(beside(line[:10], line[10:], 10))
         if dry_run:
-            click.echo("dry run: nothing was erased")
+            say("dry run: nothing was erased")
     notify(one_line(note) for note in _notes(forgotten))
     if not forgotten.is_nothing:
         notify([_NOT_OURS])

@@ -9,7 +9,7 @@ import click
 
 from playbook_db.cli.context import as_json, dry_run_option, notify, opened, point_names, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, write_text
+from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, say, write_text
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
         for each in several:
             _print_undone(each, as_json=False, dry_run=dry_run)
         if not several:
-            click.echo(f"nothing of what session {one_line(session)} taught is in force")
+            say(f"nothing of what session {one_line(session)} taught is in force")
 
 
 @cli.command()
@@ -228,7 +228,7 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
         print_json(records.undo_record(undone, dry_run=dry_run))
         return
     if undone.message:
-        click.echo(one_line(undone.message) + (", the last one" if undone.is_last else ""))
+        say(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
         notify([f"`playbook undo {revised.revision}` brings it back"])

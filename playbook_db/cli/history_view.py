@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.output import count_of, folded, one_line, readable, session_name
+from playbook_db.cli.output import beside, count_of, folded, one_line, readable, session_name, shortened
 from playbook_db.domain.diff import Piece, compare_words, mark
 from playbook_db.domain.times import local
 
@@ -38,7 +38,7 @@ def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
     if not of_point:
         summary.insert(0, _counted(revision))
     if summary:
-        lines.append(f"    {'; '.join(summary)}")
+        lines.append(folded("; ".join(summary), _INDENT))
     return "\n".join([*lines, "", ""])
 
 
@@ -46,29 +46,29 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
     """All that is kept of a revision, line by line."""
     revision = full.revision
     yield from _head(revision)
-    yield f"    {'; '.join([_counted(revision), *_others(revision, of_point=False)])}"
+    yield folded("; ".join([_counted(revision), *_others(revision, of_point=False)]), _INDENT)
     for change in revision.changes:
         yield ""
-        yield f"{_word(change.kind, _COLOURS[change.kind])} {folded(_summary(change), ' ' * 9).lstrip()}"
+        yield beside(f"{_word(change.kind, _COLOURS[change.kind])} ", _summary(change), 9)
         yield folded(_marked_text(change), _INDENT)
     if full.votes:
         yield from ("", click.style("votes", bold=True))
     for vote in full.votes:
         unknown = "" if vote.matched else " (no live point has this name)"
         rationale = f": {one_line(vote.rationale)}" if vote.rationale else ""
-        yield f"    {vote.tag:<8} {one_line(vote.name)}{unknown}{rationale}"
+        yield beside(f"    {vote.tag:<8} ", f"{one_line(vote.name)}{unknown}{rationale}", 13)
     if full.skipped:
         yield from ("", click.style("skipped operations", bold=True))
     for skipped in full.skipped:
-        yield f"    operation {skipped.place}: {one_line(skipped.reason)}"
-        yield f"        {one_line(skipped.operation)}"
+        yield folded(f"operation {skipped.place}: {one_line(skipped.reason)}", _INDENT)
+        yield folded(one_line(skipped.operation), _INDENT * 2)
     for reflection in full.reflections:
         yield from _reflection(reflection)
 
 
 def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Iterator[str]:
     """What differs, line by line; says so where nothing does."""
-    yield click.style(f"{one_line(before.title)} -> {one_line(after.title)}", fg="yellow")
+    yield click.style(folded(f"{one_line(before.title)} -> {one_line(after.title)}"), fg="yellow")
     if comparison.is_empty:
         yield "nothing differs"
     for placed in comparison.added:
@@ -93,7 +93,7 @@ def _head(revision: "LoggedRevision") -> Iterator[str]:
     number = click.style(f"revision {revision.number}", fg="yellow")
     yield f"{number}  {local(revision.time)}  {revision.source}{actor}{session}"
     if revision.message:
-        yield f"    {one_line(revision.message)}"
+        yield folded(one_line(revision.message), _INDENT)
     if revision.undone_in is not None:
         yield click.style(f"    taken back in revision {revision.undone_in}", fg="magenta")
 
@@ -105,7 +105,7 @@ def _glance(change: "LoggedChange") -> str:
     line = _summary(change)
     if change.kind in ("add", "restore") or (change.kind == "edit" and change.is_reworded):
         line += f": {one_line(change.point.text[:most])}"
-    return f"{_word(change.kind, _COLOURS[change.kind])} {line if len(line) <= most else line[: most - 1] + '…'}"
+    return f"{_word(change.kind, _COLOURS[change.kind])} {shortened(line, most)}"
 
 
 def _summary(change: "LoggedChange") -> str:

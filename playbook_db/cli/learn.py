@@ -21,7 +21,16 @@ from playbook_db.cli.context import (
     project_folder,
 )
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, readable, session_name
+from playbook_db.cli.output import (
+    count_of,
+    one_line,
+    print_answer,
+    print_json,
+    print_table,
+    readable,
+    say,
+    session_name,
+)
 from playbook_db.domain.times import local
 from playbook_db.errors import JobError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
@@ -29,9 +38,11 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.projects import Project
+    from playbook_db.store.jobs import Job
 
 _TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
+_FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
@@ -48,7 +59,7 @@ def learn(transcript: str, as_json: bool) -> None:
 
     path = os.path.abspath(transcript)
     if not os.path.isfile(path):
-        raise SettingError(f"There is no transcript {path}.")
+        raise SettingError(f"There is no transcript {path}.", _FIND_TRANSCRIPTS)
     model = choose.find_model(project_folder())
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         result = learner.learn_transcript(project, path, model, progress=progress)
@@ -56,11 +67,11 @@ def learn(transcript: str, as_json: bool) -> None:
     if as_json:
         print_json(_learned_record(1, [result]))
     elif not result.learned and not result.refused:
-        click.echo(f"nothing new in {path}")
+        say(f"nothing new in {path}")
     elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
         learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
-        click.echo(f"{learned}; revisions of {one_line(project.key)}: {revisions}")
+        say(f"{learned}; revisions of {one_line(project.key)}: {revisions}")
 
 
 @cli.command()
@@ -70,9 +81,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     """Learn from all sessions that this project had.
 
     Their transcripts are those that Claude Code kept; the oldest comes first. It shows an estimate and asks; what you
-    agree to, there or by --yes, is its budget, whatever today's is; it counts as used today (UTC), so the worker may
-    wait until tomorrow. Without a terminal and --yes, today's budget holds. It can be interrupted and called again:
-    nothing is learned from twice.
+    agree to, there or by --yes, is a budget of its own beside today's. Without a terminal and --yes, today's holds. It
+    can be interrupted and called again: nothing is learned from twice.
     """
     from playbook_db.claude_code import learner
     from playbook_db.llm import choose
@@ -91,10 +101,6 @@ def bootstrap(yes: bool, as_json: bool) -> None:
         notify([told])
         budget = None
         if yes or is_interactive():
-            allowed = settings.daily_tokens()
-            if 0 < allowed <= learn_service.tokens_today(project.store) + estimate:
-                today = f"today (UTC), where PLAYBOOK_DAILY_TOKENS allows {allowed:,}"
-                notify([f"it counts as used {today}: what other sessions teach may wait until tomorrow"])
             if not yes and not click.confirm("Begin?", err=True):
                 return
             budget = learn_service.Budget(estimate, since=queue.later(0))
@@ -214,13 +220,13 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         print_json({"session": session_id, "skipped": not off, "transcripts": len(known.get(session_id, ()))})
         return
     if not off:
-        click.echo(f"nothing is learned from session {session_id} from now on")
+        say(f"nothing is learned from session {session_id} from now on")
         notify([f"to end that: playbook sessions skip {session_id} --off"])
     elif was_skipped:
-        click.echo(f"what is said in session {session_id} from now on is learned from again")
+        say(f"what is said in session {session_id} from now on is learned from again")
     else:
-        click.echo(f"session {session_id} isn't kept from being learned from")
-    if not matches:
+        say(f"session {session_id} isn't kept from being learned from")
+    if session and not matches:  # one that is just beginning has none
         notify(["Claude Code keeps no transcript of it for this project yet, so the id must be whole"])
 
 
@@ -240,7 +246,7 @@ def why(name: str, as_json: bool) -> None:
         print_json(records.life_record(name, life))
         return
     if life.merged:
-        click.echo(f"merged from {', '.join(map(one_line, life.merged))}")
+        say(f"merged from {', '.join(map(one_line, life.merged))}")
     rows = [
         (
             f"r{event.revision}",
@@ -285,7 +291,7 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True)) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(readable(title), total=total)
         yield lambda reached: bar.update(task, completed=reached)
 
@@ -305,15 +311,15 @@ def work(as_json: bool) -> None:
     if as_json:
         print_json(None if result is None else asdict(result))
     elif result is None:
-        click.echo("another worker is at it")
+        say("another worker is at it")
     else:
-        click.echo(
+        say(
             f"{count_of(result.spooled, 'job')} taken in from the spool, {count_of(result.lost, 'session')} found; "
             f"{result.learned} learned from, {result.put_off} put off, {result.failed} failed; "
             f"{count_of(result.mirrors, 'mirror')} taken in"
         )
         for key in dict.fromkeys(result.changed):
-            click.echo(f"changed the playbook of {one_line(key)}")
+            say(f"changed the playbook of {one_line(key)}")
 
 
 @cli.group(invoke_without_command=True)
@@ -335,7 +341,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         (
             *([job.key] if of_all else []),
             *(str(job.id), job.state, str(job.attempts), session_name(job.session_id or "-"), job.reason or "-"),
-            f"{job.error or ''}{_next_try(job.not_before)}",
+            f"{job.error or ''}{_next_try(job)}",
         )
         for job in listed
     ]
@@ -343,8 +349,11 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     print_table(titles, rows, nothing="there is nothing to learn from yet; a session is queued when it ends")
 
 
-def _next_try(not_before: str | None) -> str:
-    return f" (next try: {local(not_before)}, or now with: playbook work)" if not_before else ""
+def _next_try(job: "Job") -> str:
+    if not job.not_before:
+        return ""
+    now = "" if project_env.BUDGET in (job.error or "") else ", or now with: playbook work"
+    return f" (next try: {local(job.not_before)}{now})"
 
 
 jobs.params += PROJECT_OPTIONS  # a group that is a command too
@@ -367,12 +376,12 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
                 raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
             count += 1
             if not as_json:
-                click.echo(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
+                say(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
     if as_json:
         print_json({"queued": count})
     elif of_all:
         told = "is" if count == 1 else "are"
-        click.echo(f"{count_of(count, 'job')} {told} queued; to begin now: playbook work" if count else "nothing waits")
+        say(f"{count_of(count, 'job')} {told} queued; to begin now: playbook work" if count else "nothing waits")
 
 
 @jobs.command()

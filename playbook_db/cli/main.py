@@ -12,9 +12,9 @@ from contextlib import suppress
 
 import click
 
-from playbook_db import __version__, settings
+from playbook_db import __version__, project_env, settings
 from playbook_db.cli.context import Group, in_utc
-from playbook_db.cli.output import readable
+from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
@@ -107,6 +107,7 @@ def run() -> None:
     piece before the process ends, would be an eighth of most commands' time.
     """
     gc.set_threshold(settings.COLLECT_AFTER)
+    project_env.complete()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed as the bytes that it is, be they UTF-8 or not
         sys.stdout.reconfigure(errors="surrogateescape")
     code = main(sys.argv[1:])
@@ -129,7 +130,7 @@ def main(arguments: list[str]) -> int:
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        click.echo(_redacted(shown.getvalue()), err=True, nl=False)
+        say(_redacted(shown.getvalue()).rstrip("\n"), err=True)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; nothing half-done was left", EXIT_INTERRUPTED)
@@ -155,7 +156,7 @@ def _report_bug() -> int:
 
 
 def _explain(text: str, code: int) -> int:
-    click.echo(f"playbook: {readable(_redacted(text))}", err=True)
+    say(f"playbook: {readable(_redacted(text))}", err=True)
     return code
 
 

@@ -37,7 +37,12 @@ def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
     if as_json:
         print_json(record)
     else:
-        click.echo(text)
+        say(text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print sentences for a person, on a terminal with no line longer than it is wide."""
+    click.echo(folded(text, err=err), err=err)
 
 
 def shown_json(text: str) -> str:
@@ -68,7 +73,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing
     on stderr that there is *nothing*."""
     rows = list(rows)
     if not rows:
-        click.echo(f"playbook: {nothing}", err=True)
+        say(f"playbook: {nothing}", err=True)
     elif sys.stdout.isatty():
         print_texts([table(titles, rows)], paged=True)
     else:
@@ -85,7 +90,8 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     rows = [list(map(readable, row)) for row in rows]
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for place, (name, *cells) in enumerate(zip(titles, *rows, strict=True)):
-        is_whole = max(map(len, (name, *cells))) <= (_SHORT_CELL if place else _LONGEST_NAME)
+        is_short = max(map(len, (name, *cells))) <= (_SHORT_CELL if place else _LONGEST_NAME)
+        is_whole = is_short or all(map(_TIME.fullmatch, cells))
         justify: Literal["left", "right"] = "right" if any(cells) and all(map(_is_number, cells)) else "left"
         drawn.add_column(Text(one_line(name)), justify=justify, no_wrap=is_whole, overflow="fold")
     for row in rows:
@@ -118,15 +124,15 @@ def _has_pager() -> bool:
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
     """Print what a revision did, a line for each change and each skipped operation, and which playbook's it is."""
     for change in revised.changes:
-        click.echo(folded(_change_line(change), " " * 10).lstrip())
+        click.echo(beside(f"{change.kind:<9} ", _change_line(change), 10))
     for item in revised.skipped:
-        click.echo(f"skipped   operation {item.index + 1}: {one_line(item.reason)}")
+        click.echo(beside("skipped   ", f"operation {item.index + 1}: {one_line(item.reason)}", 10))
     if dry_run:
-        click.echo("dry run: nothing was written")
+        say("dry run: nothing was written")
     elif revised.revision is None:
-        click.echo("nothing changed")
+        say("nothing changed")
     else:
-        click.echo(f"revision {revised.revision} of {one_line(revised.key)}")
+        say(f"revision {revised.revision} of {one_line(revised.key)}")
 
 
 def write_text(text: str, output: str | None) -> None:
@@ -174,14 +180,52 @@ def readable(text: str) -> str:
     return "\n".join(map(shown, text.splitlines()))
 
 
-def folded(text: str, indent: str = "") -> str:
-    """*text*, in which nothing steers the terminal, with each line behind *indent* and none wider than the terminal."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    lines: list[str] = []
-    for line in text.splitlines():
-        fits = not width or len(indent) + len(line) <= width
-        lines += [line] if fits else textwrap.wrap(line, max(width - len(indent), _SHORT_CELL), break_on_hyphens=False)
+def folded(text: str, indent: str = "", *, err: bool = False) -> str:
+    """*text*, in which nothing steers the terminal, with each line behind *indent* and, but for a word that is longer,
+    none wider than the terminal that it is printed on; with *err* that is stderr's."""
+    stream = sys.stderr if err else sys.stdout
+    is_terminal = bool(stream and stream.isatty())
+    if not is_terminal and not indent:
+        return text
+    room = max(shutil.get_terminal_size().columns - len(indent), _SHORT_CELL) if is_terminal else 0
+    lines = [part for line in text.splitlines() for part in (wrapped(line, room, cuts_words=False) if room else [line])]
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
+
+
+def beside(head: str, text: str, margin: int) -> str:
+    """*text* behind *head*, which is *margin* columns wide, with its further lines below its first."""
+    return head + folded(text, " " * margin)[margin:]
+
+
+def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
+    """*line* in parts that are no wider than *width* columns; a word that is wider stays whole, as a path to be copied
+    should, unless this *cuts_words*. Scripts without spaces may be cut anywhere."""
+    if width_of(line) <= width:
+        return [line]
+    if line.isascii():
+        return textwrap.wrap(line, width, break_long_words=cuts_words, break_on_hyphens=False)
+    from rich.console import Console
+    from rich.text import Text
+
+    return [part.plain.rstrip() for part in Text(line).wrap(Console(width=width), width)]
+
+
+def shortened(line: str, width: int) -> str:
+    """*line*, or as much of it as goes with a sign that something is missing into *width* columns."""
+    if width_of(line) <= width:
+        return line
+    from rich.cells import set_cell_size
+
+    return f"{set_cell_size(line, width - 1)}…"
+
+
+def width_of(text: str) -> int:
+    """How many columns of a terminal *text* takes: a Chinese character or an emoji takes two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _sections(points: Sequence["PromptPoint"]) -> Iterator[str]:
@@ -196,7 +240,7 @@ def _points_table(points: Sequence["PromptPoint"]) -> str:
 
 def _change_line(change: "Change") -> str:
     point = change.point
-    line = f"{change.kind:<9} {one_line(point.name)}"
+    line = one_line(point.name)
     if change.kind == "vote":
         return f"{line}: {point.helpful} helpful, {point.harmful} harmful"
     if change.kind == "retire":

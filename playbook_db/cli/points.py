@@ -26,6 +26,7 @@ from playbook_db.cli.output import (
     print_table,
     print_texts,
     readable,
+    say,
     write_text,
 )
 from playbook_db.errors import OperationsFileError
@@ -183,7 +184,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
+@click.argument("names", metavar="NAME...", nargs=-1, shell_complete=point_names)
 @click.argument("tag", metavar="TAG", type=click.Choice(["helpful", "harmful", "neutral"]))
 @as_json
 def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
@@ -193,6 +194,8 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
     """
     from playbook_db.services import edit
 
+    if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
+        raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
     with opened() as project:
         _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 
@@ -229,9 +232,9 @@ def _show_point(
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
     head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
-    click.echo(folded(head))
+    say(head)
     if retired:
-        click.echo(folded(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}"))
+        say(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
     print_texts([f"{folded(readable(point.text))}\n"], paged=True)
 
 
@@ -258,8 +261,9 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
     {"operations": [
        {"type": "ADD", "text": "Use uv, not pip", "section": "PROJECT CONTEXT"},
        {"type": "UPDATE", "target_id": "pat-001", "text": "Test first"},
-       {"type": "MERGE", "source_ids": ["pat-002", "pat-003"], "merged_text": "..."},
-       {"type": "DELETE", "target_id": "oth-001", "reason": "the linter says it"}],
+       {"type": "MERGE", "source_ids": ["pat-002", "pat-003"],
+        "merged_text": "..."},
+       {"type": "DELETE", "target_id": "oth-001", "reason": "the linter does"}],
      "evaluations": [{"name": "pat-004", "rating": "helpful"}]}
     """
     from playbook_db.services import diagnostics, edit
@@ -359,10 +363,10 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, as_json: bool
         if as_json:
             print_json(records.batch_record(revised, dry_run=False))
         elif revised.revision is None:
-            click.echo(f"nothing new in {source}; {of_playbook}")
+            say(f"nothing new in {source}; {of_playbook}")
         else:
             summary = import_export.summary(revised)
-            click.echo(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
+            say(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
 
 
 @cli.command()

@@ -9,7 +9,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table
+from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
 from playbook_db.domain.times import local
 from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
@@ -63,18 +63,16 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
         print_json({"settings": done.path, "changed": done.changed, **record})
     elif done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
-        click.echo(f"{done.path}: registered the hooks for {hooks}")
-        click.echo(f"interpreter: {done.python}")
-        click.echo(f"worker's interpreter: {done.worker_python}")
+        say(f"{done.path}: registered the hooks for {hooks}")
+        say(f"interpreter: {done.python}")
+        say(f"worker's interpreter: {done.worker_python}")
         if done.backup:
-            click.echo(f"the file as it was: {done.backup}")
+            say(f"the file as it was: {done.backup}")
         budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
-        click.echo(
-            f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit"
-        )
-        click.echo(f"learning asks {model_in_words(folder)}")
+        say(f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
+        say(f"learning asks {model_in_words(folder)}")
     else:
-        click.echo(f"{done.path}: the hooks are registered already; nothing was changed")
+        say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
     _tell_of_older(folder)
 
@@ -131,10 +129,10 @@ def _take_out_older(folder: str) -> bool:
     found = older_hooks.find(folder)
     for hooks in found:
         kept = older_hooks.take_out(hooks, now=datetime.now(UTC))
-        click.echo(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
-        click.echo(f"the file as it was: {kept}")
+        say(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
+        say(f"the file as it was: {kept}")
     for aside in older_hooks.set_templates_aside() if found else ():
-        click.echo(f"its template, which doesn't fit here, is now {aside}")
+        say(f"its template, which doesn't fit here, is now {aside}")
     return bool(found)
 
 
@@ -189,12 +187,12 @@ def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> Non
             changed.append(done.path)
             end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
             if not as_json:
-                click.echo(f"{done.path}: {end}")
+                say(f"{done.path}: {end}")
             notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
     if problems:
         raise InstallError("\n".join(problems))
     if not changed and not as_json:
-        click.echo("no settings file has hooks of ours; nothing was changed")
+        say("no settings file has hooks of ours; nothing was changed")
     kept = settings.data_dir()
     print_answer(f"what was learned stays in {kept}", as_json=as_json, settings=changed, data=kept)
 
@@ -211,6 +209,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
     the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
+    from playbook_db.cli.status import MIRRORS
     from playbook_db.services import mirror
     from playbook_db.services.projects import read_playbook
 
@@ -223,7 +222,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
-        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {state})"
+        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
         learnable = _earlier_sessions(project)
     _offer_replacement(ctx)
@@ -424,7 +423,8 @@ def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
     else:
         for finding in findings:
             mark, colour = _MARKS[finding.state]
-            click.echo(f"{click.style(f'{mark:<7}', fg=colour)} {finding.about}: {one_line(finding.message)}")
+            head = f"{click.style(f'{mark:<7}', fg=colour)} "
+            click.echo(beside(head, f"{finding.about}: {one_line(finding.message)}", 8))
             if finding.remedy:
                 click.echo(f"        -> {finding.remedy}")
     if not record["ok"]:

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from playbook_db import projects, settings
 from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_texts, shown_json, table
+from playbook_db.cli.output import one_line, print_texts, shown_json, table, width_of, wrapped
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -93,9 +92,10 @@ def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[s
     """The lines of a table as docs/sql.md prints it: titles, a rule, one line a row, two spaces between columns."""
     titles, cells = [_line(title) for title in columns], ([_line(value) for value in row] for row in rows)
     first = list(islice(cells, _MEASURED_ROWS))
-    widths = [max(map(len, column)) for column in zip(titles, *first, strict=True)]
+    widths = [max(map(width_of, column)) for column in zip(titles, *first, strict=True)]
     for line in chain([titles, ["-" * width for width in widths]], first, cells):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        padded = (cell + " " * (width - width_of(cell)) for cell, width in zip(line, widths, strict=True))
+        yield "  ".join(padded).rstrip()
 
 
 def _on_terminal(answer: "Answer") -> Iterator[str]:
@@ -112,7 +112,7 @@ def _on_terminal(answer: "Answer") -> Iterator[str]:
 
 def _fits(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether a table of them leaves each long column enough room to be read."""
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    widths = [max(map(width_of, column)) for column in zip(columns, *rows, strict=True)]
     space = sum(min(width, _NARROWEST) + 2 for width in widths) - 2
     return space <= shutil.get_terminal_size().columns
 
@@ -125,8 +125,7 @@ def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[
     for number, row in enumerate(rows):
         yield "\n" if number else ""
         for title, value in zip(titles, map(_line, row), strict=True):
-            lines = textwrap.wrap(value, room) if len(value) > room > 0 else [value]
-            for line_number, line in enumerate(lines):
+            for line_number, line in enumerate(wrapped(value, room) if room else [value]):
                 yield f"{'' if line_number else title:<{margin}}{line}".rstrip() + "\n"
 
 

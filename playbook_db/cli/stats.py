@@ -11,7 +11,7 @@ import click
 
 from playbook_db.cli.context import as_json, notify, opened
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json, print_texts, readable_size, write_file
+from playbook_db.cli.output import beside, count_of, one_line, print_json, print_texts, readable_size, write_file
 from playbook_db.domain.times import local
 from playbook_db.errors import MissingExtraError
 from playbook_db.services import records
@@ -47,7 +47,7 @@ def stats(as_json: bool, svg: str | None) -> None:
     if as_json:
         print_json(records.statistics_record(numbers))
     else:
-        print_texts((f"{line}\n" for line in _lines(numbers)), paged=True)
+        print_texts((f"{beside(line[:11], line[11:], 11)}\n" for line in _lines(numbers)), paged=True)
 
 
 def _picture(numbers: "Statistics") -> bytes:

@@ -1,5 +1,6 @@
 """The command that says where the playbook stands: status."""
 
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import click
 
 from playbook_db.cli.context import as_json, database_and_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_json
+from playbook_db.cli.output import beside, count_of, one_line, print_json
 from playbook_db.domain.times import local
 from playbook_db.services import records
 
@@ -24,7 +25,7 @@ _KINDS = {
     "restore": "restored",
     "vote": "voted on",
 }
-_MIRRORS = {"on": "kept in step", "found": "kept in step", "off": "left alone", "undecided": "none"}
+MIRRORS = {"on": "kept in step", "found": "kept in step", "off": "left alone", "undecided": "none"}
 
 
 @cli.command()
@@ -44,13 +45,13 @@ def status(short: bool, as_json: bool) -> None:
         click.echo(_short(found))
     else:
         for title, text in _lines(found):
-            click.echo(f"{title:<13} {one_line(text)}")
+            click.echo(beside(f"{title:<15}", one_line(text), 15))
 
 
 def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     yield "playbook", found.key
-    yield "database", found.database
-    yield "mirror", _MIRRORS[found.mirror]
+    yield "database", found.database + ("" if os.path.exists(found.database) else " (not made yet)")
+    yield "mirror", MIRRORS[found.mirror]
     shown = f"; a session is shown {found.shown}" if found.points else ""
     yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
     if found.is_ignored:
@@ -65,8 +66,13 @@ def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     for reason in found.waits:
         yield "waits", reason
     budget = f" of {found.daily_tokens:,}" if found.daily_tokens else ""
-    cost = f"${found.cost_usd_all_today:.2f} in all projects, ${found.cost_usd_today:.2f} in this one"
-    yield "today (UTC)", f"{found.tokens_today:,}{budget} tokens, {cost}"
+    agreed = f" and {found.agreed_today:,} that bootstrap was allowed" if found.agreed_today else ""
+    cost = f"{_dollars(found.cost_usd_all_today)} in all projects, {_dollars(found.cost_usd_today)} in this one"
+    yield "today (UTC)", f"{found.tokens_today:,}{budget} tokens{agreed}, {cost}"
+
+
+def _dollars(cost: float) -> str:
+    return f"${cost:.4f}" if 0 < cost < 0.01 else f"${cost:.2f}"
 
 
 def _jobs(found: "Status") -> str:

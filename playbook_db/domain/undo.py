@@ -39,6 +39,11 @@ class RevisionRange:
         """Whether all of *other* is in it."""
         return self.first <= other.first and other.last <= self.last
 
+    def overlap(self, other: "RevisionRange") -> "RevisionRange | None":
+        """What is in both of them; None where nothing is."""
+        first, last = max(self.first, other.first), min(self.last, other.last)
+        return RevisionRange(first, last) if first <= last else None
+
     @property
     def was(self) -> str:
         """The verb for it in a sentence."""
@@ -104,11 +109,17 @@ def undo_message(revisions: RevisionRange, summary: str) -> str:
 
 
 def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
-    """Those of *undos*, which come newest first, that were not undone themselves."""
+    """Those of *undos*, which come newest first, that were not undone themselves.
+
+    Nothing is taken back twice: of two that would the newer counts.
+    """
     effective: list[Undo] = []
+    taken_back: set[int] = set()
     for undo in undos:
-        if undone_by(undo.number, effective) is None:
+        revisions = range(undo.undone.first, undo.undone.last + 1)
+        if undo.number not in taken_back and taken_back.isdisjoint(revisions):
             effective.append(undo)
+            taken_back.update(revisions)
     return effective
 
 

@@ -161,7 +161,7 @@ class _Lesson:
     @tried_again
     def _keep_cost(self, call: Call) -> None:
         with self.project.store.write(self.project.key) as book:
-            book.add_call(call, session_id=self.chunk.session_id)
+            book.add_call(call, session_id=self.chunk.session_id, agreed=self.budget is not None)
 
     def reflect(self, playbook: Playbook) -> StoredReflection:
         """Ask the reflector, and keep what it says before anything else happens."""
@@ -277,7 +277,7 @@ def _bounded(value: Any, key: str = "") -> Any:
 
 
 def tokens_today(store: Store, key: str | None = None) -> int:
-    """The tokens that learning has used today (UTC), for the project *key*, or all together."""
+    """The tokens of today's budget (UTC) that are used, for the project *key*, or all together."""
     with store.snapshot() as connection:
         return learning.tokens_since(connection, timestamp(_midnight()), key)
 
@@ -286,7 +286,7 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
     """Raise BudgetError where the tokens *agreed* on are spent; without them, where today's are."""
     if agreed is not None:
         with project.store.snapshot() as connection:
-            spent = learning.tokens_since(connection, agreed.since, project.key)
+            spent = learning.tokens_since(connection, agreed.since, project.key, agreed=True)
         if spent >= agreed.tokens:
             text = f"{spent:,} tokens were used, and {agreed.tokens:,} were agreed on. What was learned is kept."
             raise BudgetError(text, remedy=Remedy("Go on with: {}", ("bootstrap",)))

@@ -140,7 +140,7 @@ def drop(store: Store, key: str, number: int) -> bool:
 def skip_session(session: str, *, is_skipped: bool) -> None:
     """Keep whether nothing is to be learned from the session; a file in the data folder says so, whatever becomes of
     the database."""
-    path = _skip_mark(session)
+    path = settings.skip_mark(session)
     if is_skipped:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(path, "wb"):
@@ -152,16 +152,12 @@ def skip_session(session: str, *, is_skipped: bool) -> None:
 
 def is_skipped(session: str) -> bool:
     """Whether nothing is to be learned from the session."""
-    return is_session_id(session) and os.path.exists(_skip_mark(session))
+    return is_session_id(session) and os.path.exists(settings.skip_mark(session))
 
 
 def is_session_id(text: str) -> bool:
     """Whether *text* can be the id of a session, and so the name of a file."""
     return re.fullmatch(r"\w[\w.-]{0,199}", text, re.ASCII) is not None
-
-
-def _skip_mark(session: str) -> str:
-    return os.path.join(settings.data_dir(), "skipped", session)
 
 
 def later(seconds: float) -> str:

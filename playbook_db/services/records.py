@@ -358,6 +358,7 @@ def status_record(status: "Status") -> Record:
         "today": {
             "tokens": status.tokens_today,
             "daily_tokens": status.daily_tokens,
+            "agreed_tokens": status.agreed_today,
             "cost_usd": status.cost_usd_today,
             "cost_usd_all_projects": status.cost_usd_all_today,
         },

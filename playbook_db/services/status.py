@@ -36,7 +36,7 @@ class Status:
 
     `shown` is how many of its `points` go into a session; `queued`, `running` and `failed` count jobs. `waits` says
     what waits for the user, or why learning waits. `tokens_today` and `cost_usd_all_today` are of all projects,
-    `cost_usd_today` of this one; `daily_tokens` is the budget, 0 for none.
+    `cost_usd_today` of this one; `daily_tokens` is the budget, 0 for none; `agreed_today` are the tokens beside it.
     """
 
     key: str
@@ -52,6 +52,7 @@ class Status:
     failed: int
     waits: tuple[str, ...]
     tokens_today: int
+    agreed_today: int
     daily_tokens: int
     cost_usd_today: float
     cost_usd_all_today: float
@@ -85,7 +86,8 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    [(tokens, cost, cost_of_all)] = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(midnight)})
+    used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(midnight)})
+    [(tokens, agreed, cost, cost_of_all)] = used
     rows = execute(hook_queries.JOB_ERRORS, of_project)
     errors = [error.removeprefix(hook_queries.WAITS) for error, failed_at in rows if not failed_at]
     return Status(
@@ -102,6 +104,7 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
         failed=jobs.get("failed", 0),
         waits=(*_waits_for_the_user(folder, project), *dict.fromkeys(errors)),
         tokens_today=tokens,
+        agreed_today=agreed,
         daily_tokens=settings.daily_tokens(),
         cost_usd_today=cost,
         cost_usd_all_today=cost_of_all,

@@ -11,9 +11,11 @@ from playbook_db.domain.undo import (
     Effect,
     RevisionRange,
     Side,
+    effective_undos,
     restore_state,
     undo_message,
     undo_revisions,
+    undone_by,
 )
 from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, UndoCollisionError, UndoError
 from playbook_db.services import edit
@@ -155,13 +157,26 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
             continue  # it is itself to be taken back
         if other.undone.holds(revisions):
             return other.number
-        part = RevisionRange(max(revisions.first, other.undone.first), min(revisions.last, other.undone.last))
-        if part.first <= part.last:
+        if part := revisions.overlap(other.undone):
             raise UndoError(
                 f"Of {revisions}, {part} {part.was} taken back already, in revision {other.number}.",
                 Remedy("Take back the others, or first bring those back with: {}", ("undo", f"{other.number}")),
             )
     return None
+
+
+def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
+    """Raise where an undo that holds again without *revisions* would take back what another took back meanwhile."""
+    undos = [undo for undo in book.undos() if not revisions.first <= undo.number <= revisions.last]
+    before, after = book.undos_in_force(), effective_undos(undos)
+    for undo in undos:
+        if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
+            part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
+            raise UndoError(
+                f"Without {revisions}, revision {undo.number} would take {undo.undone} back again; of these {part} "
+                f"{part.was} taken back since, in revision {by}.",
+                Remedy("First bring that back with: {}", ("undo", f"{by}")),
+            )
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
@@ -171,6 +186,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
     if by is not None:
         note = f"{revisions} {revisions.was} taken back already; to bring that back: playbook undo {by}"
         return UndoResult(revisions, None, is_last, book.commit("undo", "", notes=[note]))
+    _refuse_twice(book, revisions)
     number, last = revisions.first - 1, revisions.last
     before, after = book.states_at(number, changed_in=revisions), book.states_at(last, changed_in=revisions)
     effect = Effect(before, after, book.header_at(number), book.header_at(last))

@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import DatabaseError, MissingExtraError, Remedy, SettingError
+from playbook_db.store import hook_queries
 from playbook_db.store.sqlite.dialect import SqliteDialect
 
 
@@ -61,10 +62,11 @@ def dialect_for(url: URL | str) -> Dialect:
     path = sqlite_path(made)
     if not path or path == ":memory:":
         raise DatabaseError(
-            f"{described(made)} is no SQLite file and no database on PostgreSQL; playbooks are kept in one of these."
+            f"{described(made)} is no SQLite file, nor on PostgreSQL, and playbooks are kept in one of these. "
+            "Name one with --db or PLAYBOOK_DB_URL, or use the default without both."
         )
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise DatabaseError(f"{path} is no regular file. Move it away, or name another database with --db.")
+    if odd := hook_queries.no_regular_file(path):
+        raise DatabaseError(f"{odd} is no regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)
 
 

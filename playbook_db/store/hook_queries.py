@@ -4,7 +4,6 @@ The services read through the same text, so that it can't rot alone.
 """
 
 import os
-import stat
 import sys
 
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SCHEMA = 4  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 5  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 
@@ -133,9 +132,11 @@ GROUP BY r.number, r.time, r.session_id, c.kind
 
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
 
-# What learning took since a time, in all projects and in one.
+# What learning took since a time: tokens of the day's budget and those agreed to beside it, and US dollars, of one
+# project and of all.
 USED_SINCE = """
-SELECT coalesce(sum(m.input_tokens + m.cached_tokens + m.output_tokens), 0),
+SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - m.agreed)), 0),
+       coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * m.agreed), 0),
        coalesce(sum(CASE WHEN m.playbook_id = :playbook_id THEN m.cost_usd END), 0.0), coalesce(sum(m.cost_usd), 0.0)
 FROM model_calls AS m WHERE m.time >= :since
 """
@@ -256,6 +257,12 @@ def is_at_rest(path: str) -> bool:
     return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
 
 
+def no_regular_file(path: str) -> "str | None":
+    """What of the database file *path* and those that SQLite keeps beside it is no file: a named pipe is waited for."""
+    files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
+    return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
+
+
 def _open_file(path: str, options: str, wait_s: float) -> "Connection":
     sqlite = driver()
     if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
@@ -263,10 +270,9 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
             f"{sys.executable} brings SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
             "Install a newer Python, then run: playbook install"
         )
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise UnusableError(f"{path} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
-    if not status.st_size:  # SQLite would remove its log
+    if odd := no_regular_file(path):
+        raise UnusableError(f"{odd} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
+    if not os.stat(path).st_size:  # SQLite would remove its log
         raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)

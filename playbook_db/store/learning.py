@@ -194,11 +194,10 @@ class LearningRows(PlaybookRows):
             )
         )
 
-    def add_call(self, call: Call, *, session_id: str | None) -> None:
-        """Keep what *call* took."""
-        self._execute(
-            insert(model_calls), id=self._next_id(model_calls), session_id=session_id, time=self.now, **asdict(call)
-        )
+    def add_call(self, call: Call, *, session_id: str | None, agreed: bool = False) -> None:
+        """Keep what *call* took; *agreed* says that the user agreed to it beforehand."""
+        known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
+        self._execute(insert(model_calls), **known, **asdict(call))
 
     def sessions(self) -> list[SessionSummary]:
         """Each session that was learned from, the newest first."""
@@ -209,10 +208,11 @@ class LearningRows(PlaybookRows):
         return (self.connection.scalar(last) or 0) + 1
 
 
-def tokens_since(connection: Connection, time: str, key: str | None = None) -> int:
-    """The tokens sent, cached ones included, and received since *time*, for the project *key*, or all together."""
+def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:
+    """The tokens sent, cached ones included, and received since *time*, for the project *key*, or all together: those
+    that the user *agreed* to beforehand, or the others."""
     tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
-    query = select(func.sum(tokens)).where(model_calls.c.time >= time)
+    query = select(func.sum(tokens)).where(model_calls.c.time >= time, model_calls.c.agreed == int(agreed))
     if key is not None:
         query = query.join(playbooks, playbooks.c.id == model_calls.c.playbook_id).where(playbooks.c.key == key)
     return connection.scalar(query) or 0

@@ -14,6 +14,7 @@ from playbook_db.errors import (
     Remedy,
     SchemaTooNewError,
     SchemaTooOldError,
+    UnreleasedSchemaError,
 )
 from playbook_db.files import shipped_file
 from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
@@ -48,6 +49,7 @@ def ensure_current(
         version = _version(dialect)
         if version == SCHEMA:
             return None
+        refuse_unreleased(dialect)
         backup = dialect.back_up_before_migration(version) if version else None
         with dialect.explained():
             migrate(url)
@@ -79,6 +81,18 @@ def refuse_newer(where: str, version: int) -> None:
     """Raise SchemaTooNewError where *version*, the schema of the database *where*, is none that this code knows."""
     if version > SCHEMA:
         raise SchemaTooNewError(where, version, SCHEMA)
+
+
+def refuse_unreleased(dialect: Dialect) -> None:
+    """Raise UnreleasedSchemaError where the database has tables of ours, but not as the first migration makes them."""
+    from sqlalchemy import inspect
+
+    with dialect.unchanged() as connection:
+        tables = inspect(connection)
+        if not tables.has_table("revisions"):
+            return
+        if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
+            raise UnreleasedSchemaError(dialect.where)
 
 
 def migrate(url: str) -> None:
@@ -114,6 +128,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
             return
         if not dialect.schema_version():  # which raises where the database isn't ours
             refuse_lost(url)
+        refuse_unreleased(dialect)
         dialect.prepare()
         with dialect.exclusive(), _migrating(dialect) as connection:
             run_alembic(context, connection)

@@ -137,9 +137,9 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
         dialect = dialect_of(connection)
-        dialect.lock_playbook(connection, key)
+        is_locked = dialect.lock_playbook(connection, key)
         book = cls(connection, key, now=now, is_writable=True)
-        if not book.playbook_id:  # another may be about to make it too
+        if not (is_locked and book.playbook_id):  # another may be making it at this moment
             connection.execute(_ADD_PROJECT, {"key": key, "now": book.now})
             dialect.lock_playbook(connection, key)
             book = cls(connection, key, now=now, is_writable=True)

@@ -76,7 +76,8 @@ class RevisionWriter(PlaybookRows):
         }
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         self._execute(insert(revisions), **columns, **kept_header)
-        ids = self._write_points(number, changed, {vote.name for vote in cast if vote.matched})
+        successors = {change.successor for change in changed if change.successor}
+        ids = self._write_points(number, changed, successors | {vote.name for vote in cast if vote.matched})
         self._insert(
             changes,
             number,
@@ -133,10 +134,10 @@ class RevisionWriter(PlaybookRows):
             of_revision = {"playbook_id": self.playbook_id, "revision": revision}
             self.connection.execute(insert(table), [of_revision | row for row in rows])
 
-    def _write_points(self, revision: int, changed: Sequence[Change], voted: set[str]) -> dict[str, int]:
-        """Bring the points to where *changed* leaves them; the numbers of these and of the *voted* points, by name."""
+    def _write_points(self, revision: int, changed: Sequence[Change], named: set[str]) -> dict[str, int]:
+        """Bring the points to where *changed* leaves them; the numbers of these and of the *named* points, by name."""
         last = {change.point.name: change for change in changed}
-        ids = self._ids(last.keys() | voted)
+        ids = self._ids(last.keys() | named)
         new_points, updates = [], []
         next_id = 0 if ids.keys() >= last.keys() else self._execute(_HIGHEST_ID).scalar_one() + 1
         for name, change in last.items():

@@ -358,6 +358,13 @@ model_calls = table(
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT, nullable=False),
     Column("time", TEXT, nullable=False),
+    Column(
+        "agreed",
+        Integer,
+        CheckConstraint("agreed IN (0, 1)", name="ck_model_calls_agreed"),
+        nullable=False,
+        server_default=sql("0"),
+    ),
     one_of("model_calls", "kind", "reflect", "curate"),
     *at_least(0, "model_calls", "input_tokens", "output_tokens", "cached_tokens"),
 )

@@ -4,7 +4,9 @@ Three things hold it: the file is opened read-only, the connection refuses to wr
 a statement would do whether it may. The first two alone would let it make other files.
 """
 
+import math
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -26,9 +28,8 @@ _OF_THE_FILE = {
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
 _CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite's whole work; no question takes the machine
-# Of SQLite's machine between two looks at Ctrl-C and the clock; some milliseconds, but where one step is a call of a
-# function on huge texts: that sees no interrupt() of another thread either.
-_STEPS_PER_CHECK = 20_000
+_STEPS_PER_CHECK = 20_000  # of SQLite's machine between two looks at Ctrl-C and the clock; some milliseconds
+_CHECK_S = 0.1  # between two looks of the watch, for steps that take long
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,34 @@ class _Clock:
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
         self._ends_at = time.monotonic() + timeout_s
+        self._is_answered = threading.Event()
+
+    @contextmanager
+    def watching(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Interrupt *connection* when the time is over, at each row that SQLite looks at; only a function that works on
+        one huge text is waited for."""
+
+        def watch() -> None:
+            while not self._is_answered.wait(_CHECK_S):
+                if self.is_over():
+                    connection.interrupt()
+
+        thread = threading.Thread(target=watch, name="playbook-sql", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_answered.set()
+            thread.join()
 
     def is_over(self) -> bool:
         return time.monotonic() > self._ends_at
 
     def rows(self, cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
         for row in cursor:
-            given_at = time.monotonic()
+            left_s, self._ends_at = self._ends_at - time.monotonic(), math.inf
             yield row
-            self._ends_at += time.monotonic() - given_at
+            self._ends_at = time.monotonic() + left_s
 
 
 @contextmanager
@@ -83,7 +103,7 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
             _allow_reading_only(connection)
             # Between two lines of Python a Ctrl-C is heard, and SQLite alone would not hear it.
             connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
-            with closing(connection.execute(query, {"project": project_key})) as cursor:
+            with clock.watching(connection), closing(connection.execute(query, {"project": project_key})) as cursor:
                 if cursor.description is None:
                     raise QueryRefusedError
                 yield Answer(tuple(column[0] for column in cursor.description), clock.rows(cursor))

@@ -32,6 +32,13 @@ _STARTS = 30  # of a bare interpreter: what a hook may take beyond its deadline
 _REAL_HOME = os.path.expanduser("~")  # before a test's own takes its place
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH, _PR_CAPBSET_DROP = 1, 2, 24
 _OLDEST = (3, 8)
+_PATIENTLY = """import sys
+sys.path.append({root!r})
+from playbook_db.claude_code import {hook}
+{hook}.DEADLINE_S = {patience_s}
+__file__ = {file!r}
+exec(open(__file__).read())
+"""
 _TELL = "import sys; print('%d %d' % sys.version_info[:2])"
 
 
@@ -105,11 +112,12 @@ SILENT = (0, b"{}\n", b"")
 @dataclass(frozen=True)
 class Client:
     """Claude Code in a project's folder, with a database, and a program in the place of the worker's Python that only
-    notes that it was started."""
+    notes that it was started. Where it `is_patient`, hooks have all the time that a busy machine takes."""
 
     folder: Path
     database: Path
     home: Path
+    is_patient: bool = False
 
     @property
     def data(self) -> Path:
@@ -174,9 +182,11 @@ class Client:
         """
         payload = event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n"
         arguments = [] if scope is None else [scope, str(self.worker)]
+        file = str(HOOKS / f"{hook}.py")
+        code = _PATIENTLY.format(root=str(ROOT), hook=hook, patience_s=PATIENCE_S, file=file)
         began = time.monotonic()
         with subprocess.Popen(
-            [python, "-I", "-S", str(HOOKS / f"{hook}.py"), *arguments],
+            [python, "-I", "-S", *(["-c", code] if self.is_patient else [file]), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -242,9 +252,9 @@ class Client:
         return appears(self.worker.with_name("worker-began"))
 
 
-def a_client(folder: Path, home: Path) -> Client:
+def a_client(folder: Path, home: Path, *, is_patient: bool = False) -> Client:
     """The client in *folder*, with an empty database where the hooks look for it."""
-    client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home)
+    client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home, is_patient)
     put_empty_database(client.database)
     (client.data / "worker.lock").touch()  # a worker has looked just now
     client.worker.write_text('#!/bin/sh\necho "$*" > "$0.new" && mv "$0.new" "$0-began"\n')

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -126,6 +127,30 @@ def test_a_function_that_lets_no_thread_run_is_ended_by_a_signal(client: Client,
     assert (done.code, done.out) == (0, b"")
     assert _LAST_S[hook] <= done.took_s
     assert running.is_in_time(done, _LAST_S[hook])
+
+
+def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the deadline may come between an answer's beginning and its end."""
+    hook, said = hook_runner.Hook("inject"), []
+    is_let_go, has_begun = threading.Event(), threading.Event()
+
+    def write(_: int, output: bytes) -> int:
+        has_begun.set()
+        is_let_go.wait(running.PATIENCE_S)
+        said.append(output)
+        return len(output)
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "_exit", lambda _: said.append(b"ended"))
+    monkeypatch.setattr(hook_runner, "_GRACE_S", running.PATIENCE_S)
+    answering = threading.Thread(target=hook.say, args=(b"the answer",))
+    answering.start()
+    has_begun.wait(running.PATIENCE_S)
+    threading.Timer(0.2, is_let_go.set).start()
+    hook_runner._end_in_time(hook, b"{}", 0.0, None)
+    answering.join()
+
+    assert said == [b"the answer", b"ended"]
 
 
 @hooks

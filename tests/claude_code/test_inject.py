@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -358,6 +359,17 @@ def test_the_user_is_told_of_a_database_that_is_gone(client: Client, is_empty: b
     assert f"playbook restore-backup {backup}." in told[1]
     assert "playbook init --new" in told[1]
     assert (client.database.exists(), done.code) == (is_empty, 0)
+
+
+def test_a_command_that_is_told_can_be_typed_as_it_stands(client: Client) -> None:
+    """A folder's name with a blank is quoted for the shell."""
+    data = client.home / "my data"
+    backup = take(str(client.database), DAILY, now=datetime(2026, 11, 22, tzinfo=UTC)).path
+    shutil.copytree(Path(backup).parent, data / "backups")
+
+    told = json.loads(client.inject(PLAYBOOK_DB_URL=f"sqlite:///{data}/playbook.db").out)["systemMessage"]
+
+    assert f"playbook restore-backup '{data}/backups/{Path(backup).name}'." in told
 
 
 def test_the_user_is_told_of_a_database_of_which_the_log_is_left(client: Client) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.services import queue
 from tests.claude_code import running
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -86,6 +87,21 @@ def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> 
     assert calls.with_name("calls.worker").read_text() == f"{running.ROOT} -P -m playbook_db.claude_code.worker\n"
     status = _set_up("--status")
     assert (status.returncode, "is ready" in status.stdout) == (0, True)
+
+
+def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`playbook sessions skip` in the session: the worker to come finds the mark; any other command only waits."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
+    program = running.ROOT / "bin" / "playbook"
+
+    said = [
+        subprocess.run([program, "sessions", *rest], capture_output=True, text=True, check=False).stdout
+        for rest in (["skip", "--off"], ["skip"])
+    ]
+
+    assert ["isn't set up yet" in each for each in said] == [True, True]
+    assert ["nothing is learned from session s-1 from now on" in each for each in said] == [False, True]
+    assert queue.is_skipped("s-1")
 
 
 def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow  # starts processes
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, whose playbook has a point that the user added."""
-    made = running.a_client(folder, home)
+    made = running.a_client(folder, home, is_patient=True)
     made.add("use uv for everything")
     return made
 
@@ -152,17 +152,31 @@ def test_a_session_that_could_not_be_learned_from_is_told_once(client: Client) -
     assert told[1] == ""
 
 
-def test_a_mirror_that_waits_comes_before_all_but_a_fault(client: Client) -> None:
-    """Also where the project has points of its own; before, that was told nowhere."""
+def test_a_mirror_that_waits_comes_before_what_was_learned(client: Client) -> None:
+    """Also where the project has points of its own; each time, with the way to have that end."""
     _learn(client, "say why")
     (client.folder / ".claude" / "playbook.json").write_text("{}")
 
     done = client.inject()
 
     assert done.message.endswith(
-        "playbook.json is here but not in use yet. To look at it and take it in: playbook init"
+        "playbook.json is here but not in use yet. To look at it and take it in: playbook init. "
+        "To leave it alone: playbook mirror off"
     )
     assert "say why" in done.context
+
+
+def test_a_mirror_that_nobody_decides_on_hides_no_fault(client: Client) -> None:
+    """Its line comes at each start: a question that is told once, and what is broken, come first."""
+    local = client.folder / ".claude" / "settings.local.json"
+    local.write_text('{"env": {"HTTPS_PROXY": "http://127.0.0.1:9"}}')
+    (client.folder / ".claude" / "playbook.json").write_text("{}")
+
+    told = [client.inject(HTTPS_PROXY="http://127.0.0.1:9").message for _ in range(2)]
+    _job(client, "queued", "waits: no model.")
+
+    assert ["HTTPS_PROXY" in told[0], "playbook.json" in told[1]] == [True, True]
+    assert client.inject().message.startswith("playbook: learning waits: no model.")
 
 
 def test_the_plugin_says_that_it_sets_itself_up_and_that_it_could_not(client: Client) -> None:
@@ -176,7 +190,7 @@ def test_the_plugin_says_that_it_sets_itself_up_and_that_it_could_not(client: Cl
     assert line().startswith("playbook: its environment is being set up in the background, this once")
     state.write_text('{"state": "working", "step": "installing", "at": 0}')
     assert line() == ""
-    state.write_text('{"state": "failed", "error": "no network.", "at": 0}')
+    state.write_text('{"state": "failed", "error": "no network", "at": 0}')
     assert line().startswith("playbook's environment could not be set up (")
     assert "no network. It is tried again an hour later, or now with: " in line()
 
@@ -186,6 +200,8 @@ def test_the_plugin_names_commands_as_a_session_has_them(client: Client) -> None
     _job(client, "queued", "waits: no model.")
 
     assert client.inject(scope="plugin").message.endswith("See: !playbook jobs")
+    client.database.write_bytes(b"no database" * 1000)
+    assert client.inject(scope="plugin").message.endswith("run: !playbook doctor")
 
 
 def test_where_it_can_not_be_kept_that_it_was_told_it_is_told_again(client: Client) -> None:

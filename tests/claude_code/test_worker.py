@@ -25,7 +25,7 @@ from tests.claude_code.running import Client
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def _job(folder: Path, transcript: str = "/t/s.jsonl") -> dict[str, str | None]:
@@ -152,9 +152,8 @@ def test_another_program_s_database_is_left_alone(client: Client) -> None:
 
 @pytest.mark.slow
 def test_what_is_no_plain_file_is_not_waited_for(client: Client) -> None:
-    """In the spool, or in a transcript's place: the others have their turn, and the worker comes to its end."""
-    spool.keep(_job(client.folder, str(client.home / "pipe")))
-    os.mkfifo(client.home / "pipe")
+    """In the spool: the others have their turn, and the worker comes to its end."""
+    spool.keep(_job(client.folder, str(client.home / "session.jsonl")))
     os.mkfifo(Path(settings.spool_dir(), "1.json"))
     Path(settings.spool_dir(), "2.json").mkdir()
     command = [sys.executable, "-m", "playbook_db.claude_code.worker"]
@@ -162,7 +161,7 @@ def test_what_is_no_plain_file_is_not_waited_for(client: Client) -> None:
     done = subprocess.run(command, cwd=client.folder, timeout=running.PATIENCE_S, check=False)
 
     assert done.returncode == 0
-    assert client.rows("SELECT transcript_path, state FROM jobs") == [(str(client.home / "pipe"), "done")]
+    assert client.rows("SELECT transcript_path, state FROM jobs") == [(str(client.home / "session.jsonl"), "done")]
     assert any("1.json" in line and "no plain file" in line for line in _log())
 
 

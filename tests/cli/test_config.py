@@ -1,7 +1,10 @@
 """config: every setting, where it comes from, and the user's own."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,9 @@ def test_a_value_says_where_it_comes_from(
     """The default, the environment, the user's settings, the project's, its local ones: each wins over those before."""
     name = "PLAYBOOK_DAILY_TOKENS"
     assert _one(playbook, name) == ("1000000", "default", "")
+    settings_file = _put(home / ".claude/settings.json", {"env": {name: "2"}})
+    assert _one(playbook, name) == ("2", str(settings_file), "")  # a terminal has it, too
+    settings_file.unlink()
     monkeypatch.setenv(name, "1")
     assert _one(playbook, name) == ("1", "the environment", "")
     for number, path in enumerate((home / ".claude/settings.json", folder / ".claude/settings.local.json"), 2):
@@ -132,6 +138,19 @@ def test_what_can_not_be_set_is_explained(
     assert (result.code, result.out) == (code, "")
     assert told in result.err
     assert not (home / ".claude" / "settings.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shell", "counts"), [("", 5), ("7", 7)])
+def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str, counts: int) -> None:
+    """Where the shell says nothing else: `status` shows the budget that counts, not the default."""
+    _put(home / ".claude" / "settings.json", {"env": {"PLAYBOOK_DAILY_TOKENS": "5"}})
+    environ = {**os.environ, "PLAYBOOK_DAILY_TOKENS": shell}
+
+    command = [sys.executable, "-m", "playbook_db", "status", "--json"]
+    done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, check=True)
+
+    assert json.loads(done.stdout)["today"]["daily_tokens"] == counts
 
 
 @pytest.mark.parametrize("text", ['{"env": 3}', '{"env": {"PLAYBOOK_CLAUDE": "a", "PLAYBOOK_CLAUDE": "b"}}', "{,}"])

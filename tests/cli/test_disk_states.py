@@ -167,7 +167,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
 ) -> None:
     """By the hook and every command that only looks, as the database is one file, as a hook left it with a log, and
     where a mirror waits; the others say why they can't."""
-    client = running.a_client(folder, home)
+    client = running.a_client(folder, home, is_patient=True)
     client.add("use uv for everything")
     if there == "a log":
         client.enqueue()
@@ -202,7 +202,8 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
         assert why in err or "Read-only file system" in err
     for command, (code, out, err) in ended.items():
         is_noted = "was not brought in step" in err
-        assert (code, is_noted or not err) == (0, True), err
+        is_empty = command == "jobs" and "nothing to learn from yet" in err
+        assert (code, is_noted or is_empty or not err) == (0, True), err
         assert is_noted is (there == "a changed mirror") or command not in ("list", "export")
         assert command in ("stats", "jobs", "db check") or "use uv for everything" in out, command
 
@@ -211,7 +212,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
 @pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT SEEN: file permissions bind nobody here")
 def test_in_a_folder_that_may_not_be_written_what_is_there_is_read(folder: Path, home: Path) -> None:
     """As on a disk that takes nothing."""
-    client = running.a_client(folder, home)
+    client = running.a_client(folder, home, is_patient=True)
     client.add("use uv for everything")
     client.data.chmod(0o500)
     try:

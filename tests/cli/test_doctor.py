@@ -307,9 +307,14 @@ def test_a_hook_that_shows_nothing_where_it_should_is_broken(findings: Findings,
     (home / ".claude" / "prompts").mkdir()
     (home / ".claude" / "prompts" / "playbook.txt").write_text("no place for a point")
 
-    (finding,) = findings()["inject"]
+    found = findings()
+    (finding,), (cause,) = found["inject"], found["template"]
 
     assert (finding["state"], "lacks {key_points}" in finding["told"]) == ("broken", True)
+    assert "doctor" not in finding["told"]
+    assert (
+        finding["remedy"] == cause["remedy"] == "mv {0} {0}.aside".format(home / ".claude" / "prompts" / "playbook.txt")
+    )
     assert not (home / ".claude" / "playbook" / "logs" / "hooks.log").exists()
 
 

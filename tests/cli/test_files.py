@@ -82,7 +82,7 @@ def test_init_shows_a_waiting_file_and_takes_it_in(playbook: Playbook, folder: P
     assert "[kpt_001] use type hints" in result.err
     assert "left alone; nothing of it goes into a prompt. To take it in: playbook init --yes" in result.err
     assert ": 0 key points in" in result.out
-    assert "mirror: undecided" in result.out
+    assert "mirror: none" in result.out
     assert "2 key points in" in playbook("init", "--yes").out
     playbook("add", "mind the gap")
     assert json.loads(file.read_text())["sections"]["OTHERS"][2]["text"] == "mind the gap"

@@ -10,26 +10,28 @@ from playbook_db.cli.main import cli
 from tests.cli.conftest import Playbook
 
 
-def _groups(group: click.Group, context: click.Context) -> dict[str, str]:
-    """The help of *group* and of the groups in it, by name."""
-    helps = {str(context.info_name): group.get_help(context)}
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            with click.Context(command, info_name=name, parent=context, terminal_width=80) as inner:
-                helps |= _groups(command, inner)
+def _helps(command: click.Command, context: click.Context) -> dict[str, tuple[click.Command, str]]:
+    """The *command* and its help, and those of all in it, by what a person types."""
+    helps = {context.command_path: (command, command.get_help(context))}
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        each = command.get_command(context, name)
+        assert each is not None
+        with click.Context(each, info_name=name, parent=context, terminal_width=80) as inner:
+            helps |= _helps(each, inner)
     return helps
 
 
 def test_no_sentence_of_a_listing_is_cut_at_80_columns() -> None:
-    """Each command stands in its group's help with a whole sentence."""
+    """Each command stands in its group's help with a whole sentence, and no help has a longer line."""
     with click.Context(cli, info_name="playbook", terminal_width=80, **cli.context_settings) as context:
-        helps = _groups(cli, context)
+        helps = _helps(cli, context)
 
-    assert {"playbook", "db", "jobs", "project"} <= helps.keys()
-    for name, text in helps.items():
+    assert {"playbook", "playbook db", "playbook jobs retry", "playbook apply"} <= helps.keys()
+    for name, (command, text) in helps.items():
         lines = [line for line in text.splitlines() if not line.startswith("Usage:")]
         assert not [line for line in lines if line.endswith("...") or len(line) > 80], name
+        if not isinstance(command, click.Group):
+            continue
         listed = [line for line in lines if re.match(r"  [a-z][a-z-]+ +[A-Z]", line)]
         assert listed
         assert all(line.endswith(".") for line in listed), name
@@ -66,3 +68,13 @@ def test_a_shell_completes_the_names_of_key_points(
 
     assert [item.value for item in completing.get_completions(command, "pat-")] == ["pat-001"]
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"), [(["helpful"], "NAME"), (["pat-001"], "'pat-001' is not one of 'helpful'"), ([], "TAG")]
+)
+def test_a_vote_that_lacks_something_is_told_what(playbook: Playbook, given: list[str], missing: str) -> None:
+    """The name of a point isn't taken for a missing name."""
+    result = playbook("vote", *given)
+
+    assert (result.code, missing in result.err) == (2, True)

@@ -115,8 +115,8 @@ def test_a_lost_session_is_learned_from_where_its_path_is_no_utf_8(
     monkeypatch.setattr(worker, "QUIET_S", 0.0)
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
-        assert "1 sessions found; 1 learnt from" in playbook("work").out
-        assert "0 sessions found; 0 learnt from" in playbook("work").out
+        assert "1 session found; 1 learned from" in playbook("work").out
+        assert "0 sessions found; 0 learned from" in playbook("work").out
 
     assert playbook("jobs", "--json").json[0]["state"] == "done"
     with open_store(settings.database_url()) as store:
@@ -182,33 +182,21 @@ def test_bootstrap_has_the_budget_that_was_agreed_to(
     assert second.out == f"learned from 1 chunk of 1 transcript, 120 tokens, for {Path.cwd()}\n"
 
 
-@pytest.mark.parametrize(("allowed", "is_told"), [("12000", True), ("", False), ("0", False)])
-def test_bootstrap_says_where_the_worker_will_wait_for_it(
-    playbook: Playbook,
-    sessions_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    allowed: str,
-    is_told: bool,
+def test_what_bootstrap_uses_is_none_of_the_day_s_tokens(
+    playbook: Playbook, sessions_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own budget counts as used today: before that is agreed to, what today allows is told, if that's less."""
-    _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
-    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", allowed)
-    monkeypatch.setattr("playbook_db.cli.learn.is_interactive", lambda: True)
-    asked_after = list[str]()
-
-    def refuse(*_: object, **__: object) -> bool:
-        asked_after.append(capsys.readouterr().err)
-        return False
-
-    monkeypatch.setattr("click.confirm", refuse)
+    """The day's own budget is whole afterwards; and what the day used before is none of what was agreed to."""
+    first, second = (_session(tmp_path / f"{name}.jsonl", name, minutes_old=1) for name in ("one", "two"))
+    _session(sessions_folder / "three.jsonl", "session three", minutes_old=1)
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
-        done = playbook("bootstrap")
+        assert playbook("learn", first).code == 0
+        monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "241")  # of which 240 are used
+        assert playbook("bootstrap", "--yes").code == 0
+        done = playbook("learn", second)
 
-    assert (done.code, api.messages()) == (0, [])
-    told = "it counts as used today (UTC), where PLAYBOOK_DAILY_TOKENS allows 12,000"
-    assert (told in asked_after[0]) == is_told
+    assert done.code == 1
+    assert "360 tokens were used today" in done.err
 
 
 def test_bootstrap_that_nobody_agreed_to_has_today_s_budget(

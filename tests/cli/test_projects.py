@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.claude_code.events import session_folder_name
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.cli.conftest import Playbook
@@ -16,7 +17,7 @@ from tests.cli.conftest import Playbook
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def test_the_projects_are_listed_by_their_folders(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
@@ -41,6 +42,33 @@ def test_the_projects_are_listed_by_their_folders(playbook: Playbook, folder: Pa
     lines = playbook("project", "list").out.splitlines()
     assert "ignored; no such folder; if it moved: playbook project move OLD NEW" in lines[0]
     assert lines[1].split("\t")[:3] == [str(folder), "2", "2"]
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_in_a_session_s_shell_the_project_is_where_the_session_began(
+    playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    """As for its hooks: a folder of a repository too, and wherever below it the shell has gone; `--project` comes
+    before it, and one that has gone elsewhere means where it is."""
+    began, below, elsewhere = tmp_path / "repo" / "api", tmp_path / "repo" / "api" / "deep", tmp_path / "other"
+    for folder in (below, elsewhere, tmp_path / "repo" / ".git"):
+        folder.mkdir(parents=True)
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
+    if not is_new:
+        kept = home / ".claude" / "projects" / session_folder_name(str(began))
+        kept.mkdir(parents=True)
+        (kept / "s-1.jsonl").touch()
+
+    def meant(cwd: Path, *options: str) -> str:
+        monkeypatch.chdir(cwd)
+        status: str = playbook("status", "--json", *options).json["project"]
+        return status
+
+    assert meant(began) == str(began)
+    assert meant(below) == str(below if is_new else began)  # without a transcript it can't have gone anywhere
+    assert meant(elsewhere) == str(elsewhere)
+    assert meant(below, "--project", str(elsewhere)) == str(elsewhere)
 
 
 def test_no_projects_are_an_empty_list(playbook: Playbook) -> None:

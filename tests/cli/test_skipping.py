@@ -119,3 +119,5 @@ def test_a_session_is_named_as_elsewhere(
     assert "the id must be whole" in playbook("sessions", "skip", "zzz").err
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abd-1")
     assert playbook("sessions", "skip", "--json").json["session"] == "abd-1"
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one-that-just-begins")
+    assert "whole" not in playbook("sessions", "skip").err

@@ -38,7 +38,7 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
             for session in range(1, 1235):
                 run(shown, (number, f"s-{session}", timestamp(now)))
             run("INSERT INTO citations VALUES (?, 's-1', 3, 1, ?)", (number, timestamp(now)))
-            call = "INSERT INTO model_calls VALUES (?, ?, 'reflect', 's-1', 'm', 1000000, 234567, 0, ?, 5, ?)"
+            call = "INSERT INTO model_calls VALUES (?, ?, 'reflect', 's-1', 'm', 1000000, 234567, 0, ?, 5, ?, 0)"
             for made, (days, cost) in enumerate(((first_call_days_ago, 1234.5), (0, 0.25)), 1):
                 run(call, (number, made, cost, timestamp(now - timedelta(days=days))))
 

@@ -32,12 +32,12 @@ def _change(statement: str) -> None:
         connection.execute(statement)
 
 
-def _call(key: str, *, days_ago: int = 0) -> None:
+def _call(key: str, *, days_ago: int = 0, agreed: int = 0) -> None:
     time = (datetime.now(UTC) - timedelta(days=days_ago)).isoformat(timespec="microseconds")
     _change(
         "INSERT INTO model_calls (playbook_id, id, kind, input_tokens, output_tokens, cached_tokens, cost_usd, "
-        f"duration_ms, time) SELECT p.id, (SELECT count(*) FROM model_calls) + 1, 'reflect', 1000, 100, 10, 0.5, 1, "
-        f"'{time}' FROM playbooks AS p WHERE p.key = '{key}'"
+        f"duration_ms, time, agreed) SELECT p.id, (SELECT count(*) FROM model_calls) + 1, 'reflect', 1000, 100, 10, "
+        f"0.5, 1, '{time}', {agreed} FROM playbooks AS p WHERE p.key = '{key}'"
     )
 
 
@@ -45,7 +45,7 @@ def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> N
     """And says so, instead of nothing."""
     result = playbook("status")
 
-    lines = dict(line.split("  ", 1) for line in result.out.replace("learn from ", "learn from  ").splitlines())
+    lines = dict(line.split("  ", 1) for line in result.out.splitlines())
     assert (result.code, result.err) == (0, "")
     assert lines["playbook"].strip() == str(folder)
     assert lines["mirror"].strip() == "none"
@@ -68,16 +68,26 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     told, short = playbook("status"), playbook("status", "--short")
     record = playbook("status", "--json").json
 
-    assert "points        3; a session is shown 3, revision 2\n" in told.out
+    assert "points         3; a session is shown 3, revision 2\n" in told.out
     assert "revision 2: 2 added\n" in told.out
-    assert "mirror        kept in step\n" in told.out
+    assert "mirror         kept in step\n" in told.out
     assert "2,220 of 1,000,000 tokens, $1.00 in all projects, $0.50 in this one" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
     assert record["learned"]["session"] == "5f1c2e1a"
     assert record["today"] == {
-        "tokens": 2220, "daily_tokens": 1_000_000, "cost_usd": 0.5, "cost_usd_all_projects": 1.0,
+        "tokens": 2220, "daily_tokens": 1_000_000, "agreed_tokens": 0, "cost_usd": 0.5, "cost_usd_all_projects": 1.0,
     }  # fmt: skip
+
+
+def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook, folder: Path) -> None:
+    """It is none of the day's tokens, and has its cost."""
+    playbook("add", "use uv")
+    _call(str(folder))
+    _call(str(folder), agreed=1)
+
+    assert "1,110 of 1,000,000 tokens and 1,110 that bootstrap was allowed, $1.00 in all" in playbook("status").out
+    assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 
 def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) -> None:
@@ -92,9 +102,9 @@ def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) ->
 
     told, short = playbook("status").out, playbook("status", "--short").out
 
-    assert "to learn from 2 sessions waiting, 1 failed\n" in told
-    assert told.count("waits         no model\n") == 1
-    assert f"waits         {folder}/.claude/playbook.json is not in use yet." in told
+    assert "to learn from  2 sessions waiting, 1 failed\n" in told
+    assert told.count("waits          no model\n") == 1
+    assert f"waits          {folder}/.claude/playbook.json is not in use yet." in told
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
 
 

@@ -4,12 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook, on_terminal
 
 SESSION = "0b6f3a52-7c1d-4e8f-9a2b-5d4c3b2a1908"
+WIDE = (
+    "資料庫遷移前一定要先備份並確認備份檔案可以開啟否則遷移失敗時無法復原任何資料請先執行 playbook backup 🎉 each time"
+)
 LONG = "run the narrowest pytest selection first, and the whole suite before each commit, however small it is"
 
 
@@ -55,7 +59,7 @@ def test_what_a_command_shows_fits_the_terminal(
     """No line is longer than the terminal is wide; a table's first line, or that under a section's name, are titles."""
     seen = on_terminal(*command, columns=columns)
 
-    assert not [line for line in seen.splitlines() if len(line) > columns and str(folder) not in line]
+    assert not [line for line in seen.splitlines() if cell_len(line) > columns and str(folder) not in line]
     assert titles in [" ".join(line.split()) for line in seen.splitlines()[:2]] or not titles
     assert SESSION not in seen
     assert "\t" not in seen
@@ -92,6 +96,37 @@ def test_where_there_is_nothing_a_command_says_so(playbook: Playbook, command: l
 
     assert result.code == 0
     assert word in result.out + result.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 120])
+def test_wide_characters_take_two_columns(playbook: Playbook, folder: Path, columns: int) -> None:
+    """In Chinese as in English no line is longer than the terminal is wide, and what stands in columns lines up."""
+    playbook("add", "use mypy")
+    commands = [
+        ("add", WIDE), ("edit", "oth-002", "--text", f"{WIDE} 一"), ("list",), ("show", "oth-002"), ("log",),
+        ("show", "3"), ("diff", "1"), ("why", "oth-002"), ("sql", "SELECT * FROM history"),
+        ("sql", "SELECT name, text, helpful FROM live_key_points"),
+    ]  # fmt: skip
+
+    for command in commands:
+        seen = on_terminal(*command, columns=columns)
+        assert not [line for line in seen.splitlines() if cell_len(line) > columns and str(folder) not in line]
+
+    rows = playbook("sql", f"SELECT '{WIDE}' AS text, 1 AS number UNION SELECT 'short', 2").out.splitlines()[2:]
+    assert len({cell_len(row) for row in rows}) == 1
+
+
+@pytest.mark.slow
+def test_a_sentence_is_folded_between_words(playbook: Playbook, folder: Path) -> None:
+    """What is said of a thing is never broken within a word, whichever stream it goes to; a path stays whole."""
+    playbook("add", LONG)
+    commands = (("init",), ("install",), ("doctor",), ("undo",), ("list", "nothing like that"))
+    seen = re.sub(r"\x1b\[\d+m", "", "\n".join(on_terminal(*command) for command in commands))
+
+    lines = [line for line in seen.splitlines() if not any(len(word) > 60 for word in line.split())]
+    assert not [line for line in lines if len(line) > 80]
+    assert [line for line in seen.splitlines() if line.endswith("/playbook.db")]
 
 
 @pytest.mark.slow

@@ -56,4 +56,8 @@ def test_a_time_in_a_table_is_never_broken(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("COLUMNS", "80")
     shown = "2026-03-01 14:30:05+05:45"
 
-    assert shown in table(["taken", "file"], [(shown, "/a/long/path/" * 9), ("-", "")])
+    for titles, row in (
+        (["taken", "file"], [shown, "/a/long/path/" * 9]),
+        (["file", "taken"], ["a word " * 30, shown]),
+    ):
+        assert shown in table(titles, [row, ["-", "-"]])

@@ -18,7 +18,7 @@ from tests.cli.conftest import Playbook
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
@@ -107,6 +107,12 @@ def test_a_job_that_waits_says_why_and_when_it_is_tried_next(playbook: Playbook,
         in told
     )
     assert playbook("jobs", "--json").json[0]["next_try"] == "2026-03-01T14:30:00.000000+00:00"
+    with open_store(settings.database_url()) as store:
+        queue.retry(store, job.key, job.id)
+        job = queue.claim(store)
+        assert job is not None
+        queue.put_off(store, job, "PLAYBOOK_DAILY_TOKENS allows 1.", until="2026-03-01T14:30:00.000000+00:00")
+    assert "or now" not in playbook("jobs").out  # it would be put off again
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,7 +18,7 @@ from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import project_key
 from playbook_db.store.engine import open_store
 from tests.client.harness import World
-from tests.messages_api import Request
+from tests.messages_api import MessagesApi, Request
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHON = str(Path(sys.executable).resolve())  # an interpreter itself, no environment's link to it
@@ -79,6 +80,35 @@ def fill(world: World, *texts: str, source: str = "edit") -> None:
     (data_folder(world) / "worker.lock").touch()  # a worker has looked just now: none is due at the session's start
 
 
+def set_plugin_up(world: World) -> None:
+    """Have the plugin's own environment in that home, as if it had been set up."""
+    python = data_folder(world) / "runtime" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+
+
+def bring(world: World, **variables: str) -> None:
+    """Let the settings of the world's project bring *variables* to the environment of its sessions."""
+    file = world.project / ".claude" / "settings.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"env": variables}))
+
+
+def ask_playbook(world: World, *arguments: str) -> str:
+    """What `playbook ARGUMENT ...` says in a terminal of the user's own in the project."""
+    variables = {"PATH": "/usr/bin:/bin", "HOME": str(world.home), "PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, "-P", "-m", "playbook_db", *arguments]
+    done = subprocess.run(command, cwd=world.project, env=variables, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def questions_of_the_worker(api: MessagesApi) -> list[Request]:
+    """What a model was asked at *api* to learn from, and not by a session."""
+    return [request for request in api.messages() if "bullet_tags" in json.dumps(request.body)]
+
+
 def jobs(world: World) -> list[Job]:
     """Every job in the queue, oldest first."""
     columns = "session_id, transcript_path, parent_path, agent_id, reason, state"
@@ -88,6 +118,11 @@ def jobs(world: World) -> list[Job]:
 def injected_sources(world: World) -> list[str]:
     """How each session that was told something had begun, oldest first."""
     return [row[0] for row in _rows(world, "SELECT source FROM injections ORDER BY time")]
+
+
+def revisions(world: World) -> list[tuple[str, str | None]]:
+    """Who made each revision, and the session that taught it, oldest first."""
+    return _rows(world, "SELECT actor, session_id FROM revisions ORDER BY number")
 
 
 def spooled(world: World) -> list[dict[str, Any]]:

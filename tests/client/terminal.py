@@ -65,6 +65,12 @@ class Terminal:
         return self._tmux("capture-pane", "-p")
 
     @property
+    def told(self) -> str:
+        """What a hook has said to the user at the session's start, on one line; nothing where none has."""
+        above = re.split("──|❯", self.screen)[0]
+        return " ".join(above.split()).partition("SessionStart:startup says: ")[2]
+
+    @property
     def is_over(self) -> bool:
         """Whether the client has ended."""
         return bool(self._noted("code"))
@@ -74,7 +80,7 @@ class Terminal:
         self.type(text)
         asked = len(self.world.api.messages())
         self._tmux("send-keys", "Enter")
-        if not text.startswith("/"):
+        if text != "/clear":  # all else asks the API something
             assert self.world.api.wait_for(lambda seen: len(seen) > asked, PATIENCE_S), self.screen
         self.wait_idle()
 

@@ -204,8 +204,8 @@ def test_a_whole_reflection_goes_through_the_client(cli: ClaudeCli, answering: C
     """With our template and a transcript that is larger than arguments may be."""
     api = answering(Answer(tools=(ToolCall("StructuredOutput", ANSWER),)))
 
-    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 20_000).items == ANSWER["bullet_tags"]
-    assert api.messages()[0].said.count("mail me") == 20_000
+    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 12_000).items == ANSWER["bullet_tags"]
+    assert api.messages()[0].said.count("mail me") == 12_000
 
 
 def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> JsonAnswer:

@@ -2,23 +2,29 @@
 
 import json
 import re
-import sqlite3
-import sys
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from click import Context
 
 from playbook_db.cli.main import cli
-from tests.client.harness import World, run_print, wait_until
-from tests.client.ours import REPOSITORY, data_folder, fill
+from tests.client.harness import World, is_turn, run_print, wait_until
+from tests.client.ours import (
+    REPOSITORY,
+    data_folder,
+    fill,
+    jobs,
+    questions_of_the_worker,
+    revisions,
+    set_plugin_up,
+)
 from tests.client.terminal import interactive
 from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
 
 POINT = "say why before how"
 PROGRAM = REPOSITORY / "bin" / "playbook"
+ODD = """don't say "so" $HOME $(touch made) `touch made2` !`touch made3` ; & | <b> \\ $1 $ARGUMENTS"""
+RUN_BY_THE_MODEL = ("add", "retire", "vote", "why")  # nothing runs before the model has read them
 COMMANDS = sorted(file.stem for file in (REPOSITORY / "commands").glob("*.md"))
 
 
@@ -26,10 +32,7 @@ COMMANDS = sorted(file.stem for file in (REPOSITORY / "commands").glob("*.md"))
 def ready(world: World) -> World:
     """A project with a point, and the plugin's own environment as if it had been set up."""
     fill(world, POINT)
-    python = Path(data_folder(world)) / "runtime" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
+    set_plugin_up(world)
     return world
 
 
@@ -61,6 +64,44 @@ def test_what_the_user_types_reaches_no_shell() -> None:
             assert line.endswith(" || true")
 
 
+def test_the_model_is_told_of_those_that_look_and_can_not_call_the_others(ready: World) -> None:
+    """The client keeps both: a request names no other, and a call of one is refused."""
+    kept = ("add", "private", "retire", "undo", "vote")
+    calls = [Answer(tools=(ToolCall("Skill", {"skill": f"playbook:{name}", "args": "oth-001"}),)) for name in kept]
+    with MessagesApi(*[Rule(call, when=is_turn, times=1) for call in calls]) as api:
+        run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
+
+    first, last = api.messages()[0], api.messages()[-1]
+    assert {*re.findall(r"playbook:(\w+): ", json.dumps(first.body))} == {*COMMANDS} - {*kept}
+    assert all("due to disable-model-invocation" in result for result in _results(last))
+    assert len(_results(last)) == len(kept)
+    assert len(revisions(ready)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "is_set_up"),
+    [*((name, True) for name in COMMANDS), *((name, False) for name in COMMANDS if name not in RUN_BY_THE_MODEL)],
+)
+def test_whatever_is_typed_behind_a_slash_command_stands_in_the_prompt_and_runs_nothing(
+    world: World, name: str, is_set_up: bool
+) -> None:
+    """Quotes, apostrophes, what a shell or the client would run; also while the plugin's set-up is at work."""
+    fill(world, POINT)
+    if is_set_up:
+        set_plugin_up(world)
+    else:
+        (data_folder(world) / "runtime.json").write_text('{"state": "working", "step": "installing", "at": 0}')
+
+    run = run_print(world, "--plugin-dir", str(REPOSITORY), f"/playbook:{name} {ODD}")
+
+    [asked] = world.api.messages()
+    assert (run.code, run.out.strip(), run.err) == (0, "Done.", "")
+    assert "<command-args>" + ODD in asked.said
+    assert is_set_up or "playbook's environment is being set up since" in asked.said
+    assert [*world.project.glob("made*")] == []
+    assert len(revisions(world)) == 1
+
+
 def _text_of(name: str) -> str:
     return (REPOSITORY / "commands" / f"{name}.md").read_text()
 
@@ -85,8 +126,7 @@ def test_slash_command_puts_its_answer_before_the_model(ready: World, typed: str
     asked = json.dumps([request.body for request in ready.api.messages()])
     assert (run.code, run.err) == (0, "")
     assert told in asked
-    with closing(sqlite3.connect(data_folder(ready) / "playbook.db")) as connection:
-        assert connection.execute("SELECT count(*) FROM revisions").fetchall() == [(1,)]
+    assert len(revisions(ready)) == 1
 
 
 def test_while_its_environment_is_set_up_a_slash_command_says_so(world: World) -> None:
@@ -106,6 +146,8 @@ def test_while_its_environment_is_set_up_a_slash_command_says_so(world: World) -
         ("/playbook:why oth-001", f'"{PROGRAM}" why oth-001', POINT),
         ("/playbook:add x", f"\"{PROGRAM}\" add 'say \"what\", don'\\''t shout' --section others", "don't shout"),
         ("/playbook:log oth-001", f'"{PROGRAM}" log -n 10 oth-001', "revision 1 "),
+        ("/playbook:undo 1", f'"{PROGRAM}" undo 1', "took back revision 1 "),
+        ("/playbook:private off", f'"{PROGRAM}" sessions skip --off', "from now on is learned from again"),
         ("/playbook:vote oth-001 helpful", f'"{PROGRAM}" forget oth-001 --yes', "requires approval"),
         ("hello", "playbook list", "requires approval"),
     ],
@@ -124,6 +166,32 @@ def test_a_slash_command_lets_the_model_run_its_command_unasked(
     assert answer in _last_result(api.messages()[-1])
 
 
+@pytest.mark.usefixtures("tmux")
+@pytest.mark.parametrize("is_said", ["never", "when all is there", "while it is being set up"])
+def test_a_private_session_is_not_learned_from(ready: World, is_said: str) -> None:
+    """The worker that its end starts asks no model; otherwise it does. Also where that was said before the worker's
+    environment was there."""
+    runtime = data_folder(ready) / "runtime"
+    with interactive(ready, "--plugin-dir", str(REPOSITORY)) as session:
+        if is_said == "while it is being set up":
+            runtime.rename(runtime.with_name("later"))
+        if is_said != "never":
+            session.say("/playbook:private")
+        if is_said == "while it is being set up":
+            runtime.with_name("later").rename(runtime)
+        session.say("this is my plan")
+        session.exit()
+    if is_said == "never":
+        wait_until(lambda: questions_of_the_worker(ready.api), "the worker's question")
+    else:
+        wait_until(lambda: [job.state for job in jobs(ready)] == ["done"], "the worker to be done with the session")
+
+    asked = ["this is my plan" in request.said for request in questions_of_the_worker(ready.api)]
+    assert asked[:1] == ([True] if is_said == "never" else [])
+    told = f"nothing is learned from session {ready.transcripts()[0].stem} from now on"
+    assert (told in ready.api.messages()[-1].said) == (is_said != "never")
+
+
 def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(ready: World) -> None:
     """From the plugin's `bin/`: the actor is the session; nothing is forgotten there."""
     typed = "playbook list; playbook vote oth-001 helpful; playbook forget oth-001 --yes"
@@ -134,26 +202,57 @@ def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(rea
     said = _last_result(api.messages()[-1])
     assert POINT in said
     assert "run it in a terminal of your own" in said
-    with closing(sqlite3.connect(data_folder(ready) / "playbook.db")) as connection:
-        made = connection.execute("SELECT actor, session_id FROM revisions ORDER BY number DESC").fetchone()
-    assert made == (ready.transcripts()[0].stem, None)
+    assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
 
 
 @pytest.mark.usefixtures("tmux")
 def test_the_user_s_own_command_in_a_session_is_there_too(ready: World) -> None:
-    """`!playbook list`."""
+    """`!playbook list`; what is written carries the session's id, and nothing is forgotten."""
     with interactive(ready, "--plugin-dir", str(REPOSITORY)) as session:
-        session.type("!")
-        session.send("playbook list")
-        wait_until(lambda: POINT in session.screen, "the playbook on the screen")
+        for typed, shown in (
+            ("playbook list", POINT),
+            ("playbook vote oth-001 helpful", "oth-001: 1 helpful, 0 harmful"),
+            ("playbook forget oth-001 --yes", "it isn't done within a session of Claude Code"),
+        ):
+            session.type("!")
+            session.send(typed)
+            wait_until(lambda: shown in " ".join(session.screen.split()), shown)  # noqa: B023 - it is waited for here
+            session.wait_idle()
+
+    assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
 
 
 def _last_result(request: Request) -> str:
     """What the last tool call of a conversation gave."""
-    results = [
-        block["content"]
+    return _results(request)[-1]
+
+
+def _results(request: Request) -> list[str]:
+    """What the tool calls of a conversation gave."""
+    return [
+        str(block["content"])
         for message in request.body["messages"]
         for block in (message["content"] if isinstance(message["content"], list) else ())
         if block["type"] == "tool_result"
     ]
-    return str(results[-1])
+
+
+@pytest.mark.parametrize("launched_in", ["a repository's folder", "a folder that is none"])
+def test_a_session_s_shell_means_the_session_s_own_project_wherever_it_has_gone(ready: World, launched_in: str) -> None:
+    """The hooks go by where the session began, so the command does, though the client doesn't tell its shell."""
+    (ready.project / ".claude").rmdir()
+    if launched_in == "a repository's folder":
+        (ready.project.parent / ".git").mkdir()
+    typed = "mkdir -p deep; cd deep; playbook list; playbook add 'from below' --section others"
+    calls = [
+        Answer(tools=(ToolCall("Bash", {"command": each, "description": "x"}),)) for each in (typed, "playbook list")
+    ]
+    with MessagesApi(*[Rule(call, when=is_turn, times=1) for call in calls]) as api:
+        run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
+        run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "--continue", "/playbook:list")
+
+    first, second = _results(api.messages()[2])
+    assert POINT in first
+    assert "from below" in second
+    assert "oth-002\t0\t0\tOTHERS\tfrom below" in api.messages()[-1].said
+    assert len(revisions(ready)) == 2

@@ -145,6 +145,17 @@ def test_fold_of_duplicates_tells_itself(stocked: Project, monkeypatch: pytest.M
     ]
 
 
+def test_fold_of_a_duplicate_without_votes_names_its_successor(
+    stocked: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing of that one changed."""
+    monkeypatch.setenv("PLAYBOOK_EMBEDDER", "tests.contract.test_told_history:embed")
+
+    save_playbook(run_deduplication(load_playbook(), 0.9))
+
+    assert rows(HISTORY, stocked, 7) == [("retire", "pat-002", 0, 0, None, "duplicate of pat-001", "pat-001")]
+
+
 def embed(texts: list[str]) -> list[list[float]]:
     """Vectors of which the first two are alike, and no others."""
     alike = [max(place, 1) for place in range(len(texts))]

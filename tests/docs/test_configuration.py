@@ -13,7 +13,7 @@ from playbook_db.services import dict_api
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 NAMED = set(re.findall(r"`([^`=]+)(?:=\w+)?`", PAGE))
-VARIABLE = r"(?:PLAYBOOK|AGENTIC|CLAUDE|ANTHROPIC)_[A-Z_]+"
+VARIABLE = r"(?:PLAYBOOK|AGENTIC|CLAUDE|ANTHROPIC)_[A-Z_]*[A-Z]"
 
 
 def test_each_variable_of_the_code_stands_on_the_page() -> None:

@@ -1,5 +1,5 @@
 """The documented questions, each with its answer checked, on a playbook that was changed in every way there is:
-commands, hooks and the worker, dict functions, a mirror, undo, restore, import, prune, forget.
+commands, hooks and the worker, dict functions, a mirror, undo, restore, import, prune, merge, duplicates, forget.
 
 What is expected is counted here, from what was done and from the playbook as `at` and `log` have it, not by the views.
 """
@@ -15,7 +15,13 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code import worker
-from playbook_db.contract import apply_bullet_tags, load_playbook, save_playbook, update_playbook_data
+from playbook_db.contract import (
+    apply_bullet_tags,
+    load_playbook,
+    run_deduplication,
+    save_playbook,
+    update_playbook_data,
+)
 from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.sections import SECTION_ORDER
 from playbook_db.services import edit, history
@@ -111,7 +117,7 @@ def life(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Life]:
     """A playbook that was changed in every way."""
-    client = running.a_client(folder, home)
+    client = running.a_client(folder, home, is_patient=True)
     client.transcript.parent.mkdir(parents=True)
     with open_store(settings.database_url()) as store:
         made = Life(Project.in_folder(store, str(folder)))
@@ -171,8 +177,21 @@ def _live(life: Life, client: Client, run: Command, monkeypatch: pytest.MonkeyPa
         json.dumps([{"type": "MERGE", "source_ids": ["pat-004", "pat-001"], "merged_text": "one, two and three"}])
     )
     by_command("apply", "merge.json")
+    for text in ("the tide comes at noon", "at noon comes the tide"):
+        by_command("add", text, "--section", "ctx")
+    monkeypatch.setenv("PLAYBOOK_EMBEDDER", f"{__name__}:embed")
+    save_playbook(run_deduplication(load_playbook()))
+    deduplicated = len(life.log)
+    assert [change.successor for change in life.log[-1].changes if change.kind == "retire"] == ["ctx-010"]
+    life.undone |= {vote("mis-002", "helpful"), vote("pref-001", "harmful")}
+    by_command("restore", "--at", str(deduplicated))
     by_command("add", "the door code is 4711", "--section", "ctx")
-    by_command("forget", "ctx-010", "--yes")
+    by_command("forget", "ctx-012", "--yes")
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    """Two texts about the tide are alike, and unlike all others."""
+    return [[float("tide" in text), *(float(text == each and "tide" not in text) for each in texts)] for text in texts]
 
 
 def _sessions(life: Life, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +320,7 @@ def expected(life: Life) -> dict[str, Any]:
             for r in undos[::-1]
         ],
         "What has been forgotten?": lambda rows: [(row[0], row[2], row[3], row[5]) for row in rows]
-        == [(len(log), "name", "ctx-010", 1)],
+        == [(len(log), "name", "ctx-012", 1)],
         "Which sessions taught nothing, and what did that cost?": lambda rows: [(row[0], row[4]) for row in rows]
         == [(TEACHES_NOTHING[:8], "Nothing.")],
         "Which sections grow, which shrink, month by month?": lambda rows: {row[1]: row[4] for row in rows}

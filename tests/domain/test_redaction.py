@@ -209,6 +209,14 @@ def test_a_token_that_begins_with_a_value_is_redacted_whole() -> None:
     assert redact(f"see {token}", [token[:12]]) == "see [masked: GitHub token]"
 
 
+def test_the_secret_headers_in_a_variable_are_secret_values() -> None:
+    """A gateway's error may repeat them bare; what is no secret there stays."""
+    lines = "X-Gateway-Auth: quartz-sphinx-42\nx-tenant: the-tenant-name\nAuthorization: Bearer basalt-heron-7"
+    environ = {"ANTHROPIC_CUSTOM_HEADERS": lines, "OTEL_EXPORTER_OTLP_HEADERS": "a=b12345678,api-key=ochre-linnet-9"}
+
+    assert secret_values(environ) == {"quartz-sphinx-42", "basalt-heron-7", "ochre-linnet-9"}
+
+
 def test_secret_values_are_those_of_variables_named_like_secrets() -> None:
     """KEY, TOKEN, SECRET, PASSWORD and their like."""
     environ = {

@@ -359,6 +359,13 @@ def test_an_undo_that_was_taken_back_is_not_in_force() -> None:
     assert effective_undos([third, second, first]) == [third, first]
 
 
+def test_nothing_is_taken_back_twice() -> None:
+    """Of two undos that have a revision in common the newer is in force."""
+    older, newer, apart = Undo(9, RevisionRange(3, 6)), Undo(12, RevisionRange(5, 5)), Undo(13, RevisionRange(7, 8))
+
+    assert effective_undos([apart, newer, older]) == [apart, newer]
+
+
 def test_a_revision_knows_which_undo_took_it_back() -> None:
     """The one that has it in its span, ends included."""
     undos = [Undo(9, RevisionRange(5, 7)), Undo(4, RevisionRange(2, 2))]

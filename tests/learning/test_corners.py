@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,11 @@ def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
     with MessagesApi(*answers(reflection(), curation(*asked))) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
-    shown = Client(folder, Path(settings.sqlite_file(settings.database_url()) or ""), home).inject().context
+    shown = (
+        Client(folder, Path(settings.sqlite_file(settings.database_url()) or ""), home, is_patient=True)
+        .inject()
+        .context
+    )
     assert shown.count(forged) == len(asked)
     assert not [line for line in shown.splitlines() if line.lstrip().startswith("[pat-999]")]
 
@@ -294,16 +299,13 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     assert _states(learner_project.store) == ["done"]
 
 
-@pytest.mark.parametrize("kind", ["directory", "unreadable"])
+@pytest.mark.parametrize("kind", ["directory", "pipe", "unreadable"])
 def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Its job says why, and waits; the next one has its turn."""
     bad = tmp_path / "bad.jsonl"
-    if kind == "directory":
-        bad.mkdir()
-    else:
-        bad.touch(mode=0)
+    {"directory": bad.mkdir, "pipe": partial(os.mkfifo, bad), "unreadable": partial(bad.touch, mode=0)}[kind]()
     _queue(learner_project, str(bad))
     _queue(learner_project, transcript)
     with MessagesApi(*HELPFUL) as api:
@@ -312,7 +314,7 @@ def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
             _work(learner_project)
         else:
             command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
-            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers)
+            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers, timeout=running.PATIENCE_S)
 
     first, second = queue.list_jobs(learner_project.store)
     assert (first.state, first.attempts, second.state) == ("queued", 1, "done")

@@ -30,7 +30,7 @@ USERS_KEY, ITS_KEY = "sk-ant-the-users", "sk-ant-the-projects"
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 @pytest.fixture

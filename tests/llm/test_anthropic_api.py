@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from playbook_db.errors import AccountError, ModelError, SettingError
-from playbook_db.llm import anthropic_api
+from playbook_db.llm import anthropic_api, anthropic_request
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.reflector import extract
 from tests.llm.conftest import a_prompt, soon
@@ -152,7 +152,7 @@ def test_the_account_may_be_refused_within_a_stream(
     """As it is before one; nothing is tried again."""
     scripted("unused")
     error = {"type": "error", "error": {"type": "authentication_error", "message": "key revoked"}}
-    monkeypatch.setattr(anthropic_api, "_events", lambda *_: iter([error]))
+    monkeypatch.setattr(anthropic_request, "_events", lambda *_: iter([error]))
 
     with pytest.raises(AccountError, match="key revoked"):
         model.ask(a_prompt(), deadline=soon())

@@ -24,7 +24,6 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite.backups import Backup, list_backups
 
-
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
 
 _FROZEN = Path(__file__).parents[1] / "frozen"

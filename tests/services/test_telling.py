@@ -22,7 +22,7 @@ _SECTIONS = ("PATTERNS & APPROACHES", "MISTAKES TO AVOID", "OTHERS")
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home)
+    return running.a_client(folder, home, is_patient=True)
 
 
 def _fill(client: Client, count: int, length: int) -> None:

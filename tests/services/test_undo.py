@@ -201,6 +201,26 @@ def test_an_undo_changes_no_votes_twice(project: Project) -> None:
     assert last(project) == 9
 
 
+def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back_since(project: Project) -> None:
+    """No vote is subtracted twice: the message names the undo that stands in the way, and without that it works."""
+    edit.add(project, "use type hints")
+    edit.vote(project, "oth-001", "helpful")
+    edit.vote(project, "oth-001", "helpful")
+    undo(project, RevisionRange(2, 3))
+    undo(project, RevisionRange(4, 4))
+    undo(project, RevisionRange(2, 2))
+
+    told = "revision 4 would take revisions 2 to 3 back again; of these revision 2 was taken back since, in revision 6"
+    with pytest.raises(UndoError, match=f"Without revision 5, {told}. First bring that back with: playbook undo 6"):
+        undo(project, RevisionRange(5, 5))
+    assert read_playbook(project).by_name["oth-001"].helpful == 1
+
+    undo(project, RevisionRange(6, 6))
+    undo(project, RevisionRange(5, 5))
+    assert read_playbook(project).by_name["oth-001"].helpful == 0
+    assert maintenance.check(project.store) == []
+
+
 def test_a_revision_of_neutral_votes_has_nothing_to_take_back(project: Project) -> None:
     """That is said, and no revision made."""
     edit.add(project, "use ruff")

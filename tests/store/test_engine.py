@@ -1,5 +1,6 @@
 """Transactions: all or nothing, and no update lost between threads and processes."""
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.services import edit
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import hook_queries
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite import dialect, files
 from tests.databases import put_empty_database
@@ -148,6 +150,19 @@ def test_a_folder_in_the_place_of_the_database_is_told(tmp_path: Path) -> None:
     """Opening it is refused in words, and the folder is left alone."""
     with pytest.raises(DatabaseError, match="is no regular file"):
         open_store(f"sqlite:///{tmp_path}")
+
+
+@pytest.mark.parametrize("beside", ["-journal", "-wal", "-shm"])
+def test_a_named_pipe_beside_the_database_is_told(tmp_path: Path, beside: str) -> None:
+    """SQLite would wait for what somebody writes into it; so a command would, and a hook."""
+    path = tmp_path / "playbook.db"
+    put_empty_database(path)
+    os.mkfifo(f"{path}{beside}")
+
+    with pytest.raises(DatabaseError, match=f"playbook.db{beside} is no regular file"):
+        open_store(f"sqlite:///{path}")
+    with pytest.raises(hook_queries.UnusableError, match=f"playbook.db{beside} is no regular file"):
+        hook_queries.connect(str(path), wait_s=0)
 
 
 def test_a_store_writes_again_as_soon_as_the_disk_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """What holds for a database on a PostgreSQL server, beside what all tests with a `store` hold for it too."""
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -135,11 +136,13 @@ def _at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
 def test_the_first_writers_of_a_playbook_all_get_in(url: str) -> None:
     """They make it together, and none is refused for what another made a moment before."""
 
-    def add(number: int) -> int | None:
-        with open_store(url) as store:
-            return edit.add(Project(store, "/work/harbour"), f"advice number {number}").revision
+    with open_store(url) as store:
 
-    assert sorted(_at_once(8, add)) == list(range(1, 9))
+        def add(project: Project, number: int) -> int | None:
+            return edit.add(project, f"advice number {number}").revision
+
+        for key in map(str, range(20)):
+            assert sorted(_at_once(8, functools.partial(add, Project(store, key)))) == list(range(1, 9))
 
 
 def test_many_workers_claim_each_job_once_and_one_of_a_playbook_at_a_time(url: str) -> None:

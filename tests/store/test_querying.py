@@ -288,6 +288,15 @@ def test_question_that_would_never_end_is_ended(url: str) -> None:
     assert not Path(f"{sqlite_path(url)}-wal").exists()
 
 
+def test_question_of_few_long_steps_is_ended_too(url: str) -> None:
+    """Functions that work on large texts leave SQLite's machine few steps in which to look at the clock."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100)"
+    long = f"{numbers} SELECT sum(length(printf('%.*c', 20000000 + i % 2, 'x'))) FROM n"
+
+    with pytest.raises(QueryTimeoutError), user_sql.ask(url, long, project_key="", timeout_s=0.2):
+        pass
+
+
 def test_time_of_who_reads_the_rows_is_not_the_question_s(url: str) -> None:
     """A pager may wait for a person: only what SQLite works counts."""
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT i FROM n"

@@ -4,12 +4,16 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
 
-from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError
+from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError, UnreleasedSchemaError
 from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
@@ -143,10 +147,31 @@ def test_a_database_newer_than_the_code_is_refused_and_untouched(tmp_path: Path,
     connection.close()
     before = path.read_bytes()
 
-    with pytest.raises(SchemaTooNewError, match=rf"schema 0099.*knows {SCHEMA:04d}.*git pull.*unreleased checkout"):
+    with pytest.raises(SchemaTooNewError, match=rf"schema 0099.*knows {SCHEMA:04d}.*git pull"):
         open_store(f"sqlite:///{path}")
 
     assert path.read_bytes() == before
+
+
+def test_a_database_of_an_unreleased_checkout_is_refused_and_untouched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its schema has a number that is ours now; by our commands as by Alembic's, without another backup each time."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0001.db", path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE revisions RENAME COLUMN actor TO author")
+        connection.commit()
+    before = path.read_bytes()
+
+    with pytest.raises(UnreleasedSchemaError, match=r"before version 0\.1\.0.*playbook export.*playbook import"):
+        open_store(f"sqlite:///{path}")
+    monkeypatch.chdir(_FROZEN.parents[1])
+    with pytest.raises(CommandError, match=r"before version 0\.1\.0"):
+        command.upgrade(Config("alembic.ini", cmd_opts=Namespace(x=[f"db={path}"])), "head")
+
+    assert path.read_bytes() == before
+    assert list_backups(str(path)) == []
 
 
 def test_where_migrating_is_not_wanted_an_older_database_is_told(
@@ -214,7 +239,7 @@ def test_each_schema_before_ours_has_a_frozen_database() -> None:
 
 
 def test_databases_that_older_versions_wrote_are_upgraded_whole(tmp_path: Path) -> None:
-    """Points, history and retired points are what they were; each point has the rank that a new write gives it."""
+    """Points, history, retired points and costs are what they were; each point has the rank of a new write."""
     for frozen in _frozen():
         _upgrade_and_compare(frozen, tmp_path / frozen.name)
 
@@ -226,16 +251,24 @@ def _frozen() -> list[Path]:
 
 def _upgrade_and_compare(frozen: Path, path: Path) -> None:
     shutil.copy(frozen, path)
+    with closing(sqlite3.connect(path)) as connection, connection:  # a session before those that are there
+        earlier = "2026-11-20T01:05:52.123456+00:00"
+        connection.execute(
+            "INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)"
+            " VALUES (1, 'the first', 1, 'startup', 1, '[3,2,999]', 0, ?)",
+            (earlier,),
+        )
     points = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
     columns = "playbook, revision, seq, kind, name, section, helpful, harmful, text, reason, actor"
     history = f"SELECT {columns} FROM history ORDER BY playbook, revision, seq"
+    costs = "SELECT * FROM cost_by_day"
     with closing(sqlite3.connect(frozen)) as connection:
-        before = [connection.execute(query).fetchall() for query in (points, history)]
+        before = [connection.execute(query).fetchall() for query in (points, history, costs)]
 
     migrate.ensure_current(f"sqlite:///{path}")
 
     with closing(sqlite3.connect(path)) as connection:
-        assert [connection.execute(query).fetchall() for query in (points, history)] == before
+        assert [connection.execute(query).fetchall() for query in (points, history, costs)] == before
     assert len(before[0]) > 20
     with open_store(f"sqlite:///{path}") as store:
         assert maintenance.check(store) == []

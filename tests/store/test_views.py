@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from playbook_db.domain import operations
+from playbook_db.domain.playbook import Vote
 from playbook_db.domain.undo import RevisionRange
-from playbook_db.services import edit, undo
+from playbook_db.services import edit, sql, undo
 from playbook_db.services.projects import Project
 from tests.databases import raw_connection
 
@@ -22,9 +24,9 @@ def raw(project: Project) -> Iterator[Any]:
         yield connection
 
 
-def show(raw: Any, session: str, seq: int, points: str) -> None:
+def show(raw: Any, session: str, seq: int, points: str, time: str = TIME) -> None:
     """Keep that *session* was shown *points*."""
-    raw.execute("INSERT INTO injections VALUES (1, ?, ?, 'startup', 3, ?, 0, ?)", (session, seq, points, TIME))
+    raw.execute("INSERT INTO injections VALUES (1, ?, ?, 'startup', 3, ?, 0, ?)", (session, seq, points, time))
 
 
 def cite(raw: Any, session: str, point: int) -> None:
@@ -32,10 +34,9 @@ def cite(raw: Any, session: str, point: int) -> None:
     raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, point, TIME))
 
 
-def use(raw: Any, name: str) -> dict[str, Any]:
+def use(raw: Any, name: str) -> Any:
     """The row of `point_use` for one point."""
-    rows = raw.execute("SELECT * FROM point_use WHERE name = ?", (name,))
-    return dict(zip((column[0] for column in rows.description), rows.fetchone(), strict=True))
+    return raw.execute("SELECT * FROM point_use WHERE name = ?", (name,)).fetchone()
 
 
 def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: Any) -> None:
@@ -49,17 +50,19 @@ def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: Any) -> None:
 def test_session_that_was_shown_a_point_twice_counts_once(raw: Any) -> None:
     """A compaction shows the points anew; who was shown a point is a session."""
     show(raw, "a", 1, "[1, 2]")
-    show(raw, "a", 2, "[1]")
+    show(raw, "a", 2, "[1]", later := TIME.replace("01:05", "02:05"))
     show(raw, "b", 1, "[1]")
     cite(raw, "a", 1)
 
     assert (use(raw, "pat-001")["shown_in"], use(raw, "pat-001")["cited_rate"]) == (2, 0.5)
     assert (use(raw, "pat-002")["shown_in"], use(raw, "pat-002")["cited_rate"]) == (1, 0.0)
+    assert [use(raw, name)["last_shown_at"] for name in ("pat-001", "pat-002", "pat-003")] == [later, TIME, None]
 
 
 def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw: Any) -> None:
     """It is counted as a citation; the rate is a part of those who were shown it, and never over 1."""
     show(raw, "a", 1, "[1]")
+    show(raw, "b", 1, "[2]")
     for session in ("a", "b", "c"):
         cite(raw, session, 1)
 
@@ -118,6 +121,21 @@ def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pyte
         assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]
 
 
+def test_impact_of_a_session_is_told_change_by_change(project: Project, raw: Any) -> None:
+    """However many changes a revision of it has, it is one; and one without any is one, too."""
+    for text in ("four", ""):
+        with project.store.write(project.key) as book:
+            votes = [Vote("pat-001", "helpful"), Vote("pat-002", "harmful")] if text else [Vote("pat-001", "neutral")]
+            cast = operations.cast_votes(book.draft, votes)
+            operations.apply_operations(book.draft, [{"type": "ADD", "section": "pat", "text": text}] if text else [])
+            book.commit("learn", "learned", votes=cast, session_id="a session")
+
+    (row,) = raw.execute("SELECT * FROM session_impact").fetchall()
+
+    assert [row[column] for column in ("revisions", "added", "edited", "retired", "voted")] == [2, 1, 0, 0, 2]
+    assert row["first_at"] < row["last_at"]
+
+
 def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: Any) -> None:
     """It stays in the log, with the undo that took it back; an undo that is itself undone took nothing back."""
 
@@ -135,6 +153,29 @@ def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: Any) -> 
     assert counted() == (1, 1, 1)
     log = raw.execute("SELECT revision, taken_back_in FROM vote_log ORDER BY revision")
     assert [tuple(row) for row in log] == [(4, 8), (5, None), (6, None)]
+
+
+def test_each_row_knows_the_undo_whose_range_it_is_in(project: Project, raw: Any) -> None:
+    """Of several ranges; votes on no point have theirs, too."""
+    for _ in range(5):
+        with project.store.write(project.key) as book:
+            votes = [Vote("pat-001", "helpful"), Vote("pat-404", "harmful")]
+            book.commit("edit", "voted", votes=operations.cast_votes(book.draft, votes))
+    merged = {"type": "MERGE", "source_ids": ["pat-002", "pat-003"], "merged_text": "two and three"}
+    edit.apply_batch(project, [merged], origin="a test")
+    for first, last in ((4, 5), (7, 7), (9, 9), (6, 6), (13, 13)):
+        undo.undo(project, RevisionRange(first, last))
+
+    for name, is_matched in (("pat-001", 1), ("pat-404", 0)):
+        rows = raw.execute("SELECT * FROM vote_log WHERE name = ? ORDER BY revision", (name,)).fetchall()
+        taken_back = [(4, 10), (5, 10), (6, None), (7, 11), (8, None)]
+        assert [(row["revision"], row["taken_back_in"]) for row in rows] == taken_back
+        assert {row["is_matched"] for row in rows} == {is_matched}
+    assert use(raw, "pat-001")["helpful"] == 2
+    assert raw.execute("SELECT helpful FROM votes_by_point WHERE name = 'pat-001'").fetchone()["helpful"] == 2
+    assert {row["taken_back_in"] for row in raw.execute("SELECT * FROM lineage")} == {12}
+    undos = raw.execute("SELECT revision, taken_back_in FROM undos ORDER BY revision")
+    assert [tuple(row) for row in undos] == [(10, None), (11, None), (12, None), (13, 14), (14, None)]
 
 
 def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: Any) -> None:
@@ -161,3 +202,29 @@ def test_lineage_holds_each_merge_and_whether_it_was_taken_back(project: Project
     rows = raw.execute("SELECT name, successor, revision, taken_back_in FROM lineage ORDER BY name")
 
     assert [tuple(row) for row in rows] == [("pat-001", "pat-004", 4, 5), ("pat-002", "pat-004", 4, 5)]
+
+
+def test_line_of_a_point_has_what_went_into_it_by_then_and_stayed(project: Project, raw: Any) -> None:
+    """Not what a point took over before that was taken back, nor what it took over after it had gone on itself."""
+
+    def goes_into(name: str, successor: str) -> int | None:
+        with project.store.write(project.key) as book:
+            book.draft.retire(name, reason=f"into {successor}", successor=successor)
+            return book.commit("dedup", "a duplicate").revision
+
+    goes_into("pat-001", "pat-002")
+    undo.undo(project)
+    before = goes_into("pat-001", "pat-002")
+    edit.add(project, "four", section="pat")
+    goes_into("pat-004", "pat-002")
+    undo.undo(project)
+    after = goes_into("pat-002", "pat-003")
+    edit.restore(project, "pat-002")
+    goes_into("pat-004", "pat-002")
+    (question,) = (
+        each.sql for each in sql.parse_questions(sql.read_docs()) if each.title.startswith("Which points did one come")
+    )
+
+    rows = raw.execute(question.replace("pat-018", "pat-003"), {"project": project.key}).fetchall()
+
+    assert [tuple(row)[:4] for row in rows] == [("pat-002", "pat-003", after, 1), ("pat-001", "pat-002", before, 2)]

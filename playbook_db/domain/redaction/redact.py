@@ -39,6 +39,7 @@ _HARMLESS_NAME = re.compile(
 _HARMLESS_VALUE = re.compile(
     r"[\d.,:+-]*|true|false|disabled|enabled|required|optional|password|postgres|localhost", re.I
 )
+_HEADER = re.compile(r"([\w-]+)[ \t]*[:=][ \t]*(?:(?:Bearer|Basic)[ \t]+)?([^\r\n,]+)", re.IGNORECASE)
 _USERINFO = re.compile(r"""://(?:[^\s/?#"'<>]*@|[^\s/?#@:]*:(?!\d{1,5}[/?#])[^\s"'<>]*@)""")  # / and # unescaped too
 _PRIVATE = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 
@@ -85,11 +86,15 @@ def without_userinfo(text: str) -> str:
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
-    """The values of those variables of *environ* whose names say that they are secret.
+    """The values of those variables of *environ* whose names say that they are secret; so too those of headers, where a
+    variable holds such (`ANTHROPIC_CUSTOM_HEADERS`).
 
     Not a value that is short, a path, a URL, a number, a placeholder or a common word.
     """
-    return frozenset(value for name, value in environ.items() if _is_secret_variable(name.upper(), value.strip()))
+    lists = [value for name, value in environ.items() if name.upper().endswith("HEADERS")]
+    headers = [header.groups() for value in lists for header in _HEADER.finditer(value)]
+    named = chain(environ.items(), headers)
+    return frozenset(value for name, value in named if _is_secret_variable(name.upper(), value.strip()))
 
 
 def without_private(text: str) -> str:

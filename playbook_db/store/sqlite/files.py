@@ -88,7 +88,7 @@ def explained(
         if isinstance(cause, OSError):
             if not of_files:
                 raise
-            raise kind(f"{where} {problem}: {cause.strerror}. {end}") from error
+            raise kind(f"{where} {problem}: {cause.strerror or cause}. {end}") from error
         if _is_damage(cause):
             raise DamagedError(where, str(cause)) from error
         if not isinstance(cause, sqlite3.OperationalError):
