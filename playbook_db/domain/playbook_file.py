@@ -80,10 +80,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
         in_merge = text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
         problem = f"this is no JSON ({error.msg})." if text.strip() else "the file is empty."
         if in_merge:
-            problem = (
-                "a git merge is not finished (conflict markers); finish it first. The next ones git can do by itself: "
-            )
-            problem += "playbook install --git."
+            problem = "a git merge is not finished (conflict markers); finish it first."
         raise PlaybookFileError(source, place, problem, damaged=True, in_git_merge=in_merge) from None
     except _UnreadableError as error:
         raise PlaybookFileError(source, "", str(error)) from None

@@ -16,7 +16,7 @@ from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.file_merge import Side
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.domain.prompt_text import render_points
+from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PlaybookError, PlaybookFileError
 from playbook_db.services import git, quick_reads
@@ -56,9 +56,10 @@ def readable_text(path: str) -> str:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError:
         return data.decode("utf-8", "replace")
-    fields = [f"{key}: {write_json(value)}" for key, value in reading.playbook.header.fields]
-    extras = [f"[{name}] {fields}" for name, fields in reading.extras.items()]
-    lines = [*(field for field in fields if field != "sections: null"), render_points(reading.playbook.points), *extras]
+    playbook = reading.playbook
+    fields = [f"{key}: {write_json(value)}" for key, value in playbook.header.fields if key != "sections"]
+    extras = [f"[{name}] {extra}" for name, extra in reading.extras.items()]
+    lines = [*map(shown, fields), render_points(playbook.points), *map(shown, extras)]
     return "\n".join(filter(None, lines)) + "\n"
 
 
