@@ -106,7 +106,7 @@ def merge_three_way(
         notes += kept
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
-    base, theirs = _follow_texts(base, ours, theirs)
+    base, theirs = _follow_texts(draft, base, ours, theirs, notes)
     theirs_is_later = _is_later(theirs.header, base.header, ours.header)
     ours_alone = {
         normalised(point.text): point.name
@@ -139,7 +139,9 @@ def merge_three_way(
     return tuple(notes)
 
 
-def _follow_texts(base: Playbook, ours: Playbook, theirs: Playbook) -> tuple[Playbook, Playbook]:
+def _follow_texts(
+    draft: Draft, base: Playbook, ours: Playbook, theirs: Playbook, notes: list[str]
+) -> tuple[Playbook, Playbook]:
     """*base* and *theirs* for a merge in which what the other side did to a text counts for it under its present name.
 
     Where two sides gave one name to two texts, a merge gave one of these texts another name. Whoever hadn't seen that
@@ -154,12 +156,16 @@ def _follow_texts(base: Playbook, ours: Playbook, theirs: Playbook) -> tuple[Pla
         is_ours, is_theirs = (side is not None and side.text != point.text for side in (here, there))
         our_name = ours_new.get(point.text) if is_ours else None
         their_name = theirs_new.get(point.text) if is_theirs else None
-        if our_name is None and their_name is not None and their_name not in ours.by_name:
+        if our_name is None and their_name in after:
             if here is None:
                 after.pop(their_name)
             else:
                 before[name], after[their_name] = here, _with_what_was_done(after[their_name], point, here)
-        elif our_name is not None and their_name is None and our_name not in theirs.by_name:
+        elif our_name is not None and their_name is None:
+            if other := after.pop(our_name, None):  # it has to get another name anyway
+                name_of_other = draft.new_name(other.section)
+                after[name_of_other] = replace(other, name=name_of_other)
+                notes.append(f"{our_name} belongs to another text here; the incoming one is now {name_of_other}")
             before[our_name] = ours.by_name[our_name]
             if there is not None:
                 after[our_name], after[name] = _with_what_was_done(before[our_name], point, there), point
@@ -171,9 +177,8 @@ def _follow_texts(base: Playbook, ours: Playbook, theirs: Playbook) -> tuple[Pla
 def _with_what_was_done(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
     """*point* with the votes, and the other text, that *after* got since *before*."""
     helpful, harmful = _votes_of_both(before, point, after)
-    return replace(
-        point, text=point.text if after.text == before.text else after.text, helpful=helpful, harmful=harmful
-    )
+    text = point.text if after.text == before.text else after.text
+    return replace(point, text=text, helpful=helpful, harmful=harmful)
 
 
 def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:

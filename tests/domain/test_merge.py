@@ -672,3 +672,14 @@ def test_what_was_done_to_a_text_follows_it_to_its_new_name(
     draft, _ = after_merging(base, *((renamed, seen) if renamed_by == "ours" else (seen, renamed)))
 
     assert {point.name: (point.text, point.helpful) for point in draft.points()} == expected
+
+
+@pytest.mark.parametrize("renamed_by", ["ours", "theirs"])
+def test_it_follows_it_also_where_that_name_was_given_again(renamed_by: str) -> None:
+    """Nothing is lost of three texts that had, or got, the same two names."""
+    base, seen = _named(pat_001=("ann's", 1)), _named(pat_001=("ann's", 3), pat_002=("another", 7))
+    renamed = _named(pat_001=("ben's", 5), pat_002=("ann's", 1))
+
+    draft, _ = after_merging(base, *((renamed, seen) if renamed_by == "ours" else (seen, renamed)))
+
+    assert {point.text: point.helpful for point in draft.points()} == {"ann's": 3, "ben's": 5, "another": 7}
