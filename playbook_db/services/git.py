@@ -7,8 +7,6 @@ import contextlib
 import itertools
 import os
 import re
-import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -199,6 +197,8 @@ def _tips_before(folder: str) -> Iterator[str]:
 def _command() -> str:
     """How git starts us, from any folder and with any PATH; what stands in the folder that it starts us in is never
     imported (-P)."""
+    import shlex
+
     root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
     path = f"PYTHONPATH={shlex.quote(root)} " if root else ""
     return f"{path}{shlex.quote(os.path.abspath(sys.executable))} -P -m playbook_db"
@@ -227,6 +227,8 @@ def _config(folder: str, name: str) -> str:
 
 def _ask(folder: str, *question: str, given: bytes = b"", may_fail: bool = False) -> bytes:
     """What git answers; nothing where it fails and *may_fail*. It fetches nothing and asks nobody. Raises GitError."""
+    import subprocess  # late: each command that brings the mirror in step imports this module
+
     environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     command = ["git", "-C", folder, *question]
