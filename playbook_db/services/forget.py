@@ -132,6 +132,12 @@ def forget(project: Project, request: Request) -> Forgotten:
     )
     holding = work.backups_holding()
     new_backup, is_rewritten = work.finish(holding)
+    if project.store.is_shared:
+        where = project.store.where
+        work.notes.append(
+            f"{where} keeps old rows until VACUUM, and its server's backups and write-ahead log are not ours: they may "
+            "still hold it"
+        )
     return Forgotten(
         {key: each for key, each in work.erasures.items() if each.revision is not None},
         tuple(dict.fromkeys(found)),
