@@ -80,6 +80,11 @@ def project_folder(*, must_exist: bool = False) -> str:
     return folder
 
 
+def named_project() -> str | None:
+    """The folder that `--project` names, None without it."""
+    return _options().get("project")
+
+
 def database_and_folder() -> tuple[str, str]:
     """Both, for a project whose folder must be there."""
     return database_url(), project_folder(must_exist=True)

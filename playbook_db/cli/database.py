@@ -1,11 +1,11 @@
-"""Commands on the database as a whole: db path, check, upgrade, repair and metadata, backup, restore-backup."""
+"""Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
+from playbook_db.cli.context import as_json, database_url, is_interactive, named_project, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
@@ -241,6 +241,32 @@ def metadata(output: str | None) -> None:
     from playbook_db.services.sql import datasette_metadata
 
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
+
+
+@database.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@as_json
+def transfer(source: str, target: str, as_json: bool) -> None:
+    """Copy playbooks into another database.
+
+    FROM and TO are URLs, or paths of SQLite files; TO is made where there is none. All playbooks are copied, or the one
+    of --project, with their whole history, votes, sessions and jobs; what is in FROM stays there. A playbook that TO
+    has already is refused. All is compared afterwards; where anything differs, or at a kill, nothing is there.
+    """
+    from playbook_db import projects, settings
+    from playbook_db.services import maintenance
+
+    folder = named_project()
+    key = None if folder is None else projects.project_key(projects.project_dir(folder))
+    source_url, target_url = settings.database_url(source), settings.database_url(target)
+    copied = maintenance.transfer(source_url, target_url, key)
+    where = maintenance.location(target_url)
+    for each, revisions in ({} if as_json else copied).items():
+        click.echo(f"{one_line(each)}: {count_of(revisions, 'revision')}")
+    text = f"{where}: {count_of(len(copied), 'playbook')} copied, each as it was"
+    playbooks = [{"playbook": each, "revisions": revisions} for each, revisions in copied.items()]
+    print_answer(text, as_json=as_json, database=where, playbooks=playbooks)
 
 
 COMMANDS = {

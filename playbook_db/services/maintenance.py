@@ -70,6 +70,29 @@ def upgrade(url: str) -> tuple[int, str | None]:
     return SCHEMA, migrate.ensure_current(url, by_hand=True)
 
 
+def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
+    """Copy the playbook of the project *key*, or all, from one database to another with its whole history, all of it or
+    nothing; the number of revisions of each, by its key.
+
+    Each row is compared afterwards, and each playbook with its history. Raises DatabaseError where a playbook is there
+    already, or anything differs.
+    """
+    from playbook_db.store import transfer as rows
+
+    with (
+        open_store(source_url) as source,
+        open_store(target_url) as target,
+        source.snapshot() as there,
+        target.transaction() as here,
+    ):
+        keys = rows.keys_to_copy(there, key)
+        copied = {each: rows.copy_playbook(each, there, here) for each in keys}
+        problems = [problem for each in keys for problem in store_check.check_history(each, here)]
+        if problems:
+            raise DatabaseError(f"{problems[0]}. Nothing was copied.")
+    return copied
+
+
 def take(url: str, file: str | None = None) -> Taken:
     """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
     path = _existing(url)

@@ -133,7 +133,7 @@ def check_histories(connection: Connection) -> list[str]:
     """Each playbook equals what its history says."""
     problems = []
     for key in all_keys(connection):
-        problems += _problems(functools.partial(_check_history, key), connection)
+        problems += _problems(functools.partial(check_history, key), connection)
     return problems
 
 
@@ -145,7 +145,8 @@ THOROUGH = (
 )
 
 
-def _check_history(key: str, connection: Connection) -> list[str]:
+def check_history(key: str, connection: Connection) -> list[str]:
+    """The playbook of the project *key* equals what its history says."""
     book = PlaybookRepository(connection, key)
     by_history, now = book.at(book.revision), book.playbook()
     problems = []

@@ -50,6 +50,7 @@ def test_each_command_has_json() -> None:
         (["project", "trust"], {"project", "agreed"}),
         (["db", "path"], {"database"}),
         (["db", "upgrade"], {"database", "schema", "backup"}),
+        (["db", "transfer", "playbook.db", "other.db"], {"database", "playbooks"}),
         (["restore-backup", "b.db", "--yes"], {"database", "restored", "backup"}),
         (["install"], {"settings", "changed", "interpreter"}),
         (["uninstall"], {"settings", "data"}),
