@@ -136,5 +136,9 @@ def open_store(url: str, *, begins_anew: bool = False) -> Store:
     though there are backups of it, unless it *begins_anew*, DatabaseError for one that can't be used.
     """
     dialect = dialect_for(url)
-    migrate.ensure_current(url, dialect=dialect, begins_anew=begins_anew)
+    try:
+        migrate.bring_to_schema(url, dialect, begins_anew=begins_anew)
+    except BaseException:
+        dialect.close()
+        raise
     return Store(dialect.make_engine())

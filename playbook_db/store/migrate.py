@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from playbook_db import settings
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def ensure_current(
-    url: str, *, dialect: Dialect | None = None, begins_anew: bool = False, by_hand: bool = False
-) -> str | None:
-    """Make or migrate the database at *url*, whose *dialect* may be known, if it isn't at our schema; the backup's path
-    where one was made.
+def ensure_current(url: str, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
+    """Make or migrate the database at *url* if it isn't at our schema; the backup's path where one was made.
 
     One that is gone is made where it *begins_anew*, else only where there are no backups of it. One that is shared is
     migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
     SchemaTooOldError, DatabaseLostError.
     """
-    dialect = dialect or dialect_for(url)
+    with closing(dialect_for(url)) as dialect:
+        return bring_to_schema(url, dialect, begins_anew=begins_anew, by_hand=by_hand)
+
+
+def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
+    """The same, where the *dialect* of the database at *url* is there and goes on being used."""
     version = _version(dialect)
     if version and begins_anew:
         raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
@@ -58,8 +60,8 @@ def ensure_current(
 
 def require_current(url: str) -> None:
     """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema; change nothing."""
-    dialect = dialect_for(url)
-    version = _version(dialect)
+    with closing(dialect_for(url)) as dialect:
+        version = _version(dialect)
     if not version:
         refuse_lost(url)
         no_database = f"There is no database at {dialect.where}."

@@ -271,6 +271,10 @@ class PostgresDialect:
     def tidy(self) -> None:
         """Nothing to do."""
 
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._engine.dispose()
+
 
 def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:
     """Let *driver* take texts and give numbers as SQLite's does."""

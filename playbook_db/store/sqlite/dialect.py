@@ -253,6 +253,9 @@ class SqliteDialect:
         """Leave the database as one file that opens at once, unless others are at it."""
         checkpoint(self.path)
 
+    def close(self) -> None:
+        """Nothing to do: each engine is its owner's."""
+
     def _connect(self, foreign_keys: bool) -> sqlite3.Connection:
         """A connection as all who write have it.
 
