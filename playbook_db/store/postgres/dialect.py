@@ -28,6 +28,8 @@ _GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be g
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
 _FRESH = "playbook_db_fresh"  # a schema that is never committed
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
+# With an older library of PostgreSQL's no pooler knows when a prepared statement is done with.
+_PREPARED = {} if psycopg.capabilities.has_send_close_prepared() else {"prepare_threshold": None}
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
@@ -104,7 +106,7 @@ class PostgresDialect:
     def _engine(self) -> Engine:
         engine = create_engine(
             self.url,
-            connect_args={"connect_timeout": _CONNECT_WAIT_S, "client_encoding": "utf8", "prepare_threshold": None},
+            connect_args={"connect_timeout": _CONNECT_WAIT_S, "client_encoding": "utf8", **_PREPARED},
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
         )

@@ -24,6 +24,8 @@ _BY_STATE = (
     (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
     (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({said}). Try again in a moment."),
     (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({said}). See: playbook db check"),
+    (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({said}). Give it session mode, or "
+                         "PgBouncer 1.22 or later with max_prepared_statements over 0."),
     (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({said}). Make the database anew: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip
