@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LOG_BYTES = 256 * 1024  # of which one older file is kept
 _CHUNK_BYTES = 1 << 20
-_GRACE_S = 0.2  # beyond its deadline, for a hook to keep its job and to say in the log what went wrong
+_GRACE_S = 0.4  # beyond its deadline, for a hook to keep its job and to say in the log what went wrong
 
 
 class Hook:

@@ -201,7 +201,7 @@ def _entry(content: dict[str, Any]) -> Entry | None:
     begins_turn = role == "user" and all(
         part.kind == "text" and not part.text.startswith(_INTERRUPTED) for part in parts
     )
-    return Entry(role, parts, _string(content.get("uuid")), _string(content.get("sessionId")), begins_turn)
+    return Entry(role, parts, _string(content.get("uuid")), _string(content.get("sessionId")).strip(), begins_turn)
 
 
 def _parts(block: dict[str, Any], role: str) -> Iterator[Part]:

@@ -241,14 +241,11 @@ def connect(path: str, *, wait_s: float) -> "Connection":
     process: closing the last one would work the write-ahead log into the file, which costs more than all the rest.
     """
     try:
-        connection = _open_file(path, "mode=rw", wait_s)
-        _require_schema(connection, path)
+        return _open_file(path, "mode=rw", wait_s)
     except driver().Error as error:
         if "locked" in str(error) or not is_at_rest(path):
             raise
-        connection = _open_file(path, "mode=ro&immutable=1", wait_s)
-        _require_schema(connection, path)
-    return connection
+        return _open_file(path, "mode=ro&immutable=1", wait_s)
 
 
 def is_at_rest(path: str) -> bool:
@@ -276,6 +273,11 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
         raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)
+    try:
+        _require_schema(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -187,7 +187,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": actor or settings.actor(),
+            "actor": (actor or "").strip() or settings.actor(),
             "session_id": session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "took_back_from": undone.first if undone else None,

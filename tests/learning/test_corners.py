@@ -22,6 +22,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.services import edit, import_export, maintenance, mirror, projects, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
+from playbook_db.store.log_queries import LogFilter
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -172,6 +173,24 @@ def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
     )
     assert shown.count(forged) == len(asked)
     assert not [line for line in shown.splitlines() if line.lstrip().startswith("[pat-999]")]
+
+
+@pytest.mark.parametrize(("name", "by"), [("s-9.jsonl", "s-9"), (" .jsonl", "ann@laptop")])
+def test_a_session_without_a_name_is_learned_from(
+    learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, by: str
+) -> None:
+    """Its file's name stands for it; where that is blank too, the revision is the user's."""
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
+    session = TranscriptBuilder("\n")
+    session.user("mend the bug")
+    session.assistant("Following [pat-001].")
+    _queue(learner_project, session.write(tmp_path / name))
+    with MessagesApi(*HELPFUL) as api:
+        model_at(api, monkeypatch)
+        assert _work(learner_project).learned == 1
+
+    with learner_project.store.read(learner_project.key) as book:
+        assert book.read_log(LogFilter(1, 99), limit=1, most_changes=1)[0].actor == by
 
 
 @pytest.mark.parametrize("is_escaped", [True, False], ids=["escaped", "as it is"])

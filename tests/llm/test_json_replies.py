@@ -145,6 +145,7 @@ def test_a_beginning_is_that_of_the_object_with_the_keys() -> None:
     assert find_beginning('As in {"x": 1', ["list"]) is None
 
 
+@pytest.mark.slow  # it takes seconds
 @pytest.mark.parametrize(
     "text",
     ["```" + "a" * 10**6, '{"a":' * 900 + "[1" + ",1" * 500_000, '{"a":[1,{"b":' * 300 + "[1" + ",1" * 500_000],
@@ -157,4 +158,4 @@ def test_no_reply_takes_minutes_to_read(text: str) -> None:
     assert find_object(text) is None
     find_beginning(text, ("analysis", "bullet_tags"))
 
-    assert time.process_time() - began < 30
+    assert time.process_time() - began < 120  # of its own, whatever else the machine does

@@ -297,6 +297,7 @@ def test_question_of_few_long_steps_is_ended_too(url: str) -> None:
         pass
 
 
+@pytest.mark.slow  # it waits
 def test_time_of_who_reads_the_rows_is_not_the_question_s(url: str) -> None:
     """A pager may wait for a person: only what SQLite works counts."""
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT i FROM n"
