@@ -17,9 +17,11 @@ from playbook_db.errors import (
     DamagedError,
     DatabaseBusyError,
     DatabaseError,
+    MissingExtraError,
     OtherProgramError,
     SettingError,
 )
+from playbook_db.store import connect
 from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.hook_queries import SCHEMA
@@ -76,6 +78,16 @@ def test_a_url_that_names_no_database_is_told(url: str) -> None:
     """Not a traceback but the value and what is wrong with it."""
     with pytest.raises(SettingError, match="is no database"):
         dialect_for(url)
+
+
+def test_a_driver_that_is_missing_is_told_with_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who keeps playbooks in a file need not have it."""
+    monkeypatch.setattr(connect, "find_spec", lambda _: None)
+
+    with pytest.raises(MissingExtraError, match=r"^A database on PostgreSQL needs psycopg, .*'\.\[postgres\]'") as told:
+        dialect_for("postgresql://me:secret@host/db")
+
+    assert "secret" not in str(told.value)
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])

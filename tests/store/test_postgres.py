@@ -295,6 +295,40 @@ def test_a_server_is_migrated_by_hand_alone(url: str) -> None:
             open_store(url)
 
 
+@pytest.mark.parametrize(
+    ("change", "change_back", "told"),
+    [
+        (
+            "ALTER TABLE votes DROP CONSTRAINT ck_votes_tag",
+            "ALTER TABLE votes ADD CONSTRAINT ck_votes_tag CHECK (tag IN ('helpful', 'harmful', 'neutral'))",
+            "the constraint ck_votes_tag is missing",
+        ),
+        (
+            'ALTER TABLE transcripts ALTER COLUMN updated_at TYPE text COLLATE "default"',
+            'ALTER TABLE transcripts ALTER COLUMN updated_at TYPE text COLLATE "C"',
+            "the table transcripts isn't as it should be",
+        ),
+        (
+            "SET session_replication_role = replica; DELETE FROM revisions; RESET session_replication_role",
+            "",
+            "rows of changes refer to rows of revisions that are not there",
+        ),
+    ],
+)
+def test_what_was_changed_on_a_server_is_found(url: str, change: str, change_back: str, told: str) -> None:
+    """Its tables and what is in them; the checks after the first that finds something aren't asked."""
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+        with postgres.connected(make_url(url)) as owner:
+            try:
+                owner.execute(change.encode())
+                problems = maintenance.check(store)
+            finally:
+                owner.execute(change_back.encode() or b"SELECT 1")
+
+    assert any(told in problem for problem in problems), problems
+
+
 def test_tables_of_another_program_are_left_alone() -> None:
     """Where one has a name of ours, nothing is made."""
     postgres.require_server()
@@ -341,6 +375,14 @@ def test_a_member_writes_and_can_not_rewrite_the_history(url: str) -> None:
         edit.add(project, "use type hints")
         undo.undo(project)
         assert maintenance.check(store) == []
+        with postgres.connected(made) as owner:
+            owner.execute("ALTER TRIGGER changes_no_delete ON changes RENAME TO gone")
+        assert maintenance.check(store) == [
+            "the trigger changes_no_delete is missing",
+            "the trigger gone is none of ours",
+        ]
+        with postgres.connected(made) as owner:
+            owner.execute("ALTER TRIGGER gone ON changes RENAME TO changes_no_delete")
 
     with postgres.connected(member) as shell:
         shell.execute("CREATE TEMP TABLE erasures (playbook_id integer, finished_at text)")

@@ -252,12 +252,13 @@ class PostgresDialect:
         """How each table, constraint, index, view, trigger and function was made, by its kind and name."""
         return {f"{kind} {name}": made for kind, name, made in connection.execute(_STRUCTURE)}
 
-    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str] | None:
-        """The structure that *migrate* gives an empty database; None where the user may not make one, even one that
-        goes at once."""
+    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
+        """The structure that *migrate* gives an empty database; where the user may not make one, not even one that goes
+        at once, what there is of tables, views and triggers, by their names."""
         with self.explained(), self._engine.connect() as connection, connection.begin() as transaction:
             if not connection.scalar(sql("SELECT has_database_privilege(current_database(), 'CREATE')")):
-                return None
+                there = self.structure(connection)
+                return {name: there.get(name, "") for name in _names()}
             connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")
             connection.exec_driver_sql(f"SET LOCAL search_path = {_FRESH}")
             migrate(connection)
@@ -318,6 +319,13 @@ def _made(connection: Connection) -> list[tuple[str, str]]:
     functions = set(re.findall(r"^CREATE (?:FUNCTION|AGGREGATE) (\w+)", text, re.MULTILINE))
     rows = connection.execute(_DROPPED, {"views": views, "functions": list(functions)})
     return [(kind, name) for kind, name in rows]
+
+
+def _names() -> list[str]:
+    """The kind and the name of each of our tables, views and triggers."""
+    text = "".join(_read(file) for file in _FILES)
+    made = re.findall(r"^CREATE (VIEW|TRIGGER) (\w+)", text, re.MULTILINE)
+    return [f"table {name}" for name in metadata.tables] + [f"{kind.lower()} {name}" for kind, name in made]
 
 
 def _read(file: str) -> str:
