@@ -15,7 +15,7 @@ demo: $(READY) ## do the main job on real input: import, vote, apply, render, ex
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(READY) ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
 
 test-fast: $(READY) ## those that start no process and take no time: while you work
 	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast

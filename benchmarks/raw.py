@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from playbook_db import settings
 from playbook_db.domain.prompt_text import rank
 from playbook_db.store.hook_queries import LIVE_POINTS
 from playbook_db.store.sqlite.dialect import WAL_CHECKPOINT_BYTES
 
 _PRAGMAS = (
-    f"busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}",
+    "busy_timeout = 900000",  # milliseconds: a busy machine's crowd waits long, and none may be lost
     "journal_mode = WAL",
     "synchronous = NORMAL",
     "foreign_keys = ON",

@@ -128,6 +128,12 @@ def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
     )
 
 
+def test_what_learns_nothing_loads_no_patterns_of_secrets(filled: Path) -> None:
+    """To compile them takes longer than most commands."""
+    commands = ("vote oth-001 helpful", "add 'write tests'", "log", "undo", "why oth-001", "export", "stats")
+    assert not _loaded_by(("playbook_db.domain.redaction.redact",), *commands)
+
+
 def test_no_command_loads_what_it_does_not_use(filled: Path) -> None:
     """On a current database: no migrations, no other database's dialect, no model, nothing for a terminal."""
     assert not _loaded_by(

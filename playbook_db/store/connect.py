@@ -10,7 +10,6 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import DatabaseError, MissingExtraError, Remedy, SettingError
 from playbook_db.store import hook_queries
 from playbook_db.store.sqlite.dialect import SqliteDialect
@@ -131,6 +130,8 @@ def _with_driver(url: URL) -> URL:
 
 
 def _without_secrets(url: URL | str) -> str:
+    from playbook_db.domain.redaction.redact import redact_message  # late: its patterns take a fifth of a second
+
     scheme, separator, rest = (url if isinstance(url, str) else url.render_as_string()).partition("://")
     _, _, without_user = rest.rpartition("@")  # a password may hold a blank, which no other text's URL would
     return redact_message(f"{scheme}{separator}{without_user}", os.environ)

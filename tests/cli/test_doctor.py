@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -263,7 +264,9 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
     assert found["worker"][1]["told"] == f"{runtime}/bin/python can run it"
     (runtime / "bin" / "python").unlink()
     (runtime / "bin" / "python").symlink_to("/bin/false")
-    assert findings()["worker"][1]["remedy"].startswith(f"rm -r {runtime} && python3 {root}/hooks/setup.py")
+    assert findings()["worker"][1]["remedy"].startswith(
+        f"rm -r {quote(str(runtime))} && python3 {quote(f'{root}/hooks/setup.py')}"
+    )
     (plugins / "installed_plugins.json").unlink()
     assert [finding["state"] for finding in findings()["worker"]] == ["note"]
 
