@@ -96,6 +96,8 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "citations": {"sort_desc": "time"},
     "erasures": {"sort_desc": "time"},
     "write_locks": {"hidden": True},
+    "memberships": {"sort_desc": "joined_at"},
+    "unsent_injections": {"sort_desc": "time"},
     "alembic_version": {"hidden": True},
 }
 

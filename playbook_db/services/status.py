@@ -82,7 +82,7 @@ def read(url: str, folder: str) -> Status:
 def _read(execute: Execute, database: str, folder: str) -> Status:
     key = projects.project_key(folder)
     row = next(iter(execute(hook_queries.PROJECT, {"key": key})), None)
-    project = hook_queries.StoredProject(row or (0, 0, "undecided", 0, 0))
+    project = hook_queries.StoredProject(row or (0, 0, "undecided", 0, 0, None))
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -28,7 +28,8 @@ ORDER BY s.position, k.position
 
 PROJECT = """
 SELECT p.id, p.ignored, p.mirror, p.live_points,
-       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0)
+       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
+       (SELECT t.name FROM memberships AS t WHERE t.playbook_id = p.id)
 FROM playbooks AS p WHERE p.key = :key
 """
 
@@ -149,6 +150,12 @@ SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revisio
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 
+# Of a team's playbook, whose database only the worker asks.
+ADD_UNSENT_INJECTION = """
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out)
+VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out)
+"""
+
 # A transcript that waits already is not queued twice.
 ADD_JOB = """
 INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, created_at)
@@ -207,17 +214,18 @@ class PointLifespan:
 
 class StoredProject:
     """Where a project's playbook stands: its number, whether it is kept out, its mirror's state, how many points are
-    live, and the number of its last revision."""
+    live, the number of its last revision, and its name in the team's database where it has joined one."""
 
-    __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision")
+    __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision", "team_name")
 
     id: int
     mirror: str
     live_points: int
     revision: int
+    team_name: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.id, ignored, self.mirror, self.live_points, self.revision = row
+        self.id, ignored, self.mirror, self.live_points, self.revision, self.team_name = row
         self.is_ignored = bool(ignored)
 
 
@@ -320,6 +328,22 @@ def backups_of(path: str) -> "tuple[str, str]":
     name = os.path.basename(path)
     stem = name[: -len(".db")] if name.endswith(".db") else name
     return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
+
+
+def replica_of(path: str, playbook_id: int) -> str:
+    """The file in which the worker keeps a team's playbook for who may not wait for a network: that of the project
+    whose own playbook has the number *playbook_id* in the database file *path*."""
+    path = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
+    folder, name = os.path.split(path)
+    return os.path.join(folder, "teams", f"{name[:-3] if name.endswith('.db') else name}-{playbook_id}.db")
+
+
+def open_replica(path: str) -> "Connection":
+    """Open the replica in the file *path*, to read. It is never written to: a newer one takes its place.
+
+    Raises UnusableError or the driver's Error.
+    """
+    return _open_file(path, "mode=ro&immutable=1", 0.0)
 
 
 def _require_schema(connection: "Connection", path: str) -> None:
@@ -441,12 +465,14 @@ def add_injection(
     session_id: str,
     source: str,
     now: str,
+    unsent_of: "int | None" = None,
 ) -> None:
-    """Keep which points a session was shown."""
+    """Keep which points a session was shown; of a team's playbook, for the project's own that has the number
+    *unsent_of*."""
     connection.execute(
-        ADD_INJECTION,
+        ADD_INJECTION if unsent_of is None else ADD_UNSENT_INJECTION,
         {
-            "playbook_id": project.id,
+            "playbook_id": project.id if unsent_of is None else unsent_of,
             "session_id": session_id,
             "source": source,
             "revision": project.revision,

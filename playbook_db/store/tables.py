@@ -284,6 +284,17 @@ mirrors = table(
     *not_blank("mirrors", "path"),
 )
 
+# Which playbooks' projects have joined a team: where its database is, without the password, and their names there.
+memberships = table(
+    "memberships",
+    *in_playbook("memberships"),
+    Column("url", TEXT, nullable=False),
+    Column("name", TEXT, nullable=False),
+    Column("joined_at", TEXT, nullable=False),
+    CheckConstraint("url <> '' AND name <> ''", name="ck_memberships_named"),
+    with_rowid=False,
+)
+
 erasures = table(
     "erasures",
     *in_playbook("erasures", "id"),
@@ -407,6 +418,20 @@ injections = table(
     Column("time", TEXT, nullable=False),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
+)
+
+# What sessions were shown of a team's playbook, until the team's database has it: points and revision are those there.
+unsent_injections = table(
+    "unsent_injections",
+    *in_playbook("unsent_injections", "session_id", "time"),
+    Column("session_id", TEXT, nullable=False),
+    Column("time", TEXT, nullable=False),
+    Column("source", TEXT, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("points", TEXT, nullable=False),
+    Column("left_out", COUNT, nullable=False),
+    *at_least(0, "unsent_injections", "left_out"),
+    with_rowid=False,
 )
 
 # Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it.

@@ -32,6 +32,8 @@ _STRUCTURE = {
         "finished_at", "parent_path", "agent_id",
     ),
     "injections": ("session_id", "source", "points", "time"),
+    "unsent_injections": ("session_id", "source", "points", "time"),
+    "memberships": ("url", "name", "joined_at"),
     "showings": ("last_at",),
     "citations": ("session_id", "time"),
     "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
