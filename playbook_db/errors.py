@@ -325,7 +325,12 @@ class ConflictError(DatabaseBusyError):
 
 
 class ServerError(DatabaseError):
-    """The server of the database can't be reached, lets nobody in, or can't do what was asked."""
+    """The server of the database lets nobody in, or can't do what was asked."""
+
+
+class ServerAwayError(ServerError):
+    """The server can't be used at present: it can't be reached, is starting or stopping, has no connection or no room
+    left, or the connection was lost. Later, the same may go well."""
 
 
 class QueryError(PlaybookError):

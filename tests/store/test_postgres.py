@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
-from playbook_db.errors import OtherProgramError, SchemaTooNewError, SchemaTooOldError, ServerError
+from playbook_db.errors import OtherProgramError, SchemaTooNewError, SchemaTooOldError, ServerAwayError, ServerError
 from playbook_db.services import edit, import_export, maintenance, queue, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import migrate, tables
@@ -226,7 +226,7 @@ def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None
                     other.execute("SELECT pg_terminate_backend(%s)", [pid])
                 book.commit("edit", "the other half", even_if_unchanged=True)
 
-        with pytest.raises(ServerError, match=r"^postgresql://.* is being shut down or started .* Try again"):
+        with pytest.raises(ServerAwayError, match=r"^postgresql://.* is being shut down or started .* Try again"):
             lose_it()
 
         assert [point.name for point in read_playbook(project).points] == ["oth-001"]
@@ -245,21 +245,29 @@ def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: s
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "told", "is_away"),
     [
-        ({"host": "/nowhere/at/all"}, r"can't be reached \(.*No such file.*\)\. Is its address right"),
-        ({"database": "nix"}, r"/nix\?host=.*: the server has no such database\. Ask for one, or make it: createdb"),
-        ({"username": "nobody_here"}, r"lets nobody in with this user and password \(role .* does not exist\)"),
-        ({"username": "locked", "password": "h0rse-battery"}, r"lets nobody in .*\(password authentication failed"),
-        ({"username": "guest"}, r"you may not do that there \(permission denied for (database|schema|table)"),
-        ({"username": "crowd"}, r"has no connection left \(too many connections for role .*\)\. Try again later"),
+        ({"host": "/nowhere/at/all"}, r"can't be reached \(.*No such file.*\)\. Is its address right", True),
+        (
+            {"database": "nix"},
+            r"/nix\?host=.*: the server has no such database\. Ask for one, or make it: createdb",
+            False,
+        ),
+        ({"username": "nobody_here"}, r"lets nobody in with this user and password \(role .* does not exist\)", False),
+        (
+            {"username": "locked", "password": "h0rse-battery"},
+            r"lets nobody in .*\(password authentication failed",
+            False,
+        ),
+        ({"username": "guest"}, r"you may not do that there \(permission denied for (database|schema|table)", False),
+        ({"username": "crowd"}, r"has no connection left \(too many connections for role .*\)\. Try again later", True),
     ],
     ids=str,
 )
 def test_what_is_wrong_with_the_server_is_told_in_one_sentence_and_never_the_password(
-    url: str, change: dict[str, str], told: str
+    url: str, change: dict[str, str], told: str, is_away: bool
 ) -> None:
-    """Each says what to do about it."""
+    """Each says what to do about it; one that may be over later can be told from the others."""
     if postgres.GIVEN:
         pytest.skip("the server is somebody's own; its users are not ours to make")
     made = make_url(url)
@@ -279,6 +287,7 @@ def test_what_is_wrong_with_the_server_is_told_in_one_sentence_and_never_the_pas
     with pytest.raises(ServerError, match=told) as error:
         use()
 
+    assert isinstance(error.value, ServerAwayError) == is_away
     assert "h0rse-battery" not in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from playbook_db import settings
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerError
+from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError, ServerError
 
 # By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{said}` the server's
 # own first line.
@@ -38,6 +38,9 @@ _BY_TEXT = (
     (r"too many (clients|connections)|remaining connection slots", "53300"),
     (r"the database system is (starting|shutting|in recovery)", "57P03"),
 )  # fmt: skip
+# Those of a server that can't be used at present: the connection, its room, its end.
+_ENDED = ("08", "25P03", "25P04")
+_AWAY = (*_ENDED, "53", "57P")
 _LOST = r"closed the connection|connection is lost|connection is closed|consuming input failed|sending .* failed"
 _AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
 _BUSY = ("55P03", "57014")  # lock_not_available, query_canceled
@@ -64,12 +67,13 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
         return DatabaseBusyError(where, settings.LOCK_WAIT_S)
     for states, text in _BY_STATE:
         if state.startswith(states):
-            return ServerError(text.format(where=where, said=said))
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            kind = ServerAwayError if state.startswith(_AWAY) else ServerError
+            return kind(text.format(where=where, said=said))
+    if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
         return None
-    if re.search(_LOST, str(error)):
-        return ServerError(f"The connection to {where} was lost ({said}). Nothing is half-done; see: playbook log")
-    return ServerError(f"{where} can't be reached ({said}). Is its address right, is it up, is the network there?")
+    if state.startswith(_ENDED) or re.search(_LOST, str(error)):
+        return ServerAwayError(f"The connection to {where} was lost ({said}). Nothing is half-done; see: playbook log")
+    return ServerAwayError(f"{where} can't be reached ({said}). Is its address right, is it up, is the network there?")
 
 
 def _state(error: psycopg.Error) -> str:
