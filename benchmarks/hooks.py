@@ -151,7 +151,7 @@ def _check(home: Path, rounds: int) -> None:
     """Each end of a session has left its job, each start its record."""
     with closing(sqlite3.connect(sandbox.database_path(home))) as connection:
         (jobs,) = connection.execute("SELECT count(*) FROM jobs").fetchone()
-        (live,) = connection.execute("SELECT sum(live_points) FROM playbooks").fetchone()
+        (live,) = connection.execute("SELECT sum(live_points) FROM heads").fetchone()
         (shown,) = connection.execute("SELECT count(*) FROM injections").fetchone()
     assert jobs == rounds, jobs
     assert shown == (rounds if live else 0), shown

@@ -81,7 +81,7 @@ def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
     spent = one(
         "SELECT name FROM key_points WHERE playbook_id = ? AND retired_in IS NOT NULL", (playbook_id,)
     ).fetchall()
-    header, newline = one("SELECT header, final_newline FROM playbooks WHERE id = ?", (playbook_id,)).fetchone()
+    header, newline = one("SELECT header, final_newline FROM heads WHERE playbook_id = ?", (playbook_id,)).fetchone()
     last, _ = one(
         "SELECT number, time FROM revisions WHERE playbook_id = ? ORDER BY number DESC LIMIT 1", (playbook_id,)
     ).fetchone()
@@ -108,7 +108,7 @@ def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
     _insert(connection, playbook_id, revision, made, states)
     header = json.dumps({**json.loads(header), "last_updated": time}, ensure_ascii=False)
     one(
-        "UPDATE playbooks SET header = ?, final_newline = ?, live_points = live_points + ? WHERE id = ?",
+        "UPDATE heads SET header = ?, final_newline = ?, live_points = live_points + ? WHERE playbook_id = ?",
         (header, newline, 1 if batch.retired is None else 0, playbook_id),
     )
     return made

@@ -95,7 +95,7 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "injections": {"facets": ["source"], "sort_desc": "time"},
     "citations": {"sort_desc": "time"},
     "erasures": {"sort_desc": "time"},
-    "write_locks": {"hidden": True},
+    "heads": {"hidden": True},
     "memberships": {"sort_desc": "joined_at"},
     "unsent_injections": {"sort_desc": "time"},
     "alembic_version": {"hidden": True},

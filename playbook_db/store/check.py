@@ -20,7 +20,7 @@ from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
 
 _MISCOUNTED = sql("""
-SELECT p.key FROM playbooks AS p WHERE p.live_points <> (
+SELECT p.key FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE coalesce(h.live_points, 0) <> (
     SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NULL
 )
 """)

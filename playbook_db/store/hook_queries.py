@@ -27,10 +27,10 @@ ORDER BY s.position, k.position
 """
 
 PROJECT = """
-SELECT p.id, p.ignored, p.mirror, p.live_points,
+SELECT p.id, p.ignored, p.mirror, coalesce(h.live_points, 0),
        coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
        (SELECT t.name FROM memberships AS t WHERE t.playbook_id = p.id)
-FROM playbooks AS p WHERE p.key = :key
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.key = :key
 """
 
 RANKED_POINTS = f"""
@@ -143,6 +143,7 @@ FROM model_calls AS m WHERE m.time >= :since
 """
 
 ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
+ADD_HEAD = "INSERT INTO heads (playbook_id) VALUES (:playbook_id) ON CONFLICT (playbook_id) DO NOTHING"
 
 ADD_INJECTION = """
 INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)

@@ -30,6 +30,7 @@ from playbook_db.store.tables import injections, jobs, mirrors, playbooks, trans
 
 # Statements are made once: putting one together costs more than running it.
 _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
+_ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
@@ -40,14 +41,14 @@ _EXTRA = sql(hook_queries.EXTRA)
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 _OPEN = sql("""
-SELECT p.id, p.header, p.final_newline, r.number, r.time
-FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
+SELECT p.id, h.header, h.final_newline, r.number, r.time
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id LEFT JOIN revisions AS r ON r.playbook_id = p.id
     AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
 WHERE p.key = :project_key
 """)
 _LISTED = sql("""
-SELECT p.key, p.live_points, coalesce(r.number, 0), r.time, p.mirror, p.ignored
-FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
+SELECT p.key, coalesce(h.live_points, 0), coalesce(r.number, 0), r.time, p.mirror, p.ignored
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id LEFT JOIN revisions AS r ON r.playbook_id = p.id
     AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
 ORDER BY p.key
 """)
@@ -59,7 +60,7 @@ WHERE p.mirror IN ('on', 'found') AND p.ignored = 0 ORDER BY m.path
 """)
 _MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
 _IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")
-_LIVE_COUNT = sql("SELECT live_points FROM playbooks WHERE id = :playbook_id")
+_LIVE_COUNT = sql("SELECT live_points FROM heads WHERE playbook_id = :playbook_id")
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
 _CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
 _MIRROR = sql("""
@@ -127,10 +128,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         row = connection.execute(_OPEN, {"project_key": key}).first()
         super().__init__(connection, row.id if row else 0)
         self.key = key
-        self.header = header_of(row.header, row.final_newline) if row else Header()
+        self.header = header_of(row.header, row.final_newline) if row and row.header is not None else Header()
         self.revision: int = (row and row.number) or 0
         self.last_time: str | None = row.time if row else None
         self.now = timestamp(now or datetime.now(UTC))
+        self._has_head = bool(row and row.header is not None)
         self._is_writable = is_writable
 
     @classmethod
@@ -139,10 +141,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         dialect = dialect_of(connection)
         is_locked = dialect.lock_playbook(connection, key)
         book = cls(connection, key, now=now, is_writable=True)
-        if not (is_locked and book.playbook_id):  # another may be making it at this moment
+        if not is_locked or not book.playbook_id:  # another may be making it at this moment
             connection.execute(_ADD_PROJECT, {"key": key, "now": book.now})
             dialect.lock_playbook(connection, key)
             book = cls(connection, key, now=now, is_writable=True)
+        if not book._has_head:
+            book._execute(_ADD_HEAD)
         return book
 
     @cached_property

@@ -23,9 +23,9 @@ SET section = :section, position = :position, text = :text, helpful = :helpful, 
     retired_in = :retired_in, retired_reason = :retired_reason, rank = :rank
 WHERE playbook_id = :playbook_id AND id = :id
 """)
-_UPDATE_PLAYBOOK = sql("""
-UPDATE playbooks SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
-WHERE id = :playbook_id
+_UPDATE_HEAD = sql("""
+UPDATE heads SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
+WHERE playbook_id = :playbook_id
 """)
 _NO_LONGER_TAKEN_BACK = sql("DELETE FROM taken_back WHERE playbook_id = :playbook_id AND undo IN :undos").bindparams(
     bindparam("undos", expanding=True)
@@ -116,7 +116,7 @@ class RevisionWriter(PlaybookRows):
                 for each in skipped
             ],
         )
-        self._execute(_UPDATE_PLAYBOOK, **header_columns, more_points=_more_points(changed))
+        self._execute(_UPDATE_HEAD, **header_columns, more_points=_more_points(changed))
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
         """Keep the undos that are in force *now*, where those *before* are kept."""

@@ -31,6 +31,7 @@ from playbook_db.store.tables import (
     changes,
     erasures,
     extra_fields,
+    heads,
     jobs,
     key_points,
     metadata,
@@ -42,12 +43,13 @@ from playbook_db.store.tables import (
 )
 
 _LEARNING = (transcripts, jobs, model_calls)
-_TABLES = (playbooks, revisions, key_points, extra_fields, changes, erasures, mirrors, *_LEARNING)
+_TABLES = (playbooks, heads, revisions, key_points, extra_fields, changes, erasures, mirrors, *_LEARNING)
 _SETTINGS = ("kind", "mirror", "ignored")
 _CHANGES = ("add", "vote", "edit", "move", "retire", "restore")
 # What an index tells of a row whose own page is gone.
 _KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
 _MIRROR = "/.claude/playbook.json"
+_OWN_ROW_WITH_HEAD = 9  # values of a playbook's row before schema 5
 
 Row = dict[str, Any]
 
@@ -94,14 +96,14 @@ def read(pages: Pages) -> list[SavedPlaybook]:
     saved = []
     for number in sorted({number for table in (playbooks, key_points, changes) for number in rows[table.name]}):
         own = {name: of_playbooks.get(number, []) for name, of_playbooks in rows.items()}
-        row = own["playbooks"][0] if own["playbooks"] else {}
+        row, head = (next(iter(own[name]), {}) for name in ("playbooks", "heads"))
         paths = tuple(mirror["path"] for mirror in own["mirrors"])
         keys = (row.get("key"), index_keys.get(number), *(path.removesuffix(_MIRROR) for path in paths))
         saved.append(
             SavedPlaybook(
                 number,
                 tuple(key for key in keys if key and key.strip()),
-                _header(row),
+                _header(head),
                 _times(own["revisions"]),
                 tuple(_points(number, own, index_names)),
                 paths,
@@ -300,11 +302,9 @@ def _row_of(table: Table, record: Record) -> Row | None:
     """*record* as a row of *table*, None where it can be none. One that was written before a migration added the last
     columns is so much shorter."""
     columns, least = _columns(table)
-    values = record.values
+    values = _values(table, record)
     if not least <= len(values) <= len(columns):
         return None
-    if table is playbooks:
-        values = (record.rowid, *values[1:])
     for value, (_, types, is_nullable) in zip(values, columns, strict=False):
         if not is_nullable if value is None else type(value) not in types:
             return None
@@ -314,6 +314,16 @@ def _row_of(table: Table, record: Record) -> Row | None:
     if row.get("section", "oth") not in SLUG_SECTIONS or min(row.get("helpful", 0), row.get("harmful", 0)) < 0:
         return None
     return None if table is changes and row["kind"] not in _CHANGES else row
+
+
+def _values(table: Table, record: Record) -> tuple[Any, ...]:
+    """The values of *record* as those of a row of *table*. Before schema 5 a playbook's own row held its head."""
+    values = record.values
+    if table not in (playbooks, heads) or not values or values[0] is not None:
+        return values
+    if len(values) == _OWN_ROW_WITH_HEAD:
+        values = (*values[:3], *values[5:8]) if table is playbooks else (None, *values[3:5], values[8])
+    return (record.rowid, *values[1:])
 
 
 @functools.cache
@@ -340,6 +350,8 @@ def _roots(pages: Pages) -> dict[str, int]:
             match record.values:
                 case ("table" | "index", str(name), str(), int(root), _):
                     roots.setdefault(name, root)
+    if "playbooks" in roots:
+        roots.setdefault("heads", roots["playbooks"])
     return roots
 
 

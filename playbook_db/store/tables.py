@@ -118,19 +118,26 @@ playbooks = table(
     Column("id", Integer, primary_key=True),
     Column("key", TEXT, nullable=False),
     Column("kind", TEXT, nullable=False, server_default=sql("'project'")),
-    Column("header", TEXT, nullable=False, server_default=sql(_FIRST_HEADER)),
-    Column("final_newline", Integer, nullable=False, server_default=sql("1")),
     Column("mirror", TEXT, nullable=False, server_default=sql("'undecided'")),
     Column("created_at", TEXT, nullable=False),
     Column("ignored", Integer, nullable=False, server_default=sql("0")),
-    Column("live_points", COUNT, nullable=False, server_default=sql("0")),
     UniqueConstraint("key", name="uq_playbooks_key"),
     *not_blank("playbooks", "key"),
     one_of("playbooks", "kind", "project", "user"),
-    CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
     one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
     CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
-    *at_least(0, "playbooks", "live_points"),
+)
+
+# What every commit changes of a playbook besides its points; where a database locks rows, what its writers lock, one
+# after the other. Not in the playbook's own row: where playbooks are spread over servers, each has all of `playbooks`.
+heads = table(
+    "heads",
+    *in_playbook("heads"),
+    Column("header", TEXT, nullable=False, server_default=sql(_FIRST_HEADER)),
+    Column("final_newline", Integer, nullable=False, server_default=sql("1")),
+    Column("live_points", COUNT, nullable=False, server_default=sql("0")),
+    CheckConstraint("final_newline IN (0, 1)", name="ck_heads_final_newline"),
+    *at_least(0, "heads", "live_points"),
 )
 
 sections = table(
@@ -181,10 +188,6 @@ taken_back = table(
     CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_taken_back_stretch"),
     with_rowid=False,
 )
-
-# What a playbook's writers lock, one after the other, where a database locks rows; empty in SQLite, which locks all.
-# Not the playbook's own row: where playbooks are spread over servers, each of them has all rows of `playbooks`.
-write_locks = table("write_locks", *in_playbook("write_locks"), with_rowid=False)
 
 key_points = table(
     "key_points",

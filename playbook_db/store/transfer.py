@@ -20,6 +20,7 @@ from playbook_db.store.tables import (
     citations,
     erasures,
     extra_fields,
+    heads,
     injections,
     jobs,
     key_points,
@@ -39,7 +40,7 @@ _OF_REVISIONS = (changes, votes, skipped_operations)
 _AFTERWARDS = (
     taken_back, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations,
 )  # fmt: skip
-_COPIED = (revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
+_COPIED = (heads, revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
 _ROWS_AT_ONCE = 500
 # What happens to a point later than its coming: a row that is put in without it is brought up to date at the end.
 _LATER = {"retired_in": None, "retired_reason": None, "forgotten": 0}
@@ -55,8 +56,9 @@ def copy_playbook(key: str, source: Connection, target: Connection) -> int:
         raise DatabaseError(f"{dialect_of(target).where} has a playbook of {key} already. Nothing was copied.")
     old = known.pop("id")
     target.execute(insert(playbooks).values(known))
-    dialect_of(target).lock_playbook(target, key)
     new: int = target.execute(select(playbooks.c.id).filter_by(key=key)).scalar_one()
+    _insert(target, heads, new, _rows(source, heads, old))
+    dialect_of(target).lock_playbook(target, key)
     count = _copy_history(source, target, old, new)
     for table in _AFTERWARDS:
         _insert(target, table, new, _rows(source, table, old))

@@ -154,7 +154,7 @@ def test_a_locked_database_is_broken(findings: Findings, home: Path) -> None:
 def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Path) -> None:
     """Integrity is more than SQLite's own: what stands beside the points must be true of them."""
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
-        connection.execute("UPDATE playbooks SET live_points = 7")
+        connection.execute("UPDATE heads SET live_points = 7")
         connection.commit()
 
     (finding,) = findings()["database"]

@@ -139,7 +139,7 @@ def test_revisions_that_are_out_of_line_are_not_believed(sample: Path) -> None:
 
 def test_the_key_of_a_playbook_whose_row_is_lost_stands_in_its_index(sample: Path) -> None:
     """Its header and settings are lost."""
-    harbour, _ = salvage.read(open_pages(_without(sample.read_bytes(), sample, "playbooks")))
+    harbour, _ = salvage.read(open_pages(_without(sample.read_bytes(), sample, "playbooks", "heads")))
 
     assert (harbour.keys, harbour.header) == (("/work/harbour",), None)
 

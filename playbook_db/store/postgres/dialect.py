@@ -17,6 +17,7 @@ from sqlalchemy.engine import URL
 
 from playbook_db import settings
 from playbook_db.errors import DatabaseError, OtherProgramError
+from playbook_db.store import hook_queries
 from playbook_db.store.connect import described
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.tables import metadata
@@ -31,10 +32,10 @@ _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands
 # With an older library of PostgreSQL's no pooler knows when a prepared statement is done with.
 _PREPARED = {} if psycopg.capabilities.has_send_close_prepared() else {"prepare_threshold": None}
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
-_LOCK = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE")
-_LOCK_AT_ONCE = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
-_HAS_LOCK = sql("SELECT 1 FROM write_locks WHERE playbook_id = :playbook_id")
-_MAKE_LOCK = sql("INSERT INTO write_locks (playbook_id) VALUES (:playbook_id) ON CONFLICT DO NOTHING")
+_LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
+_LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
+_HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
+_ADD_HEAD = sql(hook_queries.ADD_HEAD)
 # The playbook's number, and for how long this transaction waits for others and others for it.
 _FIND = sql("""
 SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true)
@@ -135,7 +136,7 @@ class PostgresDialect:
 
     def _version(self, connection: Connection) -> int:
         there = connection.execute(
-            sql("SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('write_locks') IS NOT NULL")
+            sql("SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('heads') IS NOT NULL")
         ).one()
         if there[0]:
             version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
@@ -216,8 +217,8 @@ class PostgresDialect:
         lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": playbook.id}
         if connection.execute(lock, of_playbook).first():
             return True
-        if not connection.scalar(_HAS_LOCK, of_playbook):
-            connection.execute(_MAKE_LOCK, of_playbook)  # waits for whoever makes it at the same time
+        if not connection.scalar(_HAS_HEAD, of_playbook):
+            connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
         return connection.execute(lock, of_playbook).first() is not None
 
     def by_index(self, name: str) -> str:
