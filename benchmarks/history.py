@@ -193,7 +193,7 @@ def _plain_undo(bare: sqlite3.Connection, revision: int) -> None:
     """Take the votes of *revision* back, as a revision."""
     bare.execute("BEGIN IMMEDIATE")
     (number, header) = bare.execute(
-        "SELECT max(r.number) + 1, h.header FROM heads AS h JOIN revisions AS r USING (playbook_id) WHERE playbook_id = 1"
+        "SELECT max(number) + 1, h.header FROM heads AS h JOIN revisions USING (playbook_id) WHERE playbook_id = 1"
     ).fetchone()
     (time,) = bare.execute("SELECT time FROM revisions WHERE playbook_id = 1 AND number = ?", (number - 1,)).fetchone()
     later = long_history.time_after(time, 1)

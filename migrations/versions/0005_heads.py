@@ -1,7 +1,7 @@
 """What every commit changes of a playbook besides its points goes into a table of its own, filled from `playbooks`.
 
 Its row is what writers lock, one after the other, where a database locks rows; so `playbooks` can be on every server of
-those that share the rest.
+those that share the rest. Two tables more, empty as yet, are for the members of a team.
 """
 
 import sqlalchemy as sa

@@ -239,9 +239,9 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
             if name in book.draft:
                 book.draft.retire(name, reason=erasure.REASON)
         result = book.commit("edit", message, even_if_unchanged=True)
-        fields = [field for field in now.fields if field.table != "playbooks"]
+        fields = [field for field in now.fields if field.table != "heads"]
         eraser = Eraser(now.texts, request.pattern)
-        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["playbooks"])  # written anew since
+        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["heads"])  # written anew since
         by = "name" if request.pattern is None else "match"
         erasure.erase(book, fields, now.forgotten, revision=result.revision or 0, by=by)
     return replace(

@@ -259,7 +259,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
     project.store.tidy()
     assert file.size_bytes == os.path.getsize(project.store.where)
     assert {table.name: table.rows for table in file.tables} == {
-        "playbooks": 1, "sections": 5, "revisions": 1, "key_points": 1, "changes": 1,
+        "playbooks": 1, "sections": 5, "heads": 1, "revisions": 1, "key_points": 1, "changes": 1,
     }  # fmt: skip
     sizes = [table.size_bytes or 0 for table in file.tables]
     assert sizes == sorted(sizes, reverse=True)

@@ -51,7 +51,7 @@ SELECT 'VIEW', quote_ident(relname) FROM pg_class
 WHERE relkind = 'v' AND relnamespace = {_OURS} AND relname = ANY(:views)
 UNION ALL
 (SELECT CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, oid::regprocedure::text FROM pg_proc
- WHERE pronamespace = {_OURS} AND proname = ANY(:functions) ORDER BY oid DESC)
+ WHERE pronamespace = {_OURS} AND proname = ANY(:functions) ORDER BY pg_proc.oid DESC)
 """)
 _STRUCTURE = sql(f"""
 SELECT 'table', c.relname, string_agg(
@@ -62,8 +62,9 @@ FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
 LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
 WHERE c.relkind IN ('r', 'p') AND c.relnamespace = {_OURS} GROUP BY c.relname
 UNION ALL
-SELECT 'constraint', conname, conrelid::regclass || ' ' || pg_get_constraintdef(oid, true) FROM pg_constraint
-WHERE connamespace = {_OURS} AND contype IN ('c', 'f', 'p', 'u')
+SELECT 'constraint', n.conname, n.conrelid::regclass || ' ' || pg_get_constraintdef(n.oid, true)
+FROM pg_constraint AS n JOIN pg_class AS c ON c.oid = n.conrelid
+WHERE c.relnamespace = {_OURS} AND n.contype IN ('c', 'f', 'p', 'u')
 UNION ALL
 SELECT 'index', c.relname, pg_get_indexdef(c.oid, 0, true) FROM pg_class AS c
 WHERE c.relkind = 'i' AND c.relnamespace = {_OURS}
@@ -198,8 +199,8 @@ class PostgresDialect:
         driver = connection.connection.dbapi_connection
         schema = connection.scalar(sql("SELECT quote_ident(current_schema())"))
         connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, pg_temp")  # the functions keep it
-        for file in _FILES:
-            driver.execute(_read(file))  # type: ignore[union-attr]
+        for statement in (each for file in _FILES for each in _statements(file)):
+            driver.execute(statement)  # type: ignore[union-attr]
 
     def broken_references(self, connection: Connection) -> list[str]:
         """The rows whose parents are missing, in words: only who owns the server could have brought that about."""
@@ -331,6 +332,16 @@ def _names() -> list[str]:
 
 def _read(file: str) -> str:
     return resources.files("playbook_db.store").joinpath(file).read_text(encoding="utf-8")
+
+
+def _statements(file: str) -> Iterator[str]:
+    """The statements of one of our files: Citus takes no more than one at once."""
+    statement = ""
+    for line in _read(file).splitlines(keepends=True):
+        statement += line
+        if line.endswith(";\n") and statement.count("$$") % 2 == 0:
+            yield statement
+            statement = ""
 
 
 def _orphans(connection: Connection, table: Table) -> Iterator[str]:
