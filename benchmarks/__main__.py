@@ -12,6 +12,7 @@ from benchmarks.figures import show
 
 BENCHMARKS = {
     "concurrency": concurrency.run,
+    "server": concurrency.run_on_server,
     "interchange": interchange.run,
     "batch": batch.run,
     "single": single.run,

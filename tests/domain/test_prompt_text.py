@@ -89,7 +89,7 @@ def test_any_point_is_exactly_one_line(name: str, helpful: int, harmful: int, te
     line = render_point(name, helpful, harmful, text)
 
     assert line.splitlines() == [line]
-    assert line.startswith(f"[{name}] helpful={helpful} harmful={harmful} :: ")
+    assert line.startswith(f"[{shown(name)}] helpful={helpful} harmful={harmful} :: ")
 
 
 @given(names, counters, counters, texts.filter(lambda text: len(f"{text}.".splitlines()) == 1 and shown(text) == text))
