@@ -139,6 +139,10 @@ class ProjectError(PlaybookError):
     """A project can't be moved, or has no playbook and isn't given one."""
 
 
+class TeamError(PlaybookError):
+    """A project can't join a team, or leave it, as asked; nothing was changed."""
+
+
 class JobError(PlaybookError):
     """A job can't be queued again, or removed."""
 

@@ -149,7 +149,7 @@ def _unread(project: "Project") -> dict[str, int]:
 
     return {
         path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - queue.learned_to(project, path)
-        for path in worker.list_transcripts(project.key)
+        for path in worker.list_transcripts(project.own.key)
     }
 
 
@@ -203,7 +203,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         )
     with opened(sync=False, may_be_new=True) as project:
         known: dict[str, list[str]] = {}
-        for path in worker.list_transcripts(project.key):
+        for path in worker.list_transcripts(project.own.key):
             known.setdefault(learner.session_of(path), []).append(path)
         matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
         if len(matches) > 1:
@@ -332,7 +332,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         return
     from playbook_db.services import queue
 
-    with opened(sync=False) as project:
+    with opened(sync=False, is_own=True) as project:
         listed = queue.list_jobs(project.store, None if of_all else project.key)
     if as_json:
         print_json([records.job_record(job) for job in listed])
@@ -369,7 +369,7 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
 
     if bool(numbers) == of_all:
         raise click.UsageError("Give the ids of jobs, or --all.")
-    with opened(sync=False) as project:
+    with opened(sync=False, is_own=True) as project:
         count = queue.retry_all(project.store) if of_all else 0
         for number in numbers:
             if not queue.retry(project.store, project.key, number):
@@ -394,7 +394,7 @@ def drop(number: int, as_json: bool) -> None:
     """
     from playbook_db.services import queue
 
-    with opened(sync=False) as project:
+    with opened(sync=False, is_own=True) as project:
         if not queue.drop(project.store, project.key, number):
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
     print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)

@@ -37,7 +37,8 @@ _GROUPS = {
         "forget": "forget",
     },
     "Share": {
-        "import": "points", "export": "points", "mirror": "setup", "merge-driver": "git", "textconv": "git",
+        "import": "points", "export": "points", "mirror": "setup", "team": "team", "merge-driver": "git",
+        "textconv": "git",
     },
     "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},
     "Look after the database": {"backup": "database", "restore-backup": "database", "db": "database"},

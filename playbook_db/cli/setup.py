@@ -346,7 +346,7 @@ def ignore(off: bool, as_json: bool) -> None:
     """
     from playbook_db.services import projects as projects_service
 
-    with opened(sync=False, may_be_new=True) as here:
+    with opened(sync=False, may_be_new=True, is_own=True) as here:
         projects_service.ignore(here, is_ignored=not off)
         text = f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks"
         print_answer(text, as_json=as_json, project=here.key, ignored=not off)
@@ -366,7 +366,7 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services import queue
 
-    with opened(sync=False) as here:
+    with opened(sync=False, is_own=True) as here:
         folder = here.folder or here.key
         values = project_env.questions(folder)
         if not values:

@@ -52,6 +52,15 @@ def local(time: str) -> str:
     return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
+def length(seconds: float) -> str:
+    """A length of time in its largest whole unit, as in `5 minutes`."""
+    for unit in ("week", "day", "hour", "minute"):
+        count = int(seconds // _UNITS_S[unit])
+        if count:
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return f"{max(0, int(seconds))} seconds"
+
+
 def _ago(text: str, now: datetime) -> datetime | None:
     if text == "now":
         return now

@@ -104,6 +104,17 @@ def uninstall(folder: str, *, share: bool) -> GitSetup:
     return GitSetup(tuple(changed), "", tuple(notes))
 
 
+def remote_url(folder: str) -> str | None:
+    """The URL of the repository's remote `origin`, else of its only one, as its own config has it; None without one."""
+    try:
+        said = _ask(folder, "config", "--local", "--get-regexp", r"^remote\..*\.url$", may_fail=True)
+    except GitError:
+        return None
+    remotes = dict(line.partition(" ")[::2] for line in reversed(os.fsdecode(said).splitlines()))
+    only = next(iter(remotes.values())) if len(remotes) == 1 else None
+    return remotes.get("remote.origin.url", only)
+
+
 def operation_under_way(folder: str) -> str | None:
     """What git is in the middle of in the worktree around *folder*, as `rebase`; None for nothing."""
     state = projects.git_dir(folder)

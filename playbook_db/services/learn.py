@@ -160,7 +160,8 @@ class _Lesson:
 
     @tried_again
     def _keep_cost(self, call: Call) -> None:
-        with self.project.store.write(self.project.key) as book:
+        own = self.project.own
+        with own.store.write(own.key) as book:
             book.add_call(call, session_id=self.chunk.session_id, agreed=self.budget is not None)
 
     def reflect(self, playbook: Playbook) -> StoredReflection:
@@ -284,6 +285,7 @@ def tokens_today(store: Store, key: str | None = None) -> int:
 
 def check_budget(project: Project, agreed: Budget | None = None) -> None:
     """Raise BudgetError where the tokens *agreed* on are spent; without them, where today's are."""
+    project = project.own
     if agreed is not None:
         with project.store.snapshot() as connection:
             spent = learning.tokens_since(connection, agreed.since, project.key, agreed=True)

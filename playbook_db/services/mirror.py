@@ -19,7 +19,7 @@ from playbook_db import files, projects, settings
 from playbook_db.domain import merge, playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.errors import DiskError, MirrorError, PlaybookFileError
+from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services import diagnostics, git, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
@@ -149,16 +149,24 @@ def accept(project: Project) -> Synced:
 
 def enrol(project: Project) -> Synced:
     """Take the project in where it isn't known yet, and bring its mirror, if one is kept, in step."""
-    with project.store.write(project.key):
-        pass
+    if project.here is None:
+        with project.store.write(project.key):
+            pass
     return sync(project)
 
 
 def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
     """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on.
 
-    Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds.
+    Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds, and for a team's
+    playbook.
     """
+    if project.here is not None:
+        raise MirrorError(
+            f"The playbook of {project.here.key} is the team's: its members share it through {project.store.where}. "
+            "No mirror is kept of it.",
+            Remedy("To have it as a file: {}", ("export", "-o", "playbook.json")),
+        )
     if on and is_foreign(project):
         if not takes_in:
             raise MirrorError(
@@ -233,7 +241,8 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         return Synced(notes=(f"{error} It was moved to {_set_aside(path)}.",))
     in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
-        result = _merge(book, reading, path, in_git)
+        what = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
+        result = merge_in(book, reading, what, path=path, in_git=in_git)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
@@ -245,10 +254,16 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
     return Synced(result if result.revision else None, tuple(notes))
 
 
-def _merge(
-    book: PlaybookRepository, reading: Reading, path: str, in_git: tuple[int, Playbook] | None
+def merge_in(
+    book: PlaybookRepository,
+    reading: Reading,
+    what: str,
+    *,
+    path: str | None = None,
+    in_git: tuple[int, Playbook] | None = None,
 ) -> RevisionResult:
-    """Bring a changed mirror in: three ways where a common ancestor is known, be it *in_git*, else as any file."""
+    """Bring a changed mirror, that at *path*, or another's playbook in, as one revision with the message *what*: three
+    ways where a common ancestor is known, be it *in_git*, else as any file."""
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
@@ -267,12 +282,11 @@ def _merge(
     keeps_file = holds_all and not left_out and is_news
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
-    message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
     if not keeps_file and theirs.header.last_updated:  # known again where git makes something of it
-        message += f" of {theirs.header.last_updated}"
+        what += f" of {theirs.header.last_updated}"
     extras = import_export.new_extras(book, reading, theirs)
     notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
-    return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file, extras=extras)
+    return book.commit("sync", what, notes=notes, header=header, keeps_last_updated=keeps_file, extras=extras)
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
@@ -285,7 +299,7 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
     return git.ancestor_behind(lambda: project.store.read(project.key), path, versions) if versions else None
 
 
-def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:
+def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:
     """The revision, and the playbook, that the file and ours both come from; None where none is known.
 
     That is the revision which the file's `last_updated` names; else what the file last held. In that case the file
@@ -294,7 +308,7 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> t
     named = book.revision_of(theirs.header)
     if named is not None:
         return named, book.at(named)
-    known = book.mirror(path)
+    known = book.mirror(path) if path is not None else None
     if known is None or known.revision is None:
         return None
     base = book.at(known.revision)

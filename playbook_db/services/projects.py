@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Self
+from urllib.parse import quote
 
 from playbook_db import projects
+from playbook_db.domain import times
 from playbook_db.domain.playbook import Playbook
-from playbook_db.errors import ProjectError, Remedy
-from playbook_db.store import repository
+from playbook_db.errors import ProjectError, Remedy, ServerAwayError
+from playbook_db.store import hook_queries, memberships, replica, repository
 from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import ListedProject
 
 Notify = Callable[[str], object]  # takes a line that the person should read
@@ -19,11 +23,13 @@ Notify = Callable[[str], object]  # takes a line that the person should read
 @dataclass(frozen=True, slots=True)
 class Project:
     """The project whose playbook `store` keeps under `key`. Two worktrees of a repository differ in `folder` only;
-    a project of another machine has none."""
+    a project of another machine has none. Where the playbook is a team's, `here` is the project as this machine knows
+    it: in the user's own database, by its folder."""
 
     store: Store
     key: str
     folder: str | None = None
+    here: "Project | None" = None
 
     @classmethod
     def in_folder(cls, store: Store, folder: str) -> Self:
@@ -32,29 +38,97 @@ class Project:
         return cls(store, projects.project_key(folder), folder)
 
     @property
+    def own(self) -> "Project":
+        """Where what concerns this user alone is kept, whoever shares the playbook: jobs, and what learning took."""
+        return self.here or self
+
+    @property
     def mirror_path(self) -> str | None:
-        """Where the project's mirror stands, or would; None without a folder."""
-        return None if self.folder is None else projects.mirror_path(self.folder)
+        """Where the project's mirror stands, or would; None without a folder, and for a team's playbook, which its
+        members share through its database."""
+        return None if self.folder is None or self.here else projects.mirror_path(self.folder)
 
 
 @contextmanager
 def open_project(
-    url: str, folder: str, *, sync: bool = True, begins_anew: bool = False, notify: Notify
+    url: str,
+    folder: str,
+    *,
+    sync: bool = True,
+    begins_anew: bool = False,
+    is_own: bool = False,
+    may_be_old: bool = False,
+    notify: Notify,
 ) -> Iterator[Project]:
     """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
     it, only if it *begins_anew*.
 
-    A mirror that is kept is brought in step before and after, unless *sync* is off. Every interface opens projects so.
+    Where it has joined a team that is the team's, unless it *is_own*; where the team's database is away, as this
+    machine last knew it, to be read alone, if it *may_be_old*. A mirror that is kept is brought in step before and
+    after, unless *sync* is off. Every interface opens projects so.
     """
-    with open_store(url, begins_anew=begins_anew) as store:
-        project = Project.in_folder(store, folder)
-        if not sync:
-            yield project
-            return
-        from playbook_db.services import mirror
+    with ExitStack() as stack:
+        project = Project.in_folder(stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
+        if not is_own:
+            try:
+                project = stack.enter_context(of_team(project))
+            except ServerAwayError as error:
+                if not may_be_old:
+                    raise
+                project = stack.enter_context(_as_last_known(project, error, notify))
+        if sync and not project.here:
+            from playbook_db.services import mirror
 
-        with mirror.kept_in_step(project, notify):
-            yield project
+            stack.enter_context(mirror.kept_in_step(project, notify))
+        yield project
+
+
+@contextmanager
+def of_team(own: Project) -> Iterator[Project]:
+    """The project *own*, of this machine; where it has joined a team, the team's, in the database of the team."""
+    membership = find_membership(own)
+    if membership is None:
+        yield own
+        return
+    from playbook_db.services import team
+
+    with open_store(server_url(own.store, membership)) as server:
+        yield Project(server, membership.name, own.folder, here=own)
+        with suppress(ServerAwayError, OSError):  # what was done is done; the worker looks again
+            team.refresh(own.store, membership, server)
+
+
+@contextmanager
+def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iterator[Project]:
+    """The team's playbook as the replica on this machine has it. Raises *error* where there is none."""
+    membership = find_membership(own)
+    path = "" if membership is None else hook_queries.replica_of(own.store.where, membership.playbook_id)
+    known_at = replica.known_at(path)
+    if membership is None or known_at is None:
+        raise error
+    age = times.length((datetime.now(UTC) - known_at).total_seconds())
+    notify(f"{error} What follows is what this machine knew {age} ago.")
+    with replica.opened(path) as store:
+        yield Project(store, membership.name, own.folder, here=own)
+
+
+def find_membership(own: Project) -> Membership | None:
+    """The membership of the project *own*, of this machine; None where it has joined no team."""
+    with own.store.snapshot() as connection:
+        return memberships.of_project(connection, own.key)
+
+
+def server_url(store: Store, membership: Membership) -> str:
+    """The URL of the team's database, with the file of its password where one was given to `playbook team join`."""
+    path = password_file(store, membership)
+    if not os.path.exists(path):
+        return membership.url
+    return membership.url + ("&" if "?" in membership.url else "?") + f"passfile={quote(path, safe='')}"
+
+
+def password_file(store: Store, membership: Membership) -> str:
+    """Where the password of the team's database is kept, if it is: a file like PostgreSQL's own `.pgpass`."""
+    return hook_queries.replica_of(store.where, membership.playbook_id).removesuffix(".db") + ".pgpass"
 
 
 def read_playbook(project: Project) -> Playbook:

@@ -199,6 +199,29 @@ def move_cursor(
             book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
 
 
+@tried_again
+def bring_cursor(project: Project, path: str) -> None:
+    """Where the playbook is a team's: note there what this machine alone knows of how far the transcript at *path* was
+    learned from, as of a job that was dropped."""
+    if project.here is None:
+        return
+    here = learned_to(project.here, path)
+    if here > learned_to(project, path):
+        with project.store.write(project.key) as book:
+            book.move_cursor(path, max(here, book.learned_to(path)), session_id="")
+
+
+@tried_again
+def follow_cursor(project: Project, path: str, *, session_id: str) -> None:
+    """Where the playbook is a team's: note on this machine too how far the transcript at *path* was learned from, so
+    that it isn't taken for lost, nor learned from once more when the team is left."""
+    if project.here is None:
+        return
+    offset = learned_to(project, path)
+    with project.here.store.write(project.here.key) as book:
+        book.move_cursor(path, max(offset, book.learned_to(path)), session_id=session_id)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownTranscripts:
     """What is known of a project's transcripts: how far each was learned from, and for which there are jobs, failed

@@ -1,7 +1,8 @@
 """The playbook read as the hooks read it, without SQLAlchemy: for commands that only look, and so start at once.
 
 Each function gives None where it can't tell, and the other services must be asked: the database is no SQLite file, is
-at another schema or damaged; the mirror isn't in step or waits for consent; there is no such point.
+at another schema or damaged; the mirror isn't in step or waits for consent; there is no such point; the playbook is a
+team's.
 """
 
 import os
@@ -83,6 +84,8 @@ def _read(
         try:
             connection.execute("BEGIN")
             project = hook_queries.find_project(connection, projects.project_key(folder))
+            if project is not None and project.team_name is not None:
+                return None
             if in_step and not _is_mirror_in_step(connection, project, folder):
                 return None
             return query(connection, project) if project else nothing

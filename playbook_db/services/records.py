@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from playbook_db.services.repair import Repaired
     from playbook_db.services.statistics import Statistics
     from playbook_db.services.status import Status
+    from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
     from playbook_db.store.hook_queries import PointLifespan, Retirement
     from playbook_db.store.jobs import Job
@@ -248,6 +249,24 @@ def _key_record(change: "KeyChange") -> Record:
 def session_record(session: "SessionSummary") -> Record:
     """What a session taught, and what learning from it took (`sessions`)."""
     return _record(session, session_id="session", first_at="first")
+
+
+def team_status_record(status: "TeamStatus") -> Record:
+    """How a project and its team stand (`team status`)."""
+    at = status.replica_at
+    return {
+        "name": status.name,
+        "database": status.where,
+        "joined_at": status.joined_at,
+        "schema": status.schema,
+        "revision": status.revision,
+        "problem": status.problem,
+        "members": [
+            {"actor": each.actor, "revisions": each.revisions, "last": each.last_at} for each in status.members
+        ],
+        "replica": {"revision": status.replica_revision, "current_at": at and at.isoformat(timespec="microseconds")},
+        "waits": {"jobs": status.queued, "failed": status.failed, "showings": status.unsent},
+    }
 
 
 def job_record(job: "Job") -> Record:

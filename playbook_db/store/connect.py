@@ -94,6 +94,16 @@ def sqlite_path(url: URL | str) -> str | None:
     return os.path.realpath(path) if path and os.path.islink(path) else path
 
 
+def without_password(url: URL | str) -> tuple[str, str | None]:
+    """*url* as text without its password, and that, wherever in the URL it stands; None without one."""
+    made = _understood(url)
+    in_query = made.query.get("password")
+    password = made.password or (in_query if isinstance(in_query, str) else None)
+    plain = made.set(drivername=made.get_backend_name()).difference_update_query(["password"])
+    plain = URL.create(plain.drivername, plain.username, None, plain.host, plain.port, plain.database, plain.query)
+    return plain.render_as_string(), None if password is None else str(password)
+
+
 def dump_of(url: URL | str) -> Remedy:
     """What backs a database on a server up: the server's own program."""
     return Remedy(f"Run: pg_dump --format=custom --file=playbooks.dump '{described(url)}'")
@@ -109,6 +119,7 @@ def _place(url: URL) -> dict[str, Any]:
 
 
 def _understood(url: URL | str) -> URL:
+    """*url* in its parts, with our driver. Raises SettingError, MissingExtraError."""
     try:
         made = make_url(url)
         if made.drivername.partition("+")[0] in ("postgres", "postgresql"):
