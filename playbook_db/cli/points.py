@@ -206,7 +206,7 @@ def _live_points() -> "Sequence[PromptPoint]":
         return points
     from playbook_db.services.projects import read_playbook
 
-    with opened() as project:
+    with opened(may_be_old=True) as project:
         return read_playbook(project).points
 
 
@@ -216,7 +216,7 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
         return points
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(may_be_old=True) as project:
         return [(each.point, each) for each in edit.list_retired(project).values()]
 
 

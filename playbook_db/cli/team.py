@@ -1,6 +1,7 @@
 """Commands on a project's team: join, leave, status."""
 
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -8,7 +9,7 @@ import click
 from playbook_db.cli.context import as_json, is_interactive, notify, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, say
-from playbook_db.domain.times import length, local
+from playbook_db.domain.times import ago, local
 from playbook_db.errors import TeamError
 from playbook_db.services import records
 
@@ -79,8 +80,8 @@ def _brings(invitation: "Invitation") -> str:
 def leave(no_copy: bool, as_json: bool) -> None:
     """Let this project have a playbook of its own again.
 
-    It begins with what the team's holds now. The team's playbook stays as it is. What is taken along is one revision of the project's own playbook, so that
-    playbook undo brings back what it was before.
+    It begins with what the team's holds now, as one revision, which playbook undo takes back. The team's playbook stays
+    as it is.
     """
     from playbook_db.services import team as service
 
@@ -115,8 +116,9 @@ def team_status(as_json: bool) -> None:
 
 def _lines(status: "TeamStatus") -> list[str]:
     here = "nothing yet: the next worker fetches it (playbook work)"
-    if status.replica_revision is not None:
-        here = f"revision {status.replica_revision}, as it was {length(status.replica_age_s)} ago"
+    if status.replica_at is not None and status.replica_revision is not None:
+        known = ago(status.replica_at, now=datetime.now(UTC))
+        here = f"revision {status.replica_revision}, known to be current {known}"
     there = f"can't be asked: {status.problem}"
     if status.problem is None:
         there = f"schema {status.schema:04d}, revision {status.revision} of the playbook"

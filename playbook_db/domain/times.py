@@ -52,13 +52,14 @@ def local(time: str) -> str:
     return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
-def length(seconds: float) -> str:
-    """A length of time in its largest whole unit, as in `5 minutes`."""
-    for unit in ("week", "day", "hour", "minute"):
+def ago(moment: datetime, *, now: datetime) -> str:
+    """How long before *now* the *moment* was, in the largest whole unit, as in `5 minutes ago`; `just now`."""
+    seconds = (now - moment).total_seconds()
+    for unit in ("day", "hour", "minute"):
         count = int(seconds // _UNITS_S[unit])
-        if count:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return f"{max(0, int(seconds))} seconds"
+        if count > 0:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
 
 
 def _ago(text: str, now: datetime) -> datetime | None:

@@ -106,8 +106,8 @@ def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iter
     known_at = replica.known_at(path)
     if membership is None or known_at is None:
         raise error
-    age = times.length((datetime.now(UTC) - known_at).total_seconds())
-    notify(f"{error} What follows is what this machine knew {age} ago.")
+    age = times.ago(known_at, now=datetime.now(UTC))
+    notify(f"{error} What follows is what this machine knew of it; that was current {age}.")
     with replica.opened(path) as store:
         yield Project(store, membership.name, own.folder, here=own)
 

@@ -362,6 +362,7 @@ def status_record(status: "Status") -> Record:
         "database": status.database,
         "mirror": status.mirror,
         "ignored": status.is_ignored,
+        "team": status.team,
         "points": status.points,
         "shown": status.shown,
         "revision": status.revision,

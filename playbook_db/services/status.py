@@ -16,6 +16,7 @@ from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 _WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
+_NOTHING = (0, 0, "undecided", 0, 0, None)  # the row of a project that isn't known
 
 Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
 
@@ -32,7 +33,8 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where the playbook of the project `key` stands.
+    """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
+    it.
 
     `shown` is how many of its `points` go into a session; `queued`, `running` and `failed` count jobs. `waits` says
     what waits for the user, or why learning waits. `tokens_today` and `cost_usd_all_today` are of all projects,
@@ -43,6 +45,7 @@ class Status:
     database: str
     mirror: str
     is_ignored: bool
+    team: str | None
     points: int
     shown: int
     revision: int
@@ -82,7 +85,10 @@ def read(url: str, folder: str) -> Status:
 def _read(execute: Execute, database: str, folder: str) -> Status:
     key = projects.project_key(folder)
     row = next(iter(execute(hook_queries.PROJECT, {"key": key})), None)
-    project = hook_queries.StoredProject(row or (0, 0, "undecided", 0, 0, None))
+    project = hook_queries.StoredProject(row or _NOTHING)
+    shown, of_shown = project, execute
+    if project.team_name is not None:
+        of_shown, shown = _of_team(database, project)
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -95,10 +101,11 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
         database=database,
         mirror=project.mirror,
         is_ignored=project.is_ignored,
-        points=project.live_points,
-        shown=_shown(execute, project) if project.live_points and not project.is_ignored else 0,
-        revision=project.revision,
-        learned=_learned(list(execute(hook_queries.LAST_LEARNED, of_project))),
+        team=project.team_name,
+        points=shown.live_points,
+        shown=_shown(of_shown, shown) if shown.live_points and not project.is_ignored else 0,
+        revision=shown.revision,
+        learned=_learned(list(of_shown(hook_queries.LAST_LEARNED, {"playbook_id": shown.id}))),
         queued=jobs.get("queued", 0),
         running=jobs.get("running", 0),
         failed=jobs.get("failed", 0),
@@ -109,6 +116,16 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
         cost_usd_today=cost,
         cost_usd_all_today=cost_of_all,
     )
+
+
+def _of_team(database: str, project: hook_queries.StoredProject) -> tuple[Execute, hook_queries.StoredProject]:
+    """The team's playbook in the place of *project*, as the worker last put it on this machine."""
+    path = hook_queries.replica_of(database, project.id)
+    if not os.path.exists(path):
+        return (lambda query, values: ()), hook_queries.StoredProject(_NOTHING)
+    replica = hook_queries.open_replica(path)
+    shown = hook_queries.find_project(replica, project.team_name or "")
+    return replica.execute, shown or hook_queries.StoredProject(_NOTHING)
 
 
 def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:
@@ -131,7 +148,7 @@ def _learned(rows: list[Any]) -> Learned | None:
 def _waits_for_the_user(folder: str, project: hook_queries.StoredProject) -> list[str]:
     waits = []
     mirror = projects.mirror_path(folder)
-    if project.mirror == "undecided" and os.path.exists(mirror):
+    if project.mirror == "undecided" and project.team_name is None and os.path.exists(mirror):
         waits.append(f"{mirror} is not in use yet. To look at it and take it in: playbook init")
     names = project_env.questions(folder) if project_env.may_ask(folder) else {}
     if names and project_env.consent(folder) is None:

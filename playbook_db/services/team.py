@@ -7,15 +7,22 @@ session was shown in the user's own database.
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
-from playbook_db import files, projects
+from playbook_db import files, projects, settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.errors import PlaybookError, Remedy, ServerAwayError, SettingError, TeamError
-from playbook_db.services import git, import_export, mirror
+from playbook_db.errors import (
+    PlaybookError,
+    PointNotFoundError,
+    Remedy,
+    ServerAwayError,
+    SettingError,
+    TeamError,
+)
+from playbook_db.services import forget, git, import_export, mirror
 from playbook_db.services.projects import Project, find_membership, password_file, server_url
 from playbook_db.store import connect, hook_queries, jobs, memberships, replica
 from playbook_db.store.engine import Store, open_store, tried_again
@@ -203,6 +210,23 @@ def require(own: Project) -> Membership:
     return membership
 
 
+def database_of(url: str, folder: str) -> tuple[str, str]:
+    """The URL of the database that has the playbook of the project in *folder*, where *url* is the user's own, and its
+    key there; a project that has joined no team costs a look at the file."""
+    key = projects.project_key(folder)
+    path = settings.sqlite_file(url)
+    try:
+        with closing(hook_queries.connect(path or "", wait_s=0)) as connection:
+            project = hook_queries.find_project(connection, key)
+    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
+        return url, key  # who opens it says what is wrong, or puts it right
+    if project is None or project.team_name is None:
+        return url, key
+    with open_store(url) as store:
+        membership = require(Project.in_folder(store, folder))
+        return server_url(store, membership), membership.name
+
+
 @tried_again
 def _end(own: Project) -> None:
     with own.store.write(own.key) as book:
@@ -259,13 +283,20 @@ def serve(store: Store, note: Callable[[str], object]) -> list[str]:
 
 
 def refresh(store: Store, membership: Membership, server: Store) -> bool:
-    """Write the replica of a team's playbook anew where the *server* is ahead of it; whether it was."""
+    """Write the replica of a team's playbook anew where the *server* is ahead of it; whether it was.
+
+    What the team has forgotten since is forgotten in the project's own playbook too, which the team's was made of.
+    """
     path = hook_queries.replica_of(store.where, membership.playbook_id)
     with server.read(membership.name) as book:
         if book.playbook_id and replica.revision(path, membership.name) == book.revision:
             os.utime(path)  # says when it was known to be current
             return False
         rows = replica.read(book)
+    for text in replica.erased_since(path, membership.name, rows):
+        with suppress(PointNotFoundError):
+            request = forget.Request(pattern=re.compile(re.escape(text)))
+            forget.forget(Project.in_folder(store, membership.key), request)
     replica.write(path, rows)
     return True
 
@@ -307,11 +338,6 @@ class TeamStatus:
     revision: int | None = None
     members: tuple[Member, ...] = ()
     problem: str | None = None
-
-    @property
-    def replica_age_s(self) -> float:
-        """How long ago the replica was known to be current, in seconds; 0 where there is none."""
-        return 0.0 if self.replica_at is None else (datetime.now(UTC) - self.replica_at).total_seconds()
 
 
 def read_status(own: Project) -> TeamStatus:

@@ -53,6 +53,8 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL
 ORDER BY k.retired_in DESC, k.position
 """
 
+ALL_TEXTS = "SELECT k.id, k.text FROM key_points AS k WHERE k.playbook_id = :playbook_id"
+
 POINT = f"""
 SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.name = :name
@@ -392,6 +394,11 @@ def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[St
     """The points that were retired, the last one first."""
     rows = connection.execute(RETIRED_POINTS, {"playbook_id": playbook_id})
     return [(StoredPoint(row[:7]), Retirement(*row[7:9])) for row in rows]
+
+
+def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
+    """The texts of all points, live and retired, by their numbers."""
+    return dict(connection.execute(ALL_TEXTS, {"playbook_id": playbook_id}))
 
 
 def find_point(

@@ -1,7 +1,7 @@
 """The replica: a team's playbook as it is now, in an SQLite file of its own that hooks read as they read any other.
 
 It has our tables and no history: the points, and of revisions and changes those that brought a point or changed it
-last. The worker writes it whole; it is never changed, so that who reads it needs no lock.
+last, and what was learned last. The worker writes it whole; it is never changed, so that who reads it needs no lock.
 """
 
 import os
@@ -16,6 +16,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.pool import StaticPool
 
 from playbook_db import files
+from playbook_db.domain.erasure import MARK
 from playbook_db.store import hook_queries
 from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
@@ -28,6 +29,9 @@ _AT_ONCE = 500  # values in one statement
 _CHANGES = sql("""
 SELECT c.revision, c.seq, c.point_id, c.kind, c.section, c.position, c.helpful, c.harmful
 FROM (SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playbook_id = :playbook_id
+      UNION
+      SELECT n.point_id, n.revision FROM changes AS n WHERE n.playbook_id = :playbook_id AND n.revision = (
+          SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.source = 'learn')
       UNION
       SELECT k.id, (SELECT max(l.revision) FROM changes AS l WHERE l.playbook_id = k.playbook_id AND l.point_id = k.id)
       FROM key_points AS k WHERE k.playbook_id = :playbook_id) AS w
@@ -94,6 +98,19 @@ def known_at(path: str) -> datetime | None:
         return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
     except OSError:
         return None
+
+
+def erased_since(path: str, key: str, rows: Rows) -> list[str]:
+    """The texts that the replica at *path* still holds of the playbook *key*, and that were erased from what *rows*
+    hold of it now, as a whole or in part."""
+    try:
+        with closing(hook_queries.open_replica(path)) as connection:
+            project = hook_queries.find_project(connection, key)
+            points = hook_queries.all_texts(connection, project.id) if project else {}
+    except (OSError, sqlite3.Error, hook_queries.UnusableError):
+        return []
+    now = {row["id"]: row["text"] for row in rows[key_points]}
+    return [text for number, text in points.items() if MARK not in text and MARK in now.get(number, "")]
 
 
 def _all(book: PlaybookRepository, table: Table) -> list[dict[str, Any]]:
