@@ -271,7 +271,7 @@ class OtherProgramError(DatabaseError):
     """The database file is one of another program; it must not be touched."""
 
     def __init__(self, where: str) -> None:
-        super().__init__(f"{where} is the database of another program. Name another file with --db.")
+        super().__init__(f"{where} is the database of another program. Name another with --db.")
 
 
 class DamagedError(DatabaseError):

@@ -24,6 +24,7 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate, Listed
     from playbook_db.services.repair import Repaired
+    from playbook_db.store.postgres.grants import Right
     from playbook_db.store.sqlite.backups import Held
 
 
@@ -267,6 +268,39 @@ def transfer(source: str, target: str, as_json: bool) -> None:
     text = f"{where}: {count_of(len(copied), 'playbook')} copied, each as it was"
     playbooks = [{"playbook": each, "revisions": revisions} for each, revisions in copied.items()]
     print_answer(text, as_json=as_json, database=where, playbooks=playbooks)
+
+
+_MAY = {
+    "reader": "may read all of {where}, and write nothing",
+    "member": "may read and write {where}; what is in its history stays as it is",
+    "owner": "may do all with {where}, and migrate it: playbook db upgrade",
+}
+
+
+@database.command()
+@click.argument("role")
+@click.argument("right", metavar="reader|member|owner", type=click.Choice([*_MAY]))
+@as_json
+def grant(role: str, right: "Right", as_json: bool) -> None:
+    """Say who may do what with a database on a server.
+
+    ROLE is a role of the server, one person's or a group's. A reader reads all playbooks. A member writes them, too,
+    and can't rewrite their history. An owner may migrate the database, and so do everything. What ROLE had by an
+    earlier grant goes.
+    """
+    from playbook_db.services import maintenance
+
+    granted = maintenance.grant(database_url(), role, right)
+    where = maintenance.location(database_url())
+    print_answer(
+        f"{role} {_MAY[right].format(where=where)}", as_json=as_json,
+        database=where, role=role, right=right, owner=granted.owner, beyond=[*granted.beyond],
+    )  # fmt: skip
+    notify(granted.notes)
+    if granted.beyond:
+        notify(
+            [f"{role} may do more by other ways, a role or what everybody may (PUBLIC): {'; '.join(granted.beyond)}"]
+        )
 
 
 COMMANDS = {

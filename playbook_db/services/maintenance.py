@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseError, Remedy
@@ -17,6 +18,9 @@ from playbook_db.store.sqlite import backups, files, restore
 from playbook_db.store.sqlite.backups import Backup, Held
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.restore import Replaced, State
+
+if TYPE_CHECKING:
+    from playbook_db.store.postgres.grants import Granted, Right
 
 NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks")
 _REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
@@ -91,6 +95,20 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
         if problems:
             raise DatabaseError(f"{problems[0]}. Nothing was copied.")
     return copied
+
+
+def grant(url: str, role: str, right: "Right") -> "Granted":
+    """Let *role* of the server read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
+    if connect.sqlite_path(url):
+        raise DatabaseError(
+            f"{connect.described(url)} is a file, for whose rights the system has chmod. Only a server knows roles: "
+            "name its database with --db postgresql://..."
+        )
+    migrate.require_current(url)
+    from playbook_db.store.postgres import grants
+
+    with open_store(url) as store, store.transaction() as connection:
+        return grants.grant(connection, role, right)
 
 
 def take(url: str, file: str | None = None) -> Taken:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.services import edit
+from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
+from tests import postgres
 from tests.cli.conftest import Playbook
 
 pytestmark = pytest.mark.slow  # databases in many states
@@ -254,3 +255,35 @@ def test_an_upgrade_makes_the_database_where_there_is_none(playbook: Playbook, h
 
     assert first.out == second.out == f"{path} is at schema {SCHEMA:04d}\n"
     assert not (path.parent / "backups").exists()
+
+
+def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path) -> None:
+    """What they are is told; a file is refused in words, and so is a right that there isn't."""
+    refused = playbook("db", "grant", "ben", "reader")
+    assert refused.err.startswith(f"playbook: {database} is a file, for whose rights the system has chmod.")
+    assert "'reader', 'member', 'owner'" in playbook("db", "grant", "ben", "boss").err
+    server = postgres.require_server()
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own; its users are not ours to make")
+    url = postgres.new_database()
+    with postgres.connected(server) as superuser:
+        superuser.execute("CREATE ROLE ben")
+    try:
+        assert playbook("--db", str(url), "init").code == 0
+        granted = playbook("--db", str(url), "db", "grant", "ben", "reader")
+        assert (granted.out, granted.err) == (
+            f"ben may read all of {maintenance.location(str(url))}, and write nothing\n",
+            "playbook: ben can't log in by itself: others may, who are granted it (or: ALTER ROLE ben LOGIN)\n",
+        )
+        again = playbook("--db", str(url), "db", "grant", "ben", "member", "--json").json
+        assert again == {
+            "database": maintenance.location(str(url)),
+            "role": "ben",
+            "right": "member",
+            "owner": "postgres",
+            "beyond": [],
+        }
+    finally:
+        postgres.drop_database(url)
+        with postgres.connected(server) as superuser:
+            superuser.execute("DROP ROLE ben")

@@ -20,6 +20,7 @@ from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import described
 from playbook_db.store.postgres.errors import explained
+from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
 
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
@@ -190,7 +191,9 @@ class PostgresDialect:
         """Nothing: a server's backups are its own, and a migration is one transaction."""
 
     def drop_views_and_triggers(self, connection: Connection) -> None:
-        """Drop what `make_views_and_triggers` makes; what people added stays."""
+        """Drop what `make_views_and_triggers` makes; what people added stays. From here on the transaction is its
+        owner's."""
+        become_owner(connection)
         for kind, name in _made(connection):
             connection.exec_driver_sql(f"DROP {kind} {name}")
 

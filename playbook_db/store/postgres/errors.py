@@ -18,7 +18,8 @@ _BY_STATE = (
     (("28", "0P"), "{where} lets nobody in with this user and password ({said}). Look at both in the URL or, where it "
                    "has no password, in the file that PGPASSFILE names (else ~/.pgpass)."),
     (("3D000",), "{where}: the server has no such database. Ask for one, or make it: createdb NAME"),
-    (("42501", "3F000"), "{where}: you may not do that there ({said}). Ask who owns the database to let you."),
+    (("42501", "3F000"), "{where}: you may not do that there ({said}). Ask its owner to let you: playbook db grant "
+                         "ROLE member"),
     (("53300",), "{where} has no connection left ({said}). Try again later, or ask for a higher max_connections."),
     (("53100", "53200", "54"), "{where} is full ({said}). Its server needs room; nothing was changed."),
     (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
