@@ -52,6 +52,11 @@ def local(time: str) -> str:
     return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
+def day_begin(now: datetime) -> datetime:
+    """When the day of *now* began, in UTC."""
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
 def ago(moment: datetime, *, now: datetime) -> str:
     """How long before *now* the *moment* was, in the largest whole unit, as in `5 minutes ago`; `just now`."""
     seconds = (now - moment).total_seconds()

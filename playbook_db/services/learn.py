@@ -17,7 +17,7 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
-from playbook_db.domain.times import local, timestamp
+from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.projects import Project, Store
@@ -280,7 +280,7 @@ def _bounded(value: Any, key: str = "") -> Any:
 def tokens_today(store: Store, key: str | None = None) -> int:
     """The tokens of today's budget (UTC) that are used, for the project *key*, or all together."""
     with store.snapshot() as connection:
-        return learning.tokens_since(connection, timestamp(_midnight()), key)
+        return learning.tokens_since(connection, timestamp(day_begin(datetime.now(UTC))), key)
 
 
 def check_budget(project: Project, agreed: Budget | None = None) -> None:
@@ -300,16 +300,12 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
     for whose, budget, key in budgets:
         spent = tokens_today(project.store, key)
         if 0 < budget <= spent:
-            until = timestamp(_midnight() + timedelta(days=1))
+            until = timestamp(day_begin(datetime.now(UTC)) + timedelta(days=1))
             raise BudgetError(
                 f"{spent:,} tokens were used today (UTC){whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} "
                 f"(0: no limit). The work waits until {local(until)} at most.",
                 until=until,
             )
-
-
-def _midnight() -> datetime:
-    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:

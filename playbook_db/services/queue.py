@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from playbook_db import project_env, projects, settings
-from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store import jobs, repository
@@ -244,4 +243,6 @@ def known_transcripts(store: Store) -> list[KnownTranscripts]:
 
 
 def _without_secrets(job: Job, why: str) -> str:
+    from playbook_db.domain.redaction.redact import redact_message  # late: its patterns take a fifth of a second
+
     return projects.as_text(redact_message(why, os.environ, project_env.brought(job.key)))

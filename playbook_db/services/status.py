@@ -11,7 +11,7 @@ from typing import Any
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain import prompt_text
-from playbook_db.domain.times import timestamp
+from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
@@ -91,8 +91,7 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
         of_shown, shown = _of_team(database, project)
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(midnight)})
+    used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
     [(tokens, agreed, cost, cost_of_all)] = used
     rows = execute(hook_queries.JOB_ERRORS, of_project)
     errors = [error.removeprefix(hook_queries.WAITS) for error, failed_at in rows if not failed_at]
