@@ -170,7 +170,7 @@ def joining(own: Project, url: str, name: str) -> Iterator[Joining]:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LeaveResult:
     """What leaving did: the team's database in words, the project's name there, the revision that took the team's
     points along (None: nothing was), and since when they are where the database couldn't be asked."""
 
@@ -180,7 +180,7 @@ class Left:
     as_of: datetime | None = None
 
 
-def leave(own: Project, *, takes_copy: bool = True) -> Left:
+def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     """Let the project *own* have a playbook of its own again: with what the team's holds now, unless it *takes_copy*
     off. Raises TeamError where it has joined none."""
     membership = require(own)
@@ -199,7 +199,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> Left:
     ):
         with suppress(FileNotFoundError):
             os.unlink(path)
-    return Left(where, membership.name, copied, as_of)
+    return LeaveResult(where, membership.name, copied, as_of)
 
 
 def require(own: Project) -> Membership:
