@@ -16,26 +16,8 @@ COUNT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _FIRST_HEADER = """'{"version": "1.0", "last_updated": null, "sections": null}'"""
 _WHITE_SPACE = (
-    9,
-    10,
-    11,
-    12,
-    13,
-    28,
-    29,
-    30,
-    31,
-    32,
-    133,
-    160,
-    5760,
-    *range(8192, 8203),
-    8232,
-    8233,
-    8239,
-    8287,
-    12288,
-)
+    9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
+)  # fmt: skip
 _KEPT = "id, key, kind, mirror, created_at, ignored"
 
 
