@@ -90,8 +90,12 @@ def runtime_python() -> str:
 def actor() -> str:
     """Who makes a revision: `PLAYBOOK_ACTOR`, else the session in which we run, else the user's name and the machine's,
     as in `ann@laptop`. One line."""
-    given = _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(session())
-    return given or _one_line(f"{_user_name()}@{os.uname().nodename}")
+    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(session()) or member()
+
+
+def member() -> str:
+    """The same, but never a session, whose id tells nobody on another machine who it was."""
+    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(f"{_user_name()}@{os.uname().nodename}")
 
 
 def session() -> str:

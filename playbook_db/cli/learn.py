@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.projects import Project
     from playbook_db.store.jobs import Job
+    from playbook_db.store.log_queries import LifeEvent
 
 _TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
@@ -253,11 +254,19 @@ def why(name: str, as_json: bool) -> None:
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
             "; ".join(filter(None, (event.text, event.message if event.source == "undo" else None))),
-            f"session {session_name(event.session_id)}" if event.session_id else event.actor,
+            _by(event),
         )
         for event in life.events
     ]
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
+
+
+def _by(event: "LifeEvent") -> str:
+    """Who it was: a session, and the member whose it was where that is told; else the actor."""
+    if event.session_id is None:
+        return event.actor
+    session = f"session {session_name(event.session_id)}"
+    return session if event.actor == event.session_id else f"{event.actor}, {session}"
 
 
 def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:

@@ -393,7 +393,8 @@ def statistics_record(numbers: "Statistics") -> Record:
 
     `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
     each `..._share` is a part of `use.shown`, null where nothing was shown; `votes.unmatched` are for no live point;
-    `stretches` are chunks of transcripts; sizes are null where they can't be told.
+    `stretches` are chunks of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
+    own; sizes are null where they can't be told.
     """
     use, learning, file = numbers.use, numbers.learning, numbers.file
     ages = {f"last_{days}_days": count for days, count in numbers.ages}
@@ -420,6 +421,7 @@ def statistics_record(numbers: "Statistics") -> Record:
         },
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
+        "members": [_record(member, last_at="last") for member in numbers.members],
         "file": {
             "size_bytes": file.size_bytes,
             "tables": [asdict(table) for table in file.tables],

@@ -174,8 +174,9 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
         *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
         time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
-        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`. *extras*
-        are, by name, the fields as JSON that points have from now on beside what a point is.
+        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`; in a
+        database that others have, too, it is the member, whatever session was behind it. *extras* are, by name, the
+        fields as JSON that points have from now on beside what a point is.
         """
         changes = self.draft.changes
         changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
@@ -191,7 +192,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": (actor or "").strip() or settings.actor(),
+            "actor": self._actor(actor),
             "session_id": session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "took_back_from": undone.first if undone else None,
@@ -203,6 +204,10 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
+
+    def _actor(self, given: str | None) -> str:
+        is_shared = dialect_of(self.connection).is_shared
+        return settings.member() if is_shared else (given or "").strip() or settings.actor()
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""

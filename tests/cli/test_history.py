@@ -379,3 +379,33 @@ def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch
     ]
     assert "ben@desk" in playbook("log", "-n", "1").out
     assert "\tann@laptop" in playbook("why", "oth-001").out
+
+
+def test_a_log_of_one_member_is_what_he_did_on_all_his_machines(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or on one of them; nobody whose name only begins so."""
+    for number, actor in enumerate(["ann@laptop", "ann@desk", "anna@laptop", "ann"], 1):
+        monkeypatch.setenv("PLAYBOOK_ACTOR", actor)
+        playbook("add", f"advice number {number}")
+
+    def made(*asked: str) -> list[int]:
+        return [revision["revision"] for revision in playbook("log", "--json", *asked).json]
+
+    assert made("--by", "ann") == [4, 2, 1]
+    assert made("--by", "ann@laptop") == [1]
+    assert made("oth-002", "--by", "ann") == [2]
+    assert made("oth-002", "--by", "anna") == []
+    assert "there is no such revision" in playbook("log", "--by", "ben").err
+    members = playbook("stats", "--json").json["members"]
+    assert [(member["actor"], member["revisions"]) for member in members] == [
+        ("ann", 1), ("ann@desk", 1), ("ann@laptop", 1), ("anna@laptop", 1)
+    ]  # fmt: skip
+    assert "\nmembers    votes that are in force; more with: playbook log --by WHO\n" in playbook("stats").out
+
+
+def test_who_alone_wrote_is_no_member(playbook: Playbook) -> None:
+    """Numbers of a playbook of one's own don't say who one is."""
+    playbook("add", "use uv")
+
+    assert "members" not in playbook("stats").out

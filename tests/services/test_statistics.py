@@ -15,7 +15,8 @@ from sqlalchemy import text as sql
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
-from playbook_db.services import edit, statistics
+from playbook_db.services import edit, history, statistics, undo
+from playbook_db.services.history import LogQuery
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.statistics import Statistics
 from playbook_db.store import hook_queries
@@ -294,3 +295,31 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
 
     assert (numbers.live, numbers.weeks, sum(numbers.revisions.values())) == (1, (), 1)
     assert len(read_playbook(project).points) == 2
+
+
+def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who did most comes first; votes count while they are in force. Sessions are somebody's own in a file of his, and
+    nobody there is told by them; a database of several has the member for each lesson."""
+    session = "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90"
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
+    _add(project, a_key_point("pat-001"))
+    for name, at in (("ben@desk", _days_ago(3)), ("ann@laptop", _days_ago(2))):
+        monkeypatch.setenv("PLAYBOOK_ACTOR", name)
+        with project.store.write(project.key, now=at) as book:
+            cast = operations.cast_votes(book.draft, [Vote("pat-001", "helpful")])
+            book.commit("learn", "learnt", votes=cast, session_id=session, actor=session)
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
+    edit.vote(project, "pat-001", "harmful")
+    undo.undo(project)
+
+    numbers = _gather(project)
+
+    members = {member.actor: (member.revisions, member.lessons, member.votes) for member in numbers.members}
+    if numbers.is_shared:
+        assert members == {"ben@desk": (3, 1, 1), "ann@laptop": (2, 1, 1)}
+        assert numbers.members[1].last_at == timestamp(_days_ago(2))
+    else:
+        assert members == {"ben@desk": (2, 0, 0), None: (2, 2, 2), "ann@laptop": (1, 0, 0)}
+    assert numbers.revisions == {"learn": 2, "edit": 2, "undo": 1}
+    asked = LogQuery(by="ben")
+    assert [made.number for made in history.log(project, asked)] == ([5, 4, 2] if numbers.is_shared else [5, 4])
