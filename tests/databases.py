@@ -20,6 +20,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.default import DefaultDialect
 
+from playbook_db.services import maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.connect import sqlite_path
@@ -31,6 +32,8 @@ from tests import postgres
 
 NewProject = Callable[[], Project]
 _MIGRATE = migrate.migrate  # before a test's own takes its place
+# Whether the server, which PLAYBOOK_TEST_PG_URL names then, has Citus, and its databases are to be distributed.
+_DISTRIBUTED = bool(os.environ.get("PLAYBOOK_TEST_DISTRIBUTE"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ def _empty_sqlite_database(store: Store) -> None:
 def _postgres_database() -> URL:
     made = postgres.new_database()
     _MIGRATE(made.render_as_string(hide_password=False))
+    if _DISTRIBUTED:
+        maintenance.distribute(made.render_as_string(hide_password=False))
     return made
 
 
@@ -71,7 +76,11 @@ def empty(url: URL) -> None:
     """Take everything out of the database at *url* but what a new one has."""
     with postgres.connected(url) as connection:
         connection.execute("SET session_replication_role = replica")  # neither triggers nor foreign keys
-        connection.execute("; ".join(f"DELETE FROM {name}" for name in metadata.tables if name != "sections"))
+        with connection.transaction():
+            connection.execute("SELECT FROM heads WHERE playbook_id = 1")  # with Citus, all else is done here too then
+            for name in metadata.tables:
+                if name != "sections":
+                    connection.execute(f"DELETE FROM {name}".encode())
         connection.execute("SELECT setval('playbooks_id_seq', 1, false)")
 
 

@@ -1,4 +1,5 @@
-"""Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer."""
+"""Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer,
+distribute."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -301,6 +302,23 @@ def grant(role: str, right: "Right", as_json: bool) -> None:
         notify(
             [f"{role} may do more by other ways, a role or what everybody may (PUBLIC): {'; '.join(granted.beyond)}"]
         )
+
+
+@database.command()
+@as_json
+def distribute(as_json: bool) -> None:
+    """Spread a database on a server with Citus by playbook.
+
+    All rows of a playbook then stand together on one of the servers that Citus knows, those of another one maybe on
+    another; nothing else is different. Others wait meanwhile. At a kill, all is as it was; said again, nothing changes.
+    """
+    from playbook_db.services import maintenance
+
+    servers, parts, is_new = maintenance.distribute(database_url())
+    where = maintenance.location(database_url())
+    over = f"by playbook over {count_of(servers, 'server')}, in {count_of(parts, 'part')}"
+    text = f"{where} is distributed {over}" if is_new else f"{where} was distributed already {over}"
+    print_answer(text, as_json=as_json, database=where, servers=servers, parts=parts, changed=is_new)
 
 
 COMMANDS = {

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -72,6 +72,19 @@ def location(url: str) -> str:
 def upgrade(url: str) -> tuple[int, str | None]:
     """Bring the database at *url* to our schema; its number, and the path of the backup made before, if any."""
     return SCHEMA, migrate.ensure_current(url, by_hand=True)
+
+
+def distribute(url: str) -> tuple[int, int, bool]:
+    """Spread the database at *url*, on a server with Citus, by playbook over the servers that Citus knows.
+
+    Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which says
+    what is missing.
+    """
+    dialect = connect.dialect_for(url)
+    if dialect.is_shared:
+        migrate.require_current(url)
+    with closing(dialect):
+        return dialect.distribute()
 
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:

@@ -71,21 +71,21 @@ def read(url: str, folder: str) -> Status:
         try:
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             try:
-                return _read(connection.execute, path, folder)
+                found = hook_queries.find_project(connection, projects.project_key(folder))
+                return _read(connection.execute, path, folder, found)
             finally:
                 connection.close()
         except (hook_queries.UnusableError, hook_queries.driver().Error):
             pass  # the store says what is wrong, or puts it right
     from playbook_db.store.engine import open_store, runner_of  # late: it brings SQLAlchemy
 
-    with open_store(url) as store, store.snapshot() as opened:
-        return _read(runner_of(opened), store.where, folder)
+    with open_store(url) as store, store.read(projects.project_key(folder)) as book:
+        return _read(runner_of(book.connection), store.where, folder, book.stored())
 
 
-def _read(execute: Execute, database: str, folder: str) -> Status:
+def _read(execute: Execute, database: str, folder: str, found: hook_queries.StoredProject | None) -> Status:
     key = projects.project_key(folder)
-    row = next(iter(execute(hook_queries.PROJECT, {"key": key})), None)
-    project = hook_queries.StoredProject(row or _NOTHING)
+    project = found or hook_queries.StoredProject(_NOTHING)
     shown, of_shown = project, execute
     if project.team_name is not None:
         of_shown, shown = _of_team(database, project)

@@ -76,8 +76,8 @@ def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
     for waits in (False, True):
         for key in keys:
             with connection.begin_nested() as attempt:
-                is_locked = dialect_of(connection).lock_playbook(connection, key, waits=waits)
-                if is_locked and _read(connection, due & (playbooks.c.key == key), limit=1):
+                locked = dialect_of(connection).lock_playbook(connection, key, waits=waits)
+                if locked and _read(connection, due & (playbooks.c.key == key), limit=1):
                     return str(key)
                 attempt.rollback()  # which lets go of the lock
     return None

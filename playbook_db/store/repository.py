@@ -21,6 +21,7 @@ from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
+from playbook_db.store.hook_queries import StoredProject
 from playbook_db.store.learning import LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
@@ -30,7 +31,6 @@ from playbook_db.store.tables import injections, jobs, mirrors, playbooks, trans
 
 # Statements are made once: putting one together costs more than running it.
 _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
-_ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
@@ -40,11 +40,13 @@ _POINT = sql(hook_queries.POINT)
 _EXTRA = sql(hook_queries.EXTRA)
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
+# The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
+_FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
 _OPEN = sql("""
-SELECT p.id, h.header, h.final_newline, r.number, r.time
-FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id LEFT JOIN revisions AS r ON r.playbook_id = p.id
-    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
-WHERE p.key = :project_key
+SELECT h.header, h.final_newline, r.number, r.time
+FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
+    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id)
+WHERE h.playbook_id = :playbook_id
 """)
 _LISTED = sql("""
 SELECT p.key, coalesce(h.live_points, 0), coalesce(r.number, 0), r.time, p.mirror, p.ignored
@@ -61,6 +63,7 @@ WHERE p.mirror IN ('on', 'found') AND p.ignored = 0 ORDER BY m.path
 _MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
 _IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")
 _LIVE_COUNT = sql("SELECT live_points FROM heads WHERE playbook_id = :playbook_id")
+_TEAM_NAME = sql("SELECT name FROM memberships WHERE playbook_id = :playbook_id")
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
 _CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
 _MIRROR = sql("""
@@ -123,31 +126,27 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     """
 
     def __init__(
-        self, connection: Connection, key: str, *, now: datetime | None = None, is_writable: bool = False
+        self, connection: Connection, key: str, *, now: datetime | None = None, locked: int | None = None
     ) -> None:
-        row = connection.execute(_OPEN, {"project_key": key}).first()
-        super().__init__(connection, row.id if row else 0)
+        playbook_id = locked or connection.execute(_FIND, {"project_key": key}).scalar() or 0
+        super().__init__(connection, playbook_id)
+        row = self._execute(_OPEN).first() if playbook_id else None
         self.key = key
-        self.header = header_of(row.header, row.final_newline) if row and row.header is not None else Header()
+        self.header = header_of(row.header, row.final_newline) if row else Header()
         self.revision: int = (row and row.number) or 0
         self.last_time: str | None = row.time if row else None
         self.now = timestamp(now or datetime.now(UTC))
-        self._has_head = bool(row and row.header is not None)
-        self._is_writable = is_writable
+        self._is_writable = locked is not None
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
         dialect = dialect_of(connection)
-        is_locked = dialect.lock_playbook(connection, key)
-        book = cls(connection, key, now=now, is_writable=True)
-        if not is_locked or not book.playbook_id:  # another may be making it at this moment
-            connection.execute(_ADD_PROJECT, {"key": key, "now": book.now})
-            dialect.lock_playbook(connection, key)
-            book = cls(connection, key, now=now, is_writable=True)
-        if not book._has_head:
-            book._execute(_ADD_HEAD)
-        return book
+        locked = dialect.lock_playbook(connection, key)
+        if locked is None:  # another may be making it at this moment
+            connection.execute(_ADD_PROJECT, {"key": key, "now": timestamp(now or datetime.now(UTC))})
+            locked = dialect.lock_playbook(connection, key)
+        return cls(connection, key, now=now, locked=locked)
 
     @cached_property
     def draft(self) -> Draft:
@@ -260,6 +259,13 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
         return dict(self._execute(_CREATED_IN).all())
+
+    def stored(self) -> StoredProject:
+        """Where the playbook stands, as a hook sees it."""
+        live_points, team_name = self._execute(_LIVE_COUNT).scalar() or 0, self._execute(_TEAM_NAME).scalar()
+        return StoredProject(
+            (self.playbook_id, self.is_ignored(), self.mirror_state(), live_points, self.revision, team_name)
+        )
 
     def is_ignored(self) -> bool:
         """Whether the hooks and the worker keep out of the project."""

@@ -58,7 +58,6 @@ def copy_playbook(key: str, source: Connection, target: Connection) -> int:
     target.execute(insert(playbooks).values(known))
     new: int = target.execute(select(playbooks.c.id).filter_by(key=key)).scalar_one()
     _insert(target, heads, new, _rows(source, heads, old))
-    dialect_of(target).lock_playbook(target, key)
     count = _copy_history(source, target, old, new)
     for table in _AFTERWARDS:
         _insert(target, table, new, _rows(source, table, old))

@@ -19,6 +19,7 @@ from playbook_db import settings
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import described
+from playbook_db.store.postgres import distributed
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
@@ -194,16 +195,33 @@ class PostgresDialect:
         """Drop what `make_views_and_triggers` makes; what people added stays. From here on the transaction is its
         owner's."""
         become_owner(connection)
+        distributed.let_citus(connection)
         for kind, name in _made(connection):
             connection.exec_driver_sql(f"DROP {kind} {name}")
 
     def make_views_and_triggers(self, connection: Connection) -> None:
         """Make what `drop_views_and_triggers` drops, as this version of the code has it."""
+        distributed.let_citus(connection)
         driver = connection.connection.dbapi_connection
         schema = connection.scalar(sql("SELECT quote_ident(current_schema())"))
         connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, pg_temp")  # the functions keep it
         for statement in (each for file in _FILES for each in _statements(file)):
             driver.execute(statement)  # type: ignore[union-attr]
+
+    def distribute(self) -> tuple[int, int, bool]:
+        """Spread the tables by playbook over the servers that Citus knows.
+
+        Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which
+        says what is missing.
+        """
+        with self.unchanged() as connection:
+            is_there = distributed.require_citus(connection, self.where)
+        with self.exclusive(), explained(self.where, otherwise="can't be distributed"):
+            if not is_there:
+                with self._engine.begin() as connection:
+                    connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS citus")
+            with self._engine.begin() as connection:
+                return distributed.spread(connection, self)
 
     def broken_references(self, connection: Connection) -> list[str]:
         """The rows whose parents are missing, in words: only who owns the server could have brought that about."""
@@ -211,19 +229,21 @@ class PostgresDialect:
 
     # Queries that each kind of database words in its own way.
 
-    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> bool:
-        """Keep others from writing to the playbook of the project *key* until this transaction ends, once none does;
-        whether that is so: it isn't where there is no playbook yet, or where one writes and this one doesn't wait."""
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
+        """Keep others from writing to the playbook of the project *key* until this transaction ends, once none does.
+
+        Returns its number; None where there is no playbook yet, or where one writes and this one doesn't wait.
+        """
         wait, gone = (f"{int(seconds * 1000)}" for seconds in (settings.LOCK_WAIT_S, _GONE_AFTER_S))
         playbook = connection.execute(_FIND, {"key": key, "wait": wait, "gone": gone}).first()
         if playbook is None:
-            return False
+            return None
         lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": playbook.id}
         if connection.execute(lock, of_playbook).first():
-            return True
+            return int(playbook.id)
         if not connection.scalar(_HAS_HEAD, of_playbook):
             connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
-        return connection.execute(lock, of_playbook).first() is not None
+        return int(playbook.id) if connection.execute(lock, of_playbook).first() else None
 
     def by_index(self, name: str) -> str:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""

@@ -48,13 +48,16 @@ _BUSY = ("55P03", "57014")  # lock_not_available, query_canceled
 
 
 @contextmanager
-def explained(where: str) -> Iterator[None]:
-    """Turn the errors of the server and the driver at the database *where* into ours; bugs stay."""
+def explained(where: str, otherwise: str = "") -> Iterator[None]:
+    """Turn the errors of the server and the driver at the database *where* into ours; bugs stay, unless *otherwise*
+    says what they are to be called."""
     try:
         yield
     except (DBAPIError, psycopg.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         ours = _ours(where, cause) if isinstance(cause, psycopg.Error) else None
+        if ours is None and otherwise and isinstance(cause, psycopg.Error):
+            ours = ServerError(f"{where} {otherwise} ({_said(cause)}). Nothing was changed.")
         if ours is None:
             raise
         raise ours from None  # what the driver says in full may hold the URL

@@ -16,16 +16,22 @@ from datetime import UTC, datetime
 from importlib import resources
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
+from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.projects import upwards
-from playbook_db.store.hook_queries import OLDEST_SQLITE, is_at_rest
+from playbook_db.store.hook_queries import ADD_HEAD, OLDEST_SQLITE, is_at_rest
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.files import Access, open_file
 
+_FIND = sql("""
+SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
+WHERE p.key = :key
+""")
+_ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
@@ -188,6 +194,13 @@ class SqliteDialect:
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
+    def distribute(self) -> tuple[int, int, bool]:
+        """Raises DatabaseError: a file is in one place."""
+        raise DatabaseError(
+            f"{self.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed; name it "
+            "with --db, and copy what is here into it: playbook db transfer"
+        )
+
     def broken_references(self, connection: Connection) -> list[str]:
         """The rows whose parents are missing, in words."""
         rows = connection.exec_driver_sql("PRAGMA foreign_key_check")
@@ -198,9 +211,15 @@ class SqliteDialect:
 
     # Queries that each kind of database words in its own way.
 
-    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> bool:
-        """True, with nothing to do: who writes holds the lock of the whole database."""
-        return True
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
+        """The number of the playbook of the project *key*, which has a row of `heads` then; None where there is none.
+
+        Who writes holds the lock of the whole database.
+        """
+        playbook_id, has_head = connection.execute(_FIND, {"key": key}).first() or (None, True)
+        if not has_head:  # a hook has made the playbook
+            connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
+        return playbook_id
 
     def by_index(self, name: str) -> str:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
