@@ -3,23 +3,19 @@
 Git is asked through its own command. What others wrote into the files that we change stays, to the byte.
 """
 
-import contextlib
 import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from playbook_db import files, projects
-from playbook_db.domain import playbook_file
-from playbook_db.domain.playbook import MAX_COUNTER, Playbook
+from playbook_db.domain import file_merge, playbook_file
+from playbook_db.domain.file_merge import Side
+from playbook_db.domain.lineage import Known, Lineage, Version
+from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import GitError, PlaybookFileError, Remedy
-
-if TYPE_CHECKING:
-    from playbook_db.store.repository import PlaybookRepository
 
 ATTRIBUTES = b"**/.claude/playbook.json merge=playbook diff=playbook"
 _NAME, _DRIVER, _TEXTCONV = "merge.playbook.name", "merge.playbook.driver", "diff.playbook.textconv"
@@ -32,14 +28,6 @@ _UNDER_WAY = {
 _MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
 _MOST_TIPS = 20  # of the branch, before it was rewritten
 _LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of a mirror: its name for git, and its `last_updated`."""
-
-    name: str
-    time: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,66 +111,90 @@ def operation_under_way(folder: str) -> str | None:
     return next((what for name, what in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
 
 
-def versions_behind(path: str, data: bytes, commit: str = "HEAD", *, before_rebase: bool = False) -> list[Version]:
-    """The versions of the mirror at *path* that git has behind *commit*, itself among them, and those that the branch
-    had *before_rebase*. None at all where *data* isn't what the commit has, or git can't tell."""
-    folder, name = os.path.split(os.path.realpath(path))
-    most = max(1, min(_MOST_VERSIONS, _MOST_BYTES // max(1, len(data))))
-    try:
-        if projects.git_dir(folder) is None:
-            return []
-        if _unix(_ask(folder, "cat-file", "blob", f"{commit}:./{name}")) != _unix(data):
-            return []
-        tips = _tips_before(folder) if before_rebase else ()
-        commits = _ask(folder, "rev-list", "--full-history", f"--max-count={most}", commit, *tips, "--", name).split()
-        names = [f"{each.decode()}:./{name}" for each in commits]
-        # Each answer begins with a line `<object> <type> <size>`, or is one that ends with `missing`.
-        answers = _ask(folder, "cat-file", "--batch", given="".join(f"{each}\n" for each in names).encode())
-    except GitError:
-        return []
-    versions, place = [], 0
-    for each in names:
-        first, _, _ = answers[place:].partition(b"\n")
-        place += len(first) + 1
-        if first.endswith(b" missing"):
-            continue
-        size_bytes = int(first.split()[-1])
-        time = _LAST_UPDATED.search(answers, place, place + size_bytes)
-        place += size_bytes + 1
-        if time:
-            versions.append(Version(each, time[1].decode(errors="replace")))
-    return versions
+class MirrorVersions:
+    """The versions of the mirror at *path* that git has anywhere: `lineage` says which holds which.
 
-
-def ancestor_behind(
-    reading: "Callable[[], AbstractContextManager[PlaybookRepository]]",
-    path: str,
-    versions: Sequence[Version],
-    *,
-    last: int = MAX_COUNTER,
-) -> tuple[int, Playbook] | None:
-    """What a playbook has at the revision *last* of those *versions* of the mirror at *path*, and the revision since
-    which it does; None where it has nothing of them. *reading* opens the playbook.
-
-    That is the last version that is a revision; but a version that came in later, and became none, is closer. What came
-    in right after that revision makes, with it, the next one.
+    *known* tells by their times what the database knows of them; each has about *size_bytes*. There are none where git
+    can't tell.
     """
-    times = [version.time for version in versions]
-    with reading() as book:
-        named, taken_in = min(book.last_named(times) or 0, last), book.last_taken_in(times) or (0, "")
-        if taken_in[0] > last:
-            taken_in = (0, "")
-        if not named and not taken_in[0]:
+
+    def __init__(
+        self, path: str, known: "Callable[[Collection[str]], Mapping[str, tuple[int, bool]]]", *, size_bytes: int
+    ) -> None:
+        self._folder, self._name = os.path.split(os.path.realpath(path))
+        most = max(1, min(_MOST_VERSIONS, _MOST_BYTES // max(1, size_bytes)))
+        try:
+            versions = self._read(most) if projects.git_dir(self._folder) is not None else []
+        except GitError:
+            versions = []
+        self._times = {version.commit: version.time for version in versions}
+        told = known({*self._times.values()} - {""}) if versions else {}
+        self.lineage = Lineage(versions, {time: Known(*each) for time, each in told.items()})
+
+    def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
+        """What the version *data* was made of, itself among them: the one that *commit* has, else any of git's; and
+        what the branch had *before_rebase*."""
+        if not self._times:
+            return set()
+        try:
+            if commit is None or not self._is(commit, data):
+                return self.lineage.behind(self.find(data)[-1:])
+            tips = _tips_before(self._folder) if before_rebase else ()
+            behind = _ask(self._folder, "rev-list", commit, *tips).decode().split()
+            return self._times.keys() & behind
+        except GitError:
+            return set()
+
+    def find(self, data: bytes) -> list[str]:
+        """The commits with the version *data*, the newest first."""
+        time = _LAST_UPDATED.search(data)
+        same_time = [each for each, when in self._times.items() if time and when == time[1].decode(errors="replace")]
+        return [commit for commit in same_time if self._is(commit, data)]
+
+    def common(self, commits: Collection[str]) -> Playbook | None:
+        """What all *commits* hold together: the newest of them, or a merge of those. None for none, and where one can't
+        be read."""
+        newest = self.lineage.newest(commits)
+        try:
+            side = self._merged(newest) if newest else None
+        except (GitError, PlaybookFileError):
             return None
-        if named >= taken_in[0] - 1:
-            number = max(named, taken_in[0])
-            return number, book.at(number)
-    closest = next(version for version in versions if version.time == taken_in[1])
-    folder = os.path.dirname(os.path.realpath(path))
-    with contextlib.suppress(GitError, PlaybookFileError):
-        blob = _ask(folder, "cat-file", "blob", closest.name)
-        return taken_in[0], playbook_file.decode(blob, source=closest.name).playbook
-    return None
+        return side.reading.playbook if side else None
+
+    def _merged(self, commits: Sequence[str]) -> Side:
+        merged, behind = self._side(commits[0]), self.lineage.behind(commits[:1])
+        for commit in commits[1:]:
+            shared = self.lineage.newest(behind & self.lineage.behind([commit]))
+            base = self._merged(shared).reading if shared else None
+            data = file_merge.merge_files(base, merged, self._side(commit)).data
+            merged, behind = _side(data, commit), behind | self.lineage.behind([commit])
+        return merged
+
+    def _side(self, commit: str) -> Side:
+        return _side(_ask(self._folder, "cat-file", "blob", f"{commit}:./{self._name}"), commit)
+
+    def _is(self, commit: str, data: bytes) -> bool:
+        has = _ask(self._folder, "cat-file", "blob", f"{commit}:./{self._name}", may_fail=True)
+        return _unix(has) == _unix(data)
+
+    def _read(self, most: int) -> list[Version]:
+        question = ("rev-list", "--topo-order", "--simplify-merges", "--parents", f"--max-count={most}", "--all")
+        log = _ask(self._folder, *question, "--reflog", "--", self._name).decode()
+        found = [line.split() for line in log.splitlines()]
+        names = "".join(f"{commit}:./{self._name}\n" for commit, *_ in found)
+        # Each answer begins with a line `<object> <type> <size>`, or is one that ends with `missing`.
+        answers = _ask(self._folder, "cat-file", "--batch", given=names.encode())
+        versions, place = [], 0
+        for commit, *parents in found:
+            first, _, _ = answers[place:].partition(b"\n")
+            place += len(first) + 1
+            time = None
+            if not first.endswith(b" missing"):
+                size_bytes = int(first.split()[-1])
+                time = _LAST_UPDATED.search(answers, place, place + size_bytes)
+                place += size_bytes + 1
+            versions.append(Version(commit, tuple(parents), time[1].decode(errors="replace") if time else ""))
+        return versions
 
 
 def head_to_merge() -> str | None:
@@ -203,6 +215,10 @@ def _tips_before(folder: str) -> Iterator[str]:
     for (_, why), (before, _) in itertools.pairwise(entries):
         if re.match(r"[^:]*(rebase|amend|\(finish\))", why):
             yield before
+
+
+def _side(data: bytes, source: str) -> Side:
+    return Side(data, playbook_file.decode(data, source=source))
 
 
 def _command() -> str:

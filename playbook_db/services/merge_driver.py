@@ -7,7 +7,7 @@ twice.
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from playbook_db import files, projects, settings
@@ -33,13 +33,15 @@ def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequen
     """
     their_side, our_side = _read(theirs, "theirs"), _read(ours, "ours")
     base_data = b"" if base == os.devnull else _read_bytes(base, "the common ancestor")
-    base_reading = playbook_file.decode(base_data, source="the common ancestor") if base_data.strip() else None
+    common = (
+        Side(base_data, playbook_file.decode(base_data, source="the common ancestor")) if base_data.strip() else None
+    )
     ancestor, doubts = None, []
     try:
-        ancestor = _closer_ancestor(url, folder, base_reading, our_side, their_side)
+        ancestor = _closer_ancestor(url, folder, common, our_side, their_side)
     except PlaybookError as error:  # the three files are good enough
         doubts = [f"the database could not be asked, and what both sides had from it counts twice: {error}"]
-    merged = file_merge.merge_files(base_reading, our_side, their_side, ancestor=ancestor)
+    merged = file_merge.merge_files(common.reading if common else None, our_side, their_side, ancestor=ancestor)
     if merged.data != our_side.data:
         try:
             files.replace_file(ours, merged.data)
@@ -75,35 +77,38 @@ def _read_bytes(path: str, which: str) -> bytes:
         raise PlaybookFileError(which, "", f"it can't be read: {error.strerror}.") from error
 
 
-def _closer_ancestor(url: str, folder: str, base: Reading | None, ours: Side, theirs: Side) -> Playbook | None:
+def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, theirs: Side) -> Playbook | None:
     """What both sides have in common where that is more than git's *base*; None where nothing says so.
 
-    In one database a later revision holds all of an earlier one. So where one side is a revision, it has in common with
-    the other side what that is too, or else what is behind it in git: as on the branches of one person.
+    In one database a later revision holds all of an earlier one; and a side that is a revision, or was made of one,
+    holds what that had taken in, as on the branches of one person, or of those whose branches he looked at.
     """
-    before, here, there = _last_named(url, folder, [_times(each) for each in (base, ours.reading, theirs.reading)])
+    sides = [each.reading if each else None for each in (base, ours, theirs)]
+    known = _known_times(url, folder, [time for side in sides for time in _times(side)])
+    before, here, there = (_revision(known, side) for side in sides)
     if here is not None and there is not None:
-        is_ancestor = base is None or before is not None or not _is_later(base, ours.reading, theirs.reading)
+        is_ancestor = base is None or before is not None or not _is_later(*sides)
         if not is_ancestor or (before or 0) >= min(here, there):  # as for a revert
             return None
         with _opened(url, folder) as book:
             return book.at(min(here, there))
-    known = here if here is not None else there
-    if known is None or before is None:  # git's may hold what is behind no revision
+    if base is None:
         return None
-    side, commit = (theirs, git.head_to_merge()) if known is here else (ours, "HEAD")
-    path = projects.mirror_path(folder)
-    versions = git.versions_behind(path, side.data, commit) if commit else []
-    (common,) = _last_named(url, folder, [[version.time for version in versions]], or_taken_in=True)
-    if common is None or common <= before:
+    path, size_bytes = projects.mirror_path(folder), len(ours.data)
+    versions = git.MirrorVersions(path, lambda times: _known_times(url, folder, times), size_bytes=size_bytes)
+    head = git.head_to_merge()
+    behind = versions.behind(ours.data, "HEAD"), versions.behind(theirs.data, head)
+    common = versions.lineage.held(behind[0]) & versions.lineage.held(behind[1])
+    if common == behind[0] & behind[1]:  # as git knows
         return None
-    ancestor = git.ancestor_behind(lambda: _opened(url, folder), path, versions, last=known)
-    return ancestor[1] if ancestor and ancestor[0] > before else None
+    found = versions.find(base.data)
+    if found and common.isdisjoint(found):  # a commit is reverted, or picked by itself
+        return None
+    return versions.common(common) if found or head else None  # of several ancestors git made one
 
 
-def _is_later(base: Reading | None, *sides: Reading) -> bool:
-    moments = [read_timestamp(side.playbook.header.last_updated) for side in sides]
-    moment = read_timestamp(base.playbook.header.last_updated) if base else None
+def _is_later(base: Reading | None, *sides: Reading | None) -> bool:
+    moment, *moments = (read_timestamp(next(iter(_times(side)), None)) for side in (base, *sides))
     return moment is not None and any(each is not None and each < moment for each in moments)
 
 
@@ -112,16 +117,18 @@ def _times(side: Reading | None) -> list[str]:
     return [] if time is None else [time]
 
 
-def _last_named(
-    url: str, folder: str, files: Sequence[Collection[str]], *, or_taken_in: bool = False
-) -> Sequence[int | None]:
-    """For each of *files*, by the times of its versions, what `quick_reads.last_named` says."""
+def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
+    """The revision that *side* is, by its time."""
+    found = (known.get(time, (0, False)) for time in _times(side))
+    return next((number for number, is_revision in found if is_revision), None)
+
+
+def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
+    """For files, by their *times*, what `quick_reads.known_times` says."""
     if settings.sqlite_file(url) is not None:
-        return quick_reads.last_named(url, folder, files, or_taken_in=or_taken_in) or [None] * len(files)
+        return quick_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:
-        taken_in = [(book.last_taken_in(times) or (0, ""))[0] if or_taken_in else 0 for times in files]
-        numbers = [book.last_named(times) or 0 for times in files]
-    return [max(pair) or None for pair in zip(numbers, taken_in, strict=True)]
+        return book.known_times(times)
 
 
 @contextlib.contextmanager

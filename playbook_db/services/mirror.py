@@ -290,13 +290,15 @@ def merge_in(
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
-    """The last revision, and the playbook, that the file was made of, as git has it; None where its `last_updated`
-    names a revision, or git can't tell."""
+    """What we have of the file, as git knows what it was made of; None where its `last_updated` names a revision, or
+    git can't tell."""
     with project.store.read(project.key) as book:
         if book.revision_of(theirs.header) is not None:
             return None
-    versions = git.versions_behind(path, data, before_rebase=True)
-    return git.ancestor_behind(lambda: project.store.read(project.key), path, versions) if versions else None
+        versions = git.MirrorVersions(path, book.known_times, size_bytes=len(data))
+    behind = versions.behind(data, "HEAD", before_rebase=True)
+    common = versions.common(behind & versions.lineage.taken_in())
+    return (0, common) if common else None
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:

@@ -14,7 +14,7 @@ from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
     from typing import TypeVar
 
     from playbook_db.store.hook_queries import Connection, PointLifespan, Retirement, StoredPoint, StoredProject
@@ -59,16 +59,15 @@ def prompt(url: str, folder: str, *, whole: bool) -> str | None:
     return _read(url, folder, query, "")
 
 
-def last_named(
-    url: str, folder: str, files: "Sequence[Collection[str]]", *, or_taken_in: bool = False
-) -> "list[int | None] | None":
-    """For each of *files*, by the `last_updated` of its versions: the last revision of the project in *folder* that
-    they name, *or_taken_in* by which one came in; None where there is none."""
-
-    def query(connection: "Connection", project: "StoredProject") -> "list[int | None]":
-        return [hook_queries.last_named(connection, project.id, times, or_taken_in=or_taken_in) for times in files]
-
-    return _read(url, folder, query, None, in_step=False)
+def known_times(url: str, folder: str, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
+    """What is known of files of the project in *folder* by their *times*, as `hook_queries.known_times` says."""
+    return _read(
+        url,
+        folder,
+        lambda connection, project: hook_queries.known_times(connection, project.id, times),
+        {},
+        in_step=False,
+    )
 
 
 def _read(

@@ -10,7 +10,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from sqlite3 import Connection as Connection
     from typing import Any
 
@@ -416,21 +416,29 @@ def find_point(
     return StoredPoint(row[:7]), retirement, lifespan, extra[0] if extra else "{}"
 
 
-def last_named(
-    connection: "Connection", playbook_id: int, times: "Collection[str]", *, or_taken_in: bool = False
-) -> "int | None":
-    """The last of the revisions that *times*, each a file's `last_updated`, name, *or_taken_in* by which such a file
-    came in; None where there is none."""
+def known_times(connection: "Connection", playbook_id: int, times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
+    """What is known of files by their *times*, each the `last_updated` of one: the last revision that it names, and
+    true; else the first into which it came, and false. Of a time that says nothing, nothing."""
+    of = {"playbook_id": playbook_id}
+    named = [(time, row[0]) for time in times for row in connection.execute(NAMED_BY_TIME, {**of, "time": time})]
+    headers, messages = ((connection.execute(query, of) if times else ()) for query in (NAMED_BY_HEADER, TOOK_IN))
+    return known_of(times, named, headers, messages)
+
+
+def known_of(
+    times: "Collection[str]",
+    named: "Iterable[tuple[str, int]]",
+    headers: "Iterable[tuple[int, str]]",
+    messages: "Iterable[tuple[int, str]]",
+) -> "dict[str, tuple[int, bool]]":
+    """The same, of what the three queries found: *named* are the times and revisions of the first."""
     import json  # late: hooks don't come here
 
-    of = {"playbook_id": playbook_id}
-    numbers = [row[0] for time in times for row in connection.execute(NAMED_BY_TIME, {**of, "time": time})]
-    headers = connection.execute(NAMED_BY_HEADER, of) if times else ()
-    numbers += [number for number, header in headers if json.loads(header).get("last_updated") in times]
-    if or_taken_in:
-        messages = connection.execute(TOOK_IN, of)
-        numbers += [number for number, message in messages if message.rpartition(" of ")[2] in times]
-    return max(numbers, default=None)
+    came = sorted(((number, message.rpartition(" of ")[2]) for number, message in messages), reverse=True)
+    known = {time: (number, False) for number, time in came if time in times}
+    by_header = ((json.loads(header).get("last_updated"), number) for number, header in headers)
+    whole = sorted((*named, *(each for each in by_header if each[0] in times)), key=lambda each: each[1])
+    return known | {time: (number, True) for time, number in whole}
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":

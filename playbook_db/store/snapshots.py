@@ -1,7 +1,6 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Row
@@ -118,20 +117,18 @@ class Snapshots(PlaybookRows):
 
     def revision_of(self, header: Header) -> int | None:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
-        return self.last_named([header.last_updated]) if header.last_updated is not None else None
+        if header.last_updated is None:
+            return None
+        number, _ = self._known_of([header.last_updated], ()).get(header.last_updated, (None, True))
+        return number
 
-    def last_named(self, times: Collection[str]) -> int | None:
-        """The last of the revisions that *times*, each a file's `last_updated`, name; None where they name none."""
-        by_time = (number for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars())
-        with_header = self._execute(_NAMED_BY_HEADER)
-        by_header = (row.number for row in with_header if json.loads(row.header).get("last_updated") in times)
-        return max((*by_time, *by_header), default=None)
+    def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
+        """What is known of files by their *times*, as `hook_queries.known_times` says."""
+        return self._known_of(times, map(tuple, self._execute(_TOOK_IN)))
 
-    def last_taken_in(self, times: Collection[str]) -> tuple[int, str] | None:
-        """The last revision into which a file came that it doesn't equal, and the `last_updated` of that file, one of
-        *times*; None where there is none."""
-        rows = [(row.number, row.message.rpartition(" of ")[2]) for row in self._execute(_TOOK_IN)]
-        return max((row for row in rows if row[1] in times), default=None)
+    def _known_of(self, times: Collection[str], messages: "Iterable[Any]") -> dict[str, tuple[int, bool]]:
+        named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
+        return hook_queries.known_of(times, named, map(tuple, self._execute(_NAMED_BY_HEADER)), messages)
 
     def time_of(self, revision: int) -> str | None:
         """When *revision* was made; None where there is no such revision."""

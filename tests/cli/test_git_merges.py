@@ -214,6 +214,49 @@ def test_a_look_at_another_branch_takes_nothing_away(ann: Member, ben: Member, c
     assert ben.is_clean()
 
 
+def test_a_look_back_brings_nothing_again(ann: Member, ben: Member) -> None:
+    """An older commit of a colleague, which came with the newer one and was never looked at by itself."""
+    for _ in range(2):
+        ben.playbook("vote", "pat-001", "helpful")
+        ben.commit()
+    ben.git("push", "-q")
+    ann.git("pull", "-q")
+    expected = {"one": 2, "two": 0, "three": 0, "four": 0}
+    assert ann.votes() == expected
+
+    ann.git("checkout", "-q", "HEAD~1")
+
+    assert ann.votes() == expected
+    ann.git("checkout", "-qf", "main")
+    assert ann.votes() == expected
+    assert ann.is_clean()
+
+
+@pytest.mark.parametrize("commits", [True, False], ids=["committed", "given up"])
+def test_who_looked_ahead_merges_an_older_state_without_doubling_it(ann: Member, ben: Member, commits: bool) -> None:
+    """Her database, or her commit, has the whole of his branch, of which half is merged; then the rest."""
+    for _ in range(2):
+        ben.playbook("vote", "pat-001", "helpful")
+        ben.commit()
+    ben.git("push", "-q", "origin", "main:his")
+    ann.playbook("vote", "pat-002", "helpful")
+    ann.commit()
+    expected = {"one": 2, "two": 1, "three": 0, "four": 0}
+
+    ann.git("fetch", "-q")
+    ann.git("checkout", "-q", "origin/his")
+    assert ann.votes() == expected
+    ann.git("checkout", "-qf", "main")
+    if commits:
+        assert ann.votes() == expected
+        ann.commit("with his")
+    for state in ("origin/his~1", "origin/his"):
+        ann.git("merge", "-q", "--no-edit", state)
+        assert ann.votes() == expected
+        if not ann.is_clean():
+            ann.commit()
+
+
 def test_a_mirror_given_up_for_a_pull_loses_and_doubles_nothing(ann: Member, ben: Member) -> None:
     """`git checkout .claude/playbook.json`, `git pull`, time after time: the database has what the file lost."""
     ben.playbook("vote", "pat-003", "helpful")
