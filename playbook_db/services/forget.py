@@ -103,6 +103,7 @@ def preview(project: Project, request: Request) -> Forgotten:
     found = work.erase(work.our_files(), dry_run=True)
     holding = work.backups_holding()
     work.note_points()
+    work.notes.extend(_out_of_reach(project.store))
     return Forgotten(
         {key: each for key, each in work.erasures.items() if not each.is_nothing},
         tuple(dict.fromkeys([*found, *work.mirrors_holding()])),
@@ -132,12 +133,7 @@ def forget(project: Project, request: Request) -> Forgotten:
     )
     holding = work.backups_holding()
     new_backup, is_rewritten = work.finish(holding)
-    if project.store.is_shared:
-        where = project.store.where
-        work.notes.append(
-            f"{where} keeps old rows until VACUUM, and its server's backups and write-ahead log are not ours: they may "
-            "still hold it"
-        )
+    work.notes.extend(_out_of_reach(project.store))
     return Forgotten(
         {key: each for key, each in work.erasures.items() if each.revision is not None},
         tuple(dict.fromkeys(found)),
@@ -396,6 +392,17 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), pattern))):
         if os.path.isfile(path) and not os.path.islink(path):
             yield path
+
+
+def _out_of_reach(store: Store) -> tuple[str, ...]:
+    """What stays of it where others have the database, too."""
+    if not store.is_shared:
+        return ()
+    return (
+        f"{store.where} keeps the erased rows on its disk for a while. {connect.rewrite_of(store.url)}",
+        "its server's backups, write-ahead log and logs aren't ours: they may still hold it. So may other members' "
+        "machines until they ask it again, and copies of those who have left",
+    )
 
 
 def _sync_mirrors(project: Project) -> list[str]:

@@ -115,6 +115,11 @@ def restore_of(url: URL | str) -> Remedy:
     return Remedy(f"Run: pg_restore --clean --if-exists --dbname='{described(url)}' playbooks.dump")
 
 
+def rewrite_of(url: URL | str) -> Remedy:
+    """What lets no deleted row stay in a database on a server, nor in the samples that its planner keeps of them."""
+    return Remedy(f"Its owner runs: vacuumdb --full --analyze --dbname='{described(url)}'")
+
+
 def _place(url: URL) -> dict[str, Any]:
     return {name: url.query[name] for name in ("host", "port") if name in url.query}
 

@@ -8,7 +8,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
-from playbook_db.services import edit, history, import_export, maintenance, statistics, undo
+from playbook_db.services import edit, forget, history, import_export, maintenance, statistics, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
@@ -149,6 +149,36 @@ def test_a_member_writes_and_can_not_rewrite_the_history(owned: URL) -> None:
         assert [statement for statement in FORBIDDEN if not _refuses(shell, statement)] == []
     with open_store(str(owned)) as store:
         assert maintenance.check(store) == []
+
+
+def test_a_member_erases_a_text_for_all(owned: URL) -> None:
+    """With no right but a member's; what stays on the server's disk goes by the line that he is told, not before."""
+    maintenance.grant(str(owned), "ann", "member")
+    with open_store(str(owned)) as store:
+        for number in range(3):
+            edit.add(Project(store, "/work/harbour"), f"advice number {number}")
+    with postgres.connected(owned.set(username="postgres")) as shell:
+        shell.execute("ANALYZE")
+        with open_store(str(owned.set(username="ann"))) as store:
+            done = forget.forget(Project(store, "/work/harbour"), forget.Request(name="oth-001"))
+            assert maintenance.check(store) == []
+        assert done.notes[-2].endswith(f"Its owner runs: vacuumdb --full --analyze --dbname='{store.where}'")
+        texts = shell.execute("SELECT text FROM changes UNION SELECT text FROM key_points").fetchall()
+        assert ("use type hints",) not in texts
+        assert _tables_holding(shell, "use type hints") == ["changes", "key_points", "pg_statistic"]
+        with postgres.connected(owned) as owner:
+            owner.execute("VACUUM (FULL, ANALYZE)")  # as vacuumdb does it
+        assert _tables_holding(shell, "use type hints") == []
+
+
+def _tables_holding(superuser: "psycopg.Connection[tuple[object, ...]]", text: str) -> list[object]:
+    superuser.execute("CHECKPOINT")
+    rows = superuser.execute(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND NOT relisshared"
+        " AND position(%s::bytea IN pg_read_binary_file(pg_relation_filepath(oid))) > 0 ORDER BY relname::text",
+        [text.encode()],
+    )
+    return [name for (name,) in rows]
 
 
 def test_a_reader_reads_everything_and_writes_nothing(owned: URL) -> None:
