@@ -103,9 +103,10 @@ def preview(project: Project, request: Request) -> Forgotten:
     found = work.erase(work.our_files(), dry_run=True)
     holding = work.backups_holding()
     work.note_points()
-    work.notes.extend(_out_of_reach(project.store))
+    erasures = {key: each for key, each in work.erasures.items() if not each.is_nothing}
+    work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
-        {key: each for key, each in work.erasures.items() if not each.is_nothing},
+        erasures,
         tuple(dict.fromkeys([*found, *work.mirrors_holding()])),
         tuple(holding),
         notes=tuple(work.notes),
@@ -133,9 +134,10 @@ def forget(project: Project, request: Request) -> Forgotten:
     )
     holding = work.backups_holding()
     new_backup, is_rewritten = work.finish(holding)
-    work.notes.extend(_out_of_reach(project.store))
+    erasures = {key: each for key, each in work.erasures.items() if each.revision is not None}
+    work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
-        {key: each for key, each in work.erasures.items() if each.revision is not None},
+        erasures,
         tuple(dict.fromkeys(found)),
         tuple(holding),
         new_backup,
