@@ -114,7 +114,7 @@ def apply_on_server(connection: ServerConnection, key: str, batch: Batch) -> str
     connection.execute("BEGIN")
     try:
         (playbook_id,) = connection.execute("SELECT id FROM playbooks WHERE key = ?", (key,)).fetchone() or ()
-        connection.execute("SELECT 1 FROM write_locks WHERE playbook_id = ? FOR UPDATE", (playbook_id,))
+        connection.execute("SELECT 1 FROM heads WHERE playbook_id = ? FOR UPDATE", (playbook_id,))
         name = _write(connection, playbook_id, batch)
     except BaseException:
         connection.execute("ROLLBACK")
@@ -126,9 +126,6 @@ def apply_on_server(connection: ServerConnection, key: str, batch: Batch) -> str
 def _write(connection: Any, playbook_id: int, batch: Batch) -> str:
     one = connection.execute
     live = {row[1]: row[1:] for row in read_live(connection, playbook_id)}
-    spent = one(
-        "SELECT name FROM key_points WHERE playbook_id = ? AND retired_in IS NOT NULL", (playbook_id,)
-    ).fetchall()
     header, newline = one("SELECT header, final_newline FROM heads WHERE playbook_id = ?", (playbook_id,)).fetchone()
     last, _ = one(
         "SELECT number, time FROM revisions WHERE playbook_id = ? ORDER BY number DESC LIMIT 1", (playbook_id,)
@@ -147,7 +144,12 @@ def _write(connection: Any, playbook_id: int, batch: Batch) -> str:
         ).fetchall()
     )
     (highest,) = one("SELECT max(id) FROM key_points WHERE playbook_id = ?", (playbook_id,)).fetchone()
-    made = f"oth-{max(int(name.rpartition('-')[2]) for name in (*live, *(row[0] for row in spent))) + 1:03d}"
+    (number,) = one(
+        "SELECT max(CAST(substr(name, 5) AS bigint)) FROM key_points"
+        " WHERE playbook_id = ? AND name >= 'oth-0' AND name < 'oth-:' AND rtrim(substr(name, 5), '0123456789') = ''",
+        (playbook_id,),
+    ).fetchone()
+    made = f"oth-{number + 1:03d}"
     last_position = max(int(row[5]) for row in live.values())
     states = [(highest + 1, "add", "oth", last_position + 1, 0, 0, batch.added, None)]
     _, _, section, helpful, harmful, position = live[batch.reworded]

@@ -15,7 +15,17 @@ from sqlalchemy import text as sql
 
 from playbook_db import settings
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, RetiredPoint, Skipped, Vote
+from playbook_db.domain.playbook import (
+    MAX_DIGITS,
+    Change,
+    Header,
+    KeyPoint,
+    Playbook,
+    RetiredPoint,
+    Skipped,
+    Vote,
+    before_number,
+)
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import as_path, as_text
@@ -42,6 +52,11 @@ _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playb
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 # The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
 _FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
+_HIGHEST_NUMBER = sql("""
+SELECT coalesce(max(CAST(substr(name, :behind) AS bigint)), 0) FROM key_points
+WHERE playbook_id = :playbook_id AND name >= :lowest AND name < :beyond
+    AND length(name) <= :longest AND rtrim(substr(name, :behind), '0123456789') = ''
+""")
 _OPEN = sql("""
 SELECT h.header, h.final_newline, r.number, r.time
 FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
@@ -210,15 +225,29 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
-        points = tuple(map(point_of, self._execute(_LIVE_POINTS)))
         used_up = self._execute(_USED_UP).all()
-        last_position = max((position for _, position in used_up), default=0)
-        return Playbook(points, frozenset(name for name, _ in used_up), self.header, last_position)
+        names, last_position = frozenset([row[0] for row in used_up]), max([row[1] for row in used_up], default=0)
+        return Playbook(self.live_points(), names, self.header, last_position)
+
+    def live_points(self) -> tuple[KeyPoint, ...]:
+        """The live points in canonical order."""
+        rows = self._execute(_LIVE_POINTS).all()
+        if self._is_writable:
+            self._ids |= {row.name: row.id for row in rows}
+        return tuple(map(point_of, rows))
 
     def live_point(self, name: str) -> KeyPoint | None:
         """The live point *name*, None where there is none."""
         row = self._execute(_POINT, name=name).first()
+        if row:
+            self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
+
+    def highest_number(self, prefix: str) -> int:
+        """The highest number in the names with that prefix, of points live or retired; 0 where there are none."""
+        start = before_number(prefix)
+        names = {"lowest": f"{start}0", "beyond": f"{start}:", "longest": len(start) + MAX_DIGITS}  # ":" follows "9"
+        return int(self._execute(_HIGHEST_NUMBER, behind=len(start) + 1, **names).scalar_one())
 
     def last_position(self) -> int:
         """The highest position that any point has, live or retired; 0 where there is none."""

@@ -1,8 +1,9 @@
 """A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.connect.Dialect` has it."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib import resources
 from typing import Any
@@ -85,6 +86,9 @@ UNION ALL
 SELECT 'the constraint ' || conname || ' isn''t valid' FROM pg_constraint
 WHERE NOT convalidated AND connamespace = {_OURS}
 """)
+
+# What psycopg warns of comes as an error, too; without a handler it would stand on stderr beside our words.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class PostgresDialect:
@@ -244,6 +248,11 @@ class PostgresDialect:
         if not connection.scalar(_HAS_HEAD, of_playbook):
             connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
         return int(playbook.id) if connection.execute(lock, of_playbook).first() else None
+
+    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+        """Statements inside go to the server together; nobody may ask for an answer before the end."""
+        driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+        return driver.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
     def by_index(self, name: str) -> str:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""

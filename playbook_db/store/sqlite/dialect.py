@@ -221,6 +221,10 @@ class SqliteDialect:
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
+    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+        """Statements inside may be carried out together: nobody asks for an answer before the end."""
+        return nullcontext()
+
     def by_index(self, name: str) -> str:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
         return f"INDEXED BY {name}"
