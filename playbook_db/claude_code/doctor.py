@@ -22,10 +22,18 @@ from playbook_db.claude_code import install, older_hooks, plugin_env, spool, wor
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import local
-from playbook_db.errors import ConsentError, DatabaseError, ModelError, NoModelError, PlaybookError, TemplateError
+from playbook_db.errors import (
+    ConsentError,
+    DatabaseError,
+    GitError,
+    ModelError,
+    NoModelError,
+    PlaybookError,
+    TemplateError,
+)
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
-from playbook_db.services import diagnostics, learn, maintenance, queue, templates
+from playbook_db.services import diagnostics, git, learn, maintenance, queue, templates
 from playbook_db.services.projects import Project, Store, is_ignored, open_store, read_playbook
 from playbook_db.store import hook_queries
 from playbook_db.store.jobs import Job
@@ -60,8 +68,8 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*; *online*: the model is asked something."""
     findings: list[Finding] = []
     checks = (
-        _interpreter, _data_folder, _database, _backups, _templates, _project, _queue, _registrations, _hooks, _worker,
-        _model_asked if online else _model, _spending, _diagnostics, _logs,
+        _interpreter, _data_folder, _database, _backups, _templates, _project, _git, _queue, _registrations, _hooks,
+        _worker, _model_asked if online else _model, _spending, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -178,6 +186,13 @@ def _project(url: str, folder: str) -> Iterator[Finding]:
             if is_ignored(project):
                 message = f"{project.key} is ignored: no session gets its playbook, and nothing is learned from any"
                 yield Finding("project", NOTE, message, "playbook project ignore --off")
+
+
+def _git(url: str, folder: str) -> Iterator[Finding]:
+    with suppress(GitError):  # which is of no use here, or refuses a folder that is another user's
+        problem = git.setup_problem(folder)
+        if problem:
+            yield Finding("git", NOTE, problem, "playbook install --git")
 
 
 def _queue(url: str, folder: str) -> Iterator[Finding]:

@@ -3,9 +3,11 @@
 Git is asked through its own command. What others wrote into the files that we change stays, to the byte.
 """
 
+import contextlib
 import itertools
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +29,7 @@ _UNDER_WAY = {
 }  # fmt: skip
 _MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
 _MOST_TIPS = 20  # of the branch, before it was rewritten
+_OUR_COMMAND = re.compile(r"(?:PYTHONPATH=\S+ )?(.+) -P -m playbook_db merge-driver ")
 _LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
 
 
@@ -50,8 +53,9 @@ def install(folder: str, *, share: bool) -> GitSetup:
         _TEXTCONV: f"{command} textconv",
     }
     others = {name: value for name, value in values.items() if _config(folder, name) != value}
-    for name, value in others.items():
-        _ask(folder, "config", "--local", "--replace-all", name, value)
+    with _same_end(_config_file(folder)):
+        for name, value in others.items():
+            _ask(folder, "config", "--local", "--replace-all", name, value)
     before = _content(attributes)
     is_new = ATTRIBUTES not in _lines(before or b"")
     if is_new:
@@ -70,9 +74,14 @@ def uninstall(folder: str, *, share: bool) -> GitSetup:
     """Take out what `install` did. What `.gitattributes` says for all clones, once it is committed, is taken out of it
     only with *share*. Raises GitError."""
     names = [name for name in (_NAME, _DRIVER, _TEXTCONV) if _config(folder, name)]
-    for name in names:
-        _ask(folder, "config", "--local", "--unset-all", name)
-    changed, notes = [_config_file(folder)] if names else [], []
+    config = _config_file(folder)
+    with _same_end(config):
+        for name in names:
+            _ask(folder, "config", "--local", "--unset-all", name)
+        for section in ("merge", "diff"):  # git leaves an empty one behind a comment
+            if names and re.search(rb'(?m)^\[%s "playbook"\]\n?(?=\[|\Z)' % section.encode(), _content(config) or b""):
+                _ask(folder, "config", "--local", "--remove-section", f"{section}.playbook", may_fail=True)
+    changed, notes = [config] if names else [], []
     own, shared = _attributes_files(folder)
     for path in (own, shared):
         data = _content(path) or b""
@@ -101,6 +110,29 @@ def remote_url(folder: str) -> str | None:
     remotes = dict(line.partition(" ")[::2] for line in reversed(os.fsdecode(said).splitlines()))
     only = next(iter(remotes.values())) if len(remotes) == 1 else None
     return remotes.get("remote.origin.url", only)
+
+
+def setup_problem(folder: str) -> str | None:
+    """Why git doesn't merge the committed mirror of the project in *folder* through us, though nothing says that it
+    shouldn't; None where it does, and where no mirror is committed. Raises GitError."""
+    name = ".claude/playbook.json"
+    if projects.git_dir(folder) is None or not _ask(folder, "ls-files", "--", name):
+        return None
+    used = _ask(folder, "check-attr", "merge", "--", name).decode().rpartition(": ")[2].strip()
+    if used == "unspecified":
+        return f"{name} is in git, which merges it line by line: votes of both sides collide, or one is lost"
+    if used != "playbook":  # somebody wants it otherwise
+        return None
+    command = _ask(folder, "config", "--get", _DRIVER, may_fail=True).decode(errors="surrogateescape").strip()
+    if not command:
+        return (
+            f"git's attributes have {name} merged through playbook, and this clone doesn't say how: it does it by lines"
+        )
+    ours = _OUR_COMMAND.match(command)
+    python = ours[1].strip("'") if ours else ""
+    if os.path.isabs(python) and not os.access(python, os.X_OK):
+        return f"git would merge {name} with {python}, which isn't there: each merge of it is a conflict"
+    return None
 
 
 def operation_under_way(folder: str) -> str | None:
@@ -244,6 +276,21 @@ def _attributes_files(folder: str) -> tuple[str, str]:
 def _config_file(folder: str) -> str:
     own = os.fsdecode(_ask(folder, "rev-parse", "--git-path", "config").removesuffix(b"\n"))
     return os.path.normpath(os.path.join(folder, own))
+
+
+@contextlib.contextmanager
+def _same_end(config: str) -> Iterator[None]:
+    """Where *config* ends without a newline, so it does after git wrote it: from that the way back is known."""
+    before = _content(config) or b"\n"
+    yield
+    after = _content(config) or b""
+    if before.endswith(b"\n") or not after.endswith(b"\n"):
+        return
+    path = os.path.realpath(config)
+    with contextlib.suppress(FileExistsError), open(f"{path}.lock", "xb") as lock:  # git's own; else it writes just now
+        lock.write(after.removesuffix(b"\n"))
+        os.chmod(lock.name, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(lock.name, path)
 
 
 def _config(folder: str, name: str) -> str:
