@@ -55,7 +55,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
-    problem = text = ""
+    problem = text = replica = ""
     points: Sequence[hook_queries.StoredPoint] = ()
     try:
         problem = hook_queries.loss_of(path) if path else ""
@@ -75,10 +75,11 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                     template = templates.playbook_template()
                     text, points = prompt_text.compose(template, *hook_queries.candidates(*shown))
     except hook_queries.UnusableError as error:
-        work_waits, problem = work_waits or error.is_old, "" if error.is_old else str(error)
+        work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
-        what = str(error).rstrip(".") if "/" in str(error) else f"{path}: {error}"  # the driver names no file
+        work_waits = work_waits or bool(replica)
+        what = str(error).rstrip(".") if "/" in str(error) else f"{replica or path}: {error}"  # the driver names none
         problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
@@ -169,7 +170,8 @@ def _has_mirror_changed(
 
 
 def _of_team(replica: str, name: str) -> "session_message.Book | None":
-    """The team's playbook *name*, as the worker last put it into the file *replica*; None where it hasn't yet."""
+    """The team's playbook *name*, as the worker last put it into the file *replica*; None where it hasn't yet. Raises
+    UnusableError or the driver's Error."""
     if not os.path.exists(replica):
         return None
     connection = hook_queries.open_replica(replica)

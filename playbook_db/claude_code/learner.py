@@ -72,7 +72,7 @@ def learn_transcript(
 
     if pass_over(project, path):
         raise SkippedSessionError(session_of(path))
-    queue.bring_cursor(project, path)
+    queue.bring_cursor(project, path, session_id=session_of(path))
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
     refused: list[str] = []

@@ -69,8 +69,9 @@ def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None",
         told = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
         yield f"{told}. To leave it alone: {command} mirror off", _keep_nothing
     if book and shown:
-        key = book[1].team_name or projects.project_key(folder)
-        yield _news(key, command, shown, [failed_at for _, failed_at in errors if failed_at])
+        joined_at = hook_queries.joined_at(book[0], book[1].id) if book[1].team_name else ""
+        key, failures = book[1].team_name or projects.project_key(folder), [at for _, at in errors if at]
+        yield _news(key, command, shown, failures, since=joined_at)
 
 
 def _question(folder: str, command: str) -> str:
@@ -98,19 +99,20 @@ def _set_up() -> str:
     return plugin_env.describe()
 
 
-def _news(key: str, command: str, book: "Book", failures: "list[str]") -> "Line":
-    """What sessions taught the playbook *key* since that was told last, and how many could not be learned from; these
-    at *failures*."""
+def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since: str) -> "Line":
+    """What sessions taught the playbook *key* since that was told last, else after the time *since*, and how many could
+    not be learned from; these at *failures*."""
     path = os.path.join(settings.data_dir(), "told", session_folder_name(key)[-200:])
     try:
         told_to, _, failed_to = projects.read_plain(path).decode("ascii", "replace").partition(" ")
     except OSError:
-        told_to = failed_to = ""
+        told_to, failed_to = "", since
     connection, project = book
     now_to = f"{project.revision} {max([failed_to, *failures])}"
     if now_to == f"{told_to} {failed_to}":
         return "", _keep_nothing
-    points = hook_queries.learned_points(connection, project.id, since=int(told_to) if told_to.isdigit() else 0)
+    told_to, after = (told_to, "") if told_to.isdigit() else ("0", since)
+    points = hook_queries.learned_points(connection, project.id, since=int(told_to), after=after)
     failed = len([time for time in failures if time > failed_to])
     parts = []
     if points:

@@ -28,18 +28,19 @@ from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
     AccountError,
     BudgetError,
+    DatabaseError,
+    MissingExtraError,
     ModelError,
     NoModelError,
     PlaybookError,
     RefusalError,
-    ServerError,
     SettingError,
     TemplateError,
     TimeOverError,
     WithheldError,
 )
 from playbook_db.services import forget, learn, maintenance, mirror, queue, team
-from playbook_db.services.projects import Project, Store, of_team, open_store
+from playbook_db.services.projects import Project, Servers, Store, of_team, open_store
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
@@ -51,8 +52,10 @@ _ROUNDS = 3  # times that the spool is read: a job may come in while the last ro
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
 _WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
 _OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
+_LAST_LINES = 20  # of the log, in which what stays wrong isn't said again
 _WAITED_FOR = (
-    NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError, ServerError,
+    NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError, DatabaseError,
+    MissingExtraError,
 )  # fmt: skip
 
 
@@ -107,7 +110,23 @@ def is_at_work() -> bool:
 
 def note(problem: str) -> None:
     """Keep one line about what went wrong in the worker's log."""
-    append_line(os.path.join(settings.logs_dir(), "worker.log"), f"worker: {redact_message(problem, os.environ)}")
+    append_line(_log(), f"worker: {redact_message(problem, os.environ)}")
+
+
+def _log() -> str:
+    return os.path.join(settings.logs_dir(), "worker.log")
+
+
+def _note_once(problem: str) -> None:
+    """The same, unless the log's end says it already: of what each run comes upon until somebody mends it."""
+    try:
+        content = projects.read_plain(_log(), settings.MAX_FILE_BYTES)
+    except OSError:
+        content = b""
+    last = content.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
+    line = f"worker: {' '.join(redact_message(problem, os.environ).split())[:1000]}"
+    if not any(line in each for each in last):
+        note(problem)
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -183,17 +202,17 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
     with contextlib.suppress(OSError):
         spool.keep_reserve()
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
-    with open_store(url) as store:
+    with open_store(url) as store, Servers() as servers:
         queue.release_all(store)  # no other worker is alive
         if not models.by_environment:  # nobody was asked in this run yet
             queue.release_waiting(store)
         result.spooled += sum(_queue_spooled(store, path) for path in spool.waiting())
         _sync(store, result)
         result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
-        result.replicas += len(team.serve(store, note))
-        if _learn(store, result, models, ends_at):
+        result.replicas += len(team.serve(store, servers, _note_once))
+        if _learn(store, servers, result, models, ends_at):
             _sync(store, result)
-            result.replicas += len(team.serve(store, note))
+            result.replicas += len(team.serve(store, servers, _note_once))
         try:
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
@@ -243,7 +262,7 @@ def _sync(store: Store, result: WorkResult) -> None:
             note(message)
 
 
-def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) -> bool:
+def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, ends_at: float) -> bool:
     """Learn from the jobs that are due, one after the other; whether there was any."""
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
@@ -256,7 +275,7 @@ def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) ->
             if not os.path.exists(path):  # a session in which nothing was said leaves none
                 queue.finish(store, job)
             else:
-                with of_team(project) as playbook:
+                with of_team(project, servers) as playbook:
                     _learn_from(playbook, path, job, result, models, ends_at)
             result.learned += 1
         except _WAITED_FOR as error:

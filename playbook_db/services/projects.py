@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Self
 from urllib.parse import quote
@@ -11,13 +11,14 @@ from urllib.parse import quote
 from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.domain.playbook import Playbook
-from playbook_db.errors import ProjectError, Remedy, ServerAwayError
-from playbook_db.store import hook_queries, memberships, replica, repository
+from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
+from playbook_db.store import connect, hook_queries, memberships, replica, repository
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import ListedProject
 
 Notify = Callable[[str], object]  # takes a line that the person should read
+_LOOK_S = 4  # that who can do with the replica waits for a team's server
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ def open_project(
         project = Project.in_folder(stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
         if not is_own:
             try:
-                project = stack.enter_context(of_team(project))
+                servers = stack.enter_context(Servers(connect_s=_LOOK_S if may_be_old else None))
+                project = stack.enter_context(of_team(project, servers))
             except ServerAwayError as error:
                 if not may_be_old:
                     raise
@@ -83,8 +85,44 @@ def open_project(
         yield project
 
 
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The databases of teams that one run asks, each opened once; one that was away isn't asked again. Use as a context
+    manager. It waits *connect_s* seconds for a connection, where that is given and the URL doesn't say otherwise."""
+
+    connect_s: int | None = None
+    _stores: dict[str, Store] = field(default_factory=dict)
+    _away: dict[str, ServerAwayError] = field(default_factory=dict)
+
+    @contextmanager
+    def opened(self, store: Store, membership: Membership) -> Iterator[Store]:
+        """The database of the team that has the *membership*, noted in the user's own *store*."""
+        url, where = server_url(store, membership, connect_s=self.connect_s), connect.described(membership.url)
+        if where in self._away:
+            raise self._away[where]
+        if url not in self._stores:
+            try:
+                self._stores[url] = open_store(url)
+            except ServerAwayError as error:
+                self._away[where] = error
+                raise
+        try:
+            yield self._stores[url]
+        except ServerAwayError:  # it may be back at once, as after a restart
+            if url in self._stores:
+                self._stores.pop(url).close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for store in self._stores.values():
+            store.close()
+
+
 @contextmanager
-def of_team(own: Project) -> Iterator[Project]:
+def of_team(own: Project, servers: Servers) -> Iterator[Project]:
     """The project *own*, of this machine; where it has joined a team, the team's, in the database of the team."""
     membership = find_membership(own)
     if membership is None:
@@ -92,9 +130,9 @@ def of_team(own: Project) -> Iterator[Project]:
         return
     from playbook_db.services import team
 
-    with open_store(server_url(own.store, membership)) as server:
+    with servers.opened(own.store, membership) as server:
         yield Project(server, membership.name, own.folder, here=own)
-        with suppress(ServerAwayError, OSError):  # what was done is done; the worker looks again
+        with suppress(PlaybookError, OSError):  # what was done is done; the worker looks again, and says what is wrong
             team.refresh(own.store, membership, server)
 
 
@@ -118,12 +156,15 @@ def find_membership(own: Project) -> Membership | None:
         return memberships.of_project(connection, own.key)
 
 
-def server_url(store: Store, membership: Membership) -> str:
-    """The URL of the team's database, with the file of its password where one was given to `playbook team join`."""
-    path = password_file(store, membership)
-    if not os.path.exists(path):
-        return membership.url
-    return membership.url + ("&" if "?" in membership.url else "?") + f"passfile={quote(path, safe='')}"
+def server_url(store: Store, membership: Membership, *, connect_s: int | None = None) -> str:
+    """The URL of the team's database, with the file of its password where one was given to `playbook team join`, and
+    for how long to wait for a connection, where it doesn't say that itself."""
+    path, url = password_file(store, membership), membership.url
+    parameters = [f"passfile={quote(path, safe='')}"] if os.path.exists(path) else []
+    parameters += [f"connect_timeout={connect_s}"] if connect_s and "connect_timeout=" not in url else []
+    for parameter in parameters:
+        url += ("&" if "?" in url else "?") + parameter
+    return url
 
 
 def password_file(store: Store, membership: Membership) -> str:

@@ -199,26 +199,32 @@ def move_cursor(
 
 
 @tried_again
-def bring_cursor(project: Project, path: str) -> None:
+def bring_cursor(project: Project, path: str, *, session_id: str) -> None:
     """Where the playbook is a team's: note there what this machine alone knows of how far the transcript at *path* was
-    learned from, as of a job that was dropped."""
-    if project.here is None:
-        return
-    here = learned_to(project.here, path)
-    if here > learned_to(project, path):
-        with project.store.write(project.key) as book:
-            book.move_cursor(path, max(here, book.learned_to(path)), session_id="")
+    learned from, as of a job that was dropped. Raises ServerError where the user may not write there, before a model is
+    asked for nothing."""
+    if project.here is not None:
+        _copy_cursor(project.here, project, path, session_id)
 
 
 @tried_again
 def follow_cursor(project: Project, path: str, *, session_id: str) -> None:
     """Where the playbook is a team's: note on this machine too how far the transcript at *path* was learned from, so
     that it isn't taken for lost, nor learned from once more when the team is left."""
-    if project.here is None:
-        return
-    offset = learned_to(project, path)
-    with project.here.store.write(project.here.key) as book:
-        book.move_cursor(path, max(offset, book.learned_to(path)), session_id=session_id)
+    if project.here is not None:
+        _copy_cursor(project, project.here, path, session_id, or_of_another=True)
+
+
+def _copy_cursor(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:
+    """Let *target* know of the transcript at *path* what *source* does, where that is more; *or_of_another* that was
+    there before."""
+    with source.store.read(source.key) as book:
+        offset, first_uuid = book.cursor(path)
+    with target.store.write(target.key) as book:
+        known_offset, known_uuid = book.cursor(path)
+        is_same = None in (first_uuid, known_uuid) or first_uuid == known_uuid
+        if (is_same and offset > known_offset) or (or_of_another and not is_same):
+            book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
 
 
 @dataclass(frozen=True, slots=True)

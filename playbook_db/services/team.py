@@ -11,19 +11,27 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from filelock import FileLock, Timeout
+
 from playbook_db import files, projects, settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import (
     PlaybookError,
-    PointNotFoundError,
     Remedy,
     ServerAwayError,
     SettingError,
     TeamError,
 )
 from playbook_db.services import forget, git, import_export, mirror
-from playbook_db.services.projects import Project, find_membership, password_file, server_url
+from playbook_db.services.projects import (
+    Project,
+    Servers,
+    find_membership,
+    password_file,
+    read_playbook,
+    server_url,
+)
 from playbook_db.store import connect, hook_queries, jobs, memberships, replica
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Member, Membership
@@ -31,6 +39,8 @@ from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 MAX_NAME_CHARS = 200
 _SENT_AT_ONCE = 200  # showings in one transaction
+_OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
+_LEAST_CHARS = 16  # of a forgotten text that is looked for inside others
 
 
 # Joining and leaving.
@@ -261,9 +271,9 @@ def _reading_of(book: PlaybookRepository) -> Reading:
 # Keeping in step, for the worker.
 
 
-def serve(store: Store, note: Callable[[str], object]) -> list[str]:
-    """Bring this machine and the databases of all teams in step: what sessions were shown goes there, the replicas
-    become what is there now. The keys of the projects whose replica is new.
+def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list[str]:
+    """Bring this machine and the databases of all teams in step: the replicas become what is there now, and what
+    sessions were shown goes there. The keys of the projects whose replica is new.
 
     A server that is away is asked again by the next worker; *note* is given what else is wrong.
     """
@@ -271,34 +281,54 @@ def serve(store: Store, note: Callable[[str], object]) -> list[str]:
         known = memberships.read_all(connection)
     refreshed = []
     for membership in known:
-        try:
-            with open_store(server_url(store, membership)) as server:
-                refreshed += [membership.key] * refresh(store, membership, server)
-                _send(store, membership, server)
-        except ServerAwayError:
-            continue
-        except (PlaybookError, OSError) as error:
-            note(f"the team's playbook of {membership.key}: {error}")
+        for step in (refresh, _send):  # who may only read can't do the second
+            try:
+                with servers.opened(store, membership) as server:
+                    refreshed += [membership.key] * bool(step(store, membership, server))
+            except ServerAwayError:
+                break
+            except (PlaybookError, OSError) as error:
+                note(f"the team's playbook of {membership.key}: {error}")
     return refreshed
 
 
 def refresh(store: Store, membership: Membership, server: Store) -> bool:
-    """Write the replica of a team's playbook anew where the *server* is ahead of it; whether it was.
+    """Write the replica of a team's playbook anew where that isn't what the *server* has; whether it was.
 
     What the team has forgotten since is forgotten in the project's own playbook too, which the team's was made of.
     """
     path = hook_queries.replica_of(store.where, membership.playbook_id)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    try:  # what is read first mustn't be written last
+        with FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
+            return _refresh(store, membership, server, path)
+    except Timeout:
+        return False
+
+
+def _refresh(store: Store, membership: Membership, server: Store, path: str) -> bool:
     with server.read(membership.name) as book:
-        if book.playbook_id and replica.revision(path, membership.name) == book.revision:
+        if book.playbook_id and replica.last_revision(path, membership.name) == (book.revision, book.last_time):
             os.utime(path)  # says when it was known to be current
             return False
         rows = replica.read(book)
-    for text in replica.erased_since(path, membership.name, rows):
-        with suppress(PointNotFoundError):
-            request = forget.Request(pattern=re.compile(re.escape(text)))
-            forget.forget(Project.in_folder(store, membership.key), request)
+    erased = replica.erased_since(path, membership.name, rows)
+    for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
+        _forget_here(Project.in_folder(store, membership.key), text)
     replica.write(path, rows)
     return True
+
+
+def _forget_here(own: Project, text: str) -> None:
+    """Forget in the project's own playbook the *text* of a point that the team has forgotten, whatever it is called."""
+    names = [point.name for point in read_playbook(own).points if point.text == text]
+    if names:
+        request = forget.Request(names[0])
+    elif len(text) >= _LEAST_CHARS:
+        request = forget.Request(pattern=re.compile(re.escape(text)))
+    else:
+        return
+    forget.forget(own, request)
 
 
 @tried_again
@@ -351,7 +381,7 @@ def read_status(own: Project) -> TeamStatus:
         connect.described(membership.url),
         membership.name,
         membership.joined_at,
-        replica.revision(path, membership.name),
+        (replica.last_revision(path, membership.name) or (None,))[0],
         replica.known_at(path),
         states.count("queued") + states.count("running"),
         states.count("failed"),

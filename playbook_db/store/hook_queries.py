@@ -106,14 +106,16 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
                AND (j.not_before IS NULL OR j.not_before <= :now))
 """
 
-# The live points that learning added, the newest first.
+# The live points that learning added after a revision and a time, the newest first.
 LEARNED_POINTS = """
 SELECT k.name, k.text FROM revisions AS r
 CROSS JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number AND c.kind = 'add'
 CROSS JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id AND k.retired_in IS NULL
-WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn'
+WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn' AND r.time > :after
 ORDER BY r.number DESC, c.seq DESC
 """
+
+JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
 WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
 # Why jobs wait until some time, and then why others failed and when, newest first.
@@ -346,7 +348,12 @@ def open_replica(path: str) -> "Connection":
 
     Raises UnusableError or the driver's Error.
     """
-    return _open_file(path, "mode=ro&immutable=1", 0.0)
+    try:
+        return _open_file(path, "mode=ro&immutable=1", 0.0)
+    except UnusableError:
+        is_file = os.path.isfile(path)
+        what = "is no replica of this version" if is_file else "is no regular file; move it away"
+        raise UnusableError(f"{path} {what}. The worker writes it anew: playbook work", is_old=is_file) from None
 
 
 def _require_schema(connection: "Connection", path: str) -> None:
@@ -456,9 +463,19 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
     return bool(found)
 
 
-def learned_points(connection: "Connection", playbook_id: int, *, since: int) -> "list[tuple[str, str]]":
-    """The names and texts of the live points that learning added after the revision *since*, the newest first."""
-    return connection.execute(LEARNED_POINTS, {"playbook_id": playbook_id, "since": since}).fetchall()
+def learned_points(
+    connection: "Connection", playbook_id: int, *, since: int, after: str = ""
+) -> "list[tuple[str, str]]":
+    """The names and texts of the live points that learning added after the revision *since* and the time *after*, the
+    newest first."""
+    of = {"playbook_id": playbook_id, "since": since, "after": after}
+    return connection.execute(LEARNED_POINTS, of).fetchall()
+
+
+def joined_at(connection: "Connection", playbook_id: int) -> str:
+    """When the project joined a team; `""` where it hasn't."""
+    row = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone()
+    return row[0] if row else ""
 
 
 def job_errors(connection: "Connection", playbook_id: int) -> "list[tuple[str, str | None]]":

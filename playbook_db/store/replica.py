@@ -38,6 +38,8 @@ FROM (SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playboo
 JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = w.id AND c.revision = w.revision
 """)
 
+_TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
+
 Rows = dict[Table, list[dict[str, Any]]]
 
 
@@ -64,6 +66,7 @@ def write(path: str, rows: Rows) -> None:
     """Put a replica with *rows* in the place of the file at *path*. Raises OSError."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
     with engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA page_size = 1024")  # most tables are empty: a third of the bytes
         metadata.create_all(connection)
         for table, several in rows.items():
             if several:
@@ -77,14 +80,19 @@ def write(path: str, rows: Rows) -> None:
     files.replace_file(path, data, mode=0o600)
 
 
-def revision(path: str, key: str) -> int | None:
-    """The revision of the playbook *key* that the replica at *path* holds; None where there is none to be read."""
+def last_revision(path: str, key: str) -> tuple[int, str | None] | None:
+    """The revision of the playbook *key* that the replica at *path* holds, and its time; None where there is none, or
+    not all of it can be read."""
     try:
         with closing(hook_queries.open_replica(path)) as connection:
             project = hook_queries.find_project(connection, key)
+            if project is None or connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return None
+            of = {"playbook_id": project.id, "number": project.revision}
+            time = connection.execute(_TIME, of).fetchone()
+            return project.revision, time[0] if time else None
     except (OSError, sqlite3.Error, hook_queries.UnusableError):
         return None
-    return project.revision if project else None
 
 
 def opened(path: str) -> Store:
@@ -100,17 +108,18 @@ def known_at(path: str) -> datetime | None:
         return None
 
 
-def erased_since(path: str, key: str, rows: Rows) -> list[str]:
+def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
     """The texts that the replica at *path* still holds of the playbook *key*, and that were erased from what *rows*
-    hold of it now, as a whole or in part."""
+    hold of it now; whether as a whole, or in part."""
     try:
         with closing(hook_queries.open_replica(path)) as connection:
             project = hook_queries.find_project(connection, key)
             points = hook_queries.all_texts(connection, project.id) if project else {}
     except (OSError, sqlite3.Error, hook_queries.UnusableError):
-        return []
+        return {}
     now = {row["id"]: row["text"] for row in rows[key_points]}
-    return [text for number, text in points.items() if MARK not in text and MARK in now.get(number, "")]
+    erased = {text: now.get(number, "") for number, text in points.items() if MARK not in text}
+    return {text: after == MARK for text, after in erased.items() if MARK in after}
 
 
 def _all(book: PlaybookRepository, table: Table) -> list[dict[str, Any]]:

@@ -1,17 +1,21 @@
 """A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.connect.Dialect` has it."""
 
 import logging
+import math
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
-from psycopg.abc import Buffer
+from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import Loader
+from psycopg.rows import Row
 from psycopg.types.string import StrDumperUnknown
+from psycopg.waiting import Ready
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
@@ -25,8 +29,15 @@ from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
 
+Result = TypeVar("Result")
+
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
-_CONNECT_WAIT_S = 10
+# Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
+_WAITS = {
+    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}  # fmt: skip
+_SILENT_FOR_S = 300.0  # that a server may work on one statement before it is taken for frozen
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
 _GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
@@ -107,22 +118,25 @@ class PostgresDialect:
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
         """An engine whose transactions are ours: one that writes sees what others committed up to each statement, and
         locks before it reads; one that reads sees one state throughout, and can't write. It is one for all who ask:
-        what looks at the version has opened a connection already."""
-        return self._engine
+        what looks at the version has opened a connection already. What migrates may take as long as it takes."""
+        return self._engine if foreign_keys else self._engine.execution_options(silent_for_s=math.inf)
 
     @cached_property
     def _engine(self) -> Engine:
+        waits = {name: value for name, value in _WAITS.items() if name not in self.url.query}
         engine = create_engine(
             self.url,
-            connect_args={"connect_timeout": _CONNECT_WAIT_S, "client_encoding": "utf8", **_PREPARED},
+            connect_args={**waits, "client_encoding": "utf8", **_PREPARED},
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
         )
+        event.listen(engine, "do_connect", lambda dialect, record, args, given: _Connection.connect(*args, **given))
         event.listen(engine, "connect", lambda driver, _: speak_as_sqlite(driver))
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+            driver: _Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+            driver.silent_for_s = connection.get_execution_options().get("silent_for_s", _SILENT_FOR_S)
             reads = not connection.get_execution_options().get("writes", True)
             level = psycopg.IsolationLevel
             driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
@@ -188,7 +202,7 @@ class PostgresDialect:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold off all others who would give the database another schema."""
-        with self.explained(), self._engine.begin() as connection:
+        with self.explained(), self.make_engine(foreign_keys=False).begin() as connection:
             connection.execute(sql("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
             yield
 
@@ -311,6 +325,31 @@ class PostgresDialect:
     def close(self) -> None:
         """Let go of every connection."""
         self._engine.dispose()
+
+
+class _Connection(psycopg.Connection[Row]):
+    """A connection that gives up a server which is there and says nothing, as one that is frozen does: neither the
+    network nor the server itself would ever end the wait."""
+
+    silent_for_s = _SILENT_FOR_S
+
+    def wait(self, gen: PQGen[Result], *args: Any, **given: Any) -> Result:
+        """What *gen* comes to."""
+        return super().wait(self._bounded(gen), *args, **given)
+
+    def _bounded(self, gen: PQGen[Result]) -> PQGen[Result]:
+        ready, waited_since = None, time.monotonic()
+        try:
+            while True:
+                ready = yield gen.send(ready)  # type: ignore[arg-type]
+                if ready != Ready.NONE:
+                    waited_since = time.monotonic()
+                elif time.monotonic() - waited_since > self.silent_for_s:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"no answer for {self.silent_for_s:g} s")
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:
