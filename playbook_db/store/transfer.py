@@ -58,9 +58,10 @@ def copy_playbook(key: str, source: Connection, target: Connection) -> int:
     target.execute(insert(playbooks).values(known))
     new: int = target.execute(select(playbooks.c.id).filter_by(key=key)).scalar_one()
     _insert(target, heads, new, _rows(source, heads, old))
-    count = _copy_history(source, target, old, new)
-    for table in _AFTERWARDS:
-        _insert(target, table, new, _rows(source, table, old))
+    with dialect_of(target).at_once(target):
+        count = _copy_history(source, target, old, new)
+        for table in _AFTERWARDS:
+            _insert(target, table, new, _rows(source, table, old))
     _require_equal(source, target, old, new, key)
     return count
 
