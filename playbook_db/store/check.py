@@ -20,9 +20,12 @@ from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
 
 _MISCOUNTED = sql("""
-SELECT p.key FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE coalesce(h.live_points, 0) <> (
-    SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NULL
+SELECT p.key FROM playbooks AS p JOIN heads AS h ON h.playbook_id = p.id WHERE h.live_points <> (
+    SELECT count(*) FROM key_points AS k WHERE k.playbook_id = h.playbook_id AND k.retired_in IS NULL
 )
+UNION
+SELECT p.key FROM playbooks AS p JOIN revisions AS r ON r.playbook_id = p.id AND r.number = 1
+LEFT JOIN heads AS h ON h.playbook_id = r.playbook_id WHERE h.playbook_id IS NULL
 """)
 _REVISIONS = sql("""
 SELECT p.key, count(*), min(r.number), max(r.number)

@@ -64,13 +64,14 @@ FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
 WHERE h.playbook_id = :playbook_id
 """)
 _LISTED = sql("""
-SELECT p.key, coalesce(h.live_points, 0), coalesce(r.number, 0), r.time, p.mirror, p.ignored
-FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id LEFT JOIN revisions AS r ON r.playbook_id = p.id
-    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
-ORDER BY p.key
+SELECT p.key, coalesce(h.live_points, 0),
+       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = h.playbook_id), 0),
+       (SELECT r.time FROM revisions AS r WHERE r.playbook_id = h.playbook_id ORDER BY r.number DESC LIMIT 1),
+       p.mirror, p.ignored
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id ORDER BY p.key
 """)
 _KEPT_MIRRORS = sql("""
-SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
+SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
 FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
 WHERE p.mirror IN ('on', 'found') AND p.ignored = 0 ORDER BY m.path
