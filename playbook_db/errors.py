@@ -332,6 +332,10 @@ class ServerError(DatabaseError):
     """The server of the database lets nobody in, or can't do what was asked."""
 
 
+class NoPasswordError(ServerError):
+    """The server wants a password, and none was given."""
+
+
 class ServerAwayError(ServerError):
     """The server can't be used at present: it can't be reached, is starting or stopping, has no connection or no room
     left, or the connection was lost. Later, the same may go well."""
@@ -386,11 +390,10 @@ class SchemaTooOldError(DatabaseError):
     """The database needs a migration, which only a command may run."""
 
     def __init__(self, where: str, schema: int, needed: int, *, is_shared: bool = False) -> None:
-        alone, together = "Run: {} (it takes a backup first).", "Its owner backs it up (pg_dump), and then runs: {}"
-        super().__init__(
-            f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
-            Remedy(together if is_shared else alone, ("db", "upgrade")),
-        )
+        remedy = Remedy("Run: {} (it takes a backup first).", ("db", "upgrade"))
+        if is_shared:  # whose URL isn't the user's own database
+            remedy = Remedy("Its owner backs it up (pg_dump), and then runs: {}", ("--db", "URL", "db", "upgrade"))
+        super().__init__(f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.", remedy)
 
 
 class UnreleasedSchemaError(DatabaseError):

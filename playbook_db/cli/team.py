@@ -14,7 +14,8 @@ from playbook_db.errors import TeamError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.team import Invitation, TeamStatus
+    from playbook_db.services.joining import Invitation
+    from playbook_db.services.team import TeamStatus
 
 
 @cli.group()
@@ -34,38 +35,53 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     other projects stay as they are. What the project's own playbook holds is shown, and goes into the team's once you
     agree. A password in URL is kept in a file for you alone; better leave it out of a command line, and to PGPASSFILE.
     """
-    from playbook_db.services import team as service
+    from playbook_db.services import joining as service
 
     if url == "-":
-        url = sys.stdin.readline().strip()
-    with opened(is_own=True, may_be_new=True) as project:
-        name = name or service.default_name(project.folder or "")
-        with service.joining(project, url, name) as joining:
-            invitation = joining.preview()
-            _agree(invitation, yes=yes)
-            brought = joining.finish()
-    text = f"{one_line(project.key)} is {name} in {joining.server.where} now"
-    if brought is not None and brought.revision is not None:
-        text += f"; {_brings(invitation)} (revision {brought.revision})"
+        url = click.prompt("URL", hide_input=True, err=True) if is_interactive() else sys.stdin.readline().strip()
+    ask = _ask_for_password if is_interactive() else None
+    with opened(is_own=True, may_be_new=True) as project, service.joining(project, url, name, ask=ask) as joining:
+        invitation = joining.preview()
+        _agree(invitation, yes=yes)
+        brought = joining.finish()
+    text = f"{one_line(project.key)} is {one_line(invitation.name)} in {invitation.where} now"
     number = None if brought is None else brought.revision
-    print_answer(text, as_json=as_json, project=project.key, name=name, database=joining.server.where, revision=number)
+    if number is not None:
+        text += f"; {_brings(invitation)} (revision {number})"
+    if invitation.mirror is not None:
+        notify([f"{invitation.mirror} stays as it is from now on: members share the playbook through the database"])
+    print_answer(
+        text, as_json=as_json, project=project.key, name=invitation.name, database=invitation.where, revision=number
+    )
+
+
+def _ask_for_password(where: str) -> str:
+    return str(click.prompt(f"Password for {where}", hide_input=True, err=True))
 
 
 def _agree(invitation: "Invitation", *, yes: bool) -> None:
     """Show what joining would bring in, and raise TeamError unless the person agrees."""
+    if invitation.made_tables:
+        notify([f"{invitation.where} was empty; its tables were made, and belong to the user in the URL"])
     told = "a new playbook" if invitation.is_new else f"a playbook of {count_of(invitation.points, 'point')}"
-    notify([f"{invitation.name} is {told} in {invitation.where}"])
-    if invitation.brings is None or not (invitation.brings.changes or invitation.brings.votes):
+    notify([f"{one_line(invitation.name)} is {told} in {invitation.where}"])
+    if invitation.brings is None:
         return
-    notify([f"the project's own playbook would bring in: {_brings(invitation)}", *invitation.brings.notes])
+    notify(invitation.brings.notes)
+    if not invitation.brings.changes and not invitation.brings.extras:
+        return
+    notify([f"the project's own playbook would bring in: {_brings(invitation)}"])
     for change in invitation.brings.changes:
         say(f"  {change.kind} [{change.point.name}] {one_line(change.point.text)}", err=True)
     if yes:
         return
     if not is_interactive():
-        raise TeamError("Nothing was changed. Say --yes to bring that in, so that all members have it.")
+        raise TeamError(
+            "Nothing was brought in, and the project hasn't joined. To bring that in, so that all members "
+            "have it, say --yes."
+        )
     if not click.confirm("Bring that in, so that all members have it?", err=True):
-        raise TeamError("Nothing was changed.")
+        raise TeamError("Nothing was brought in, and the project hasn't joined.")
 
 
 def _brings(invitation: "Invitation") -> str:
@@ -87,10 +103,12 @@ def leave(no_copy: bool, as_json: bool) -> None:
 
     with opened(sync=False, is_own=True) as project:
         left = service.leave(project, takes_copy=not no_copy)
+    if left.problem is not None:
+        notify([left.problem])
     if left.as_of is not None:
-        notify(
-            [f"{left.where} can't be reached; what was taken along is how it was at {local(left.as_of.isoformat())}"]
-        )
+        notify([f"what was taken along is what this machine knew of it; that was current {_ago(left.as_of)}"])
+    if left.untold:
+        notify([f"the team was not told what {count_of(left.untold, 'session')} of this project were shown"])
     text = f"{one_line(project.key)} has a playbook of its own again"
     number = left.copied.revision if left.copied else None
     text += f": the team's, as revision {number}" if number else ", as it was"
@@ -117,8 +135,7 @@ def team_status(as_json: bool) -> None:
 def _lines(status: "TeamStatus") -> list[str]:
     here = "nothing yet: the next worker fetches it (playbook work)"
     if status.replica_at is not None and status.replica_revision is not None:
-        known = ago(status.replica_at, now=datetime.now(UTC))
-        here = f"revision {status.replica_revision}, known to be current {known}"
+        here = f"revision {status.replica_revision}, known to be current {_ago(status.replica_at)}"
     there = f"can't be asked: {status.problem}"
     if status.problem is None:
         there = f"schema {status.schema:04d}, revision {status.revision} of the playbook"
@@ -135,6 +152,10 @@ def _lines(status: "TeamStatus") -> list[str]:
         f"{'joined':<12}{local(status.joined_at)}",
         f"{'waits':<12}{', '.join(waits)}",
     ]
+
+
+def _ago(moment: datetime) -> str:
+    return ago(moment, now=datetime.now(UTC))
 
 
 COMMANDS = {"team": team}

@@ -139,6 +139,57 @@ def merge_three_way(
     return tuple(notes)
 
 
+def under_our_names(
+    draft: Draft, base: Playbook, theirs: Playbook, merged: Playbook
+) -> tuple[Playbook, Playbook, dict[str, str]]:
+    """*base* and *theirs*, what became of it, with the names that the points of *base* got when it was merged into
+    ours, which was *merged* then; and these names, by theirs.
+
+    What has none, as its text was forgotten here since, is left out where it is as it was, else it counts as new.
+    """
+    same = [point.name for point in base.points if _has_same_text(merged.by_name.get(point.name), point)]
+    by_text = {normalised(point.text): point.name for point in reversed(merged.points) if point.name not in same}
+    names = dict(zip(same, same, strict=True))
+    for point in base.points:
+        if point.name not in names and (name := by_text.pop(normalised(point.text), None)) is not None:
+            names[point.name] = name
+    ours = set(names.values())
+    draft.reserve({*theirs.by_name, *ours})
+    points = []
+    for point in theirs.points:
+        before = base.by_name.get(point.name)
+        if point.name in names:
+            points.append(replace(point, name=names[point.name]))
+        elif before is None or before.text != point.text:
+            is_free = before is None and point.name not in ours
+            points.append(point if is_free else replace(point, name=draft.new_name(point.section)))
+            names[point.name] = points[-1].name
+    known = tuple(replace(point, name=names[point.name]) for point in base.points if names.get(point.name) in ours)
+    return replace(base, points=known), replace(theirs, points=tuple(points)), names
+
+
+def _has_same_text(one: KeyPoint | None, other: KeyPoint) -> bool:
+    return one is not None and normalised(one.text) == normalised(other.text)
+
+
+def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
+    """*theirs* without what is retired here, whatever name it has there; and notes."""
+    live = {normalised(point.text) for point in draft.points()}
+    gone = {normalised(each.point.text) for each in retired.values()} - live
+    kept = tuple(point for point in theirs.points if normalised(point.text) not in gone)
+    left_out = (point.name for point in theirs.points if normalised(point.text) in gone)
+    return replace(theirs, points=kept), tuple(
+        f"{name} says what was retired here; it stays retired" for name in left_out
+    )
+
+
+def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
+    """*base* as the ancestor of *theirs* for a merge that takes nothing out: it lacks what *theirs* lacks."""
+    points = tuple(point for point in base.points if point.name in theirs.by_name)
+    fields = tuple(field for field in base.header.fields if field[0] in dict(theirs.header.fields))
+    return replace(base, points=points, header=Header(fields, base.header.final_newline))
+
+
 def _follow_texts(
     draft: Draft, base: Playbook, ours: Playbook, theirs: Playbook, notes: list[str]
 ) -> tuple[Playbook, Playbook]:

@@ -101,15 +101,14 @@ def uninstall(folder: str, *, share: bool) -> GitSetup:
     return GitSetup(tuple(changed), "", tuple(notes))
 
 
-def remote_url(folder: str) -> str | None:
-    """The URL of the repository's remote `origin`, else of its only one, as its own config has it; None without one."""
-    try:
-        said = _ask(folder, "config", "--local", "--get-regexp", r"^remote\..*\.url$", may_fail=True)
-    except GitError:
-        return None
-    remotes = dict(line.partition(" ")[::2] for line in reversed(os.fsdecode(said).splitlines()))
-    only = next(iter(remotes.values())) if len(remotes) == 1 else None
-    return remotes.get("remote.origin.url", only)
+def remote_urls(folder: str) -> dict[str, str]:
+    """The URLs of the repository's remotes, by their names, as git makes them of what its config says; none where it
+    can't be asked."""
+    with contextlib.suppress(GitError):
+        names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
+        asked = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
+        return {name: url.partition("\n")[0] for name, url in asked.items() if url.strip()}
+    return {}
 
 
 def setup_problem(folder: str) -> str | None:

@@ -67,6 +67,12 @@ def export_playbook(project: Project, *, layout: Layout = "sections", with_extra
         return playbook_file.encode(book.playbook(), layout=layout, extras=book.extras() if with_extras else None)
 
 
+def reading_of(book: PlaybookRepository) -> Reading:
+    """The playbook as another takes it in, like a file of it."""
+    text = playbook_file.encode(book.playbook(), extras=book.extras())
+    return playbook_file.decode(text, source="the playbook")
+
+
 def prompt(project: Project) -> str:
     """The text that goes into a session of *project*: the best points that fit under Claude Code's limit; `""` for
     an empty playbook. Raises TemplateError."""

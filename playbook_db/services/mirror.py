@@ -242,7 +242,7 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
     in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
         what = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
-        result = merge_in(book, reading, what, path=path, in_git=in_git)
+        result = merge_in(book, reading, what, path=path, ancestor=in_git)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
@@ -260,25 +260,26 @@ def merge_in(
     what: str,
     *,
     path: str | None = None,
-    in_git: tuple[int, Playbook] | None = None,
+    ancestor: tuple[int, Playbook] | None = None,
+    even_if_unchanged: bool = False,
 ) -> RevisionResult:
     """Bring a changed mirror, that at *path*, or another's playbook in, as one revision with the message *what*: three
-    ways where a common ancestor is known, be it *in_git*, else as any file."""
+    ways where a common *ancestor* is given, or known here, else as any file."""
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
-    ancestor = _common_ancestor(book, theirs, path) if in_git is None else in_git
-    if ancestor is None:
+    base_of = ancestor or _common_ancestor(book, theirs, path)
+    if base_of is None:
         notes = merge.merge_two_way(draft, theirs, retired)
         header = theirs.header if book.revision == 0 else book.header
     else:
-        revision, base = ancestor
+        revision, base = base_of
         # A file that doesn't tell its age may be from before an erasure.
         was_erased = book.revision_of(theirs.header) is None or revision < book.last_erased_in()
         notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
         header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
-    is_news = bool(draft.changes) or book.revision == 0 or in_git is not None
+    is_news = bool(draft.changes) or book.revision == 0 or ancestor is not None
     keeps_file = holds_all and not left_out and is_news
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
@@ -286,7 +287,15 @@ def merge_in(
         what += f" of {theirs.header.last_updated}"
     extras = import_export.new_extras(book, reading, theirs)
     notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
-    return book.commit("sync", what, notes=notes, header=header, keeps_last_updated=keeps_file, extras=extras)
+    return book.commit(
+        "sync",
+        what,
+        notes=notes,
+        header=header,
+        keeps_last_updated=keeps_file,
+        even_if_unchanged=even_if_unchanged,
+        extras=extras,
+    )
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:

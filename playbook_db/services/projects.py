@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Self
-from urllib.parse import quote
 
 from playbook_db import projects
 from playbook_db.domain import times
@@ -18,7 +17,7 @@ from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import ListedProject
 
 Notify = Callable[[str], object]  # takes a line that the person should read
-_LOOK_S = 4  # that who can do with the replica waits for a team's server
+LOOK_S = 4  # that who can do with the replica waits for a team's server
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def open_project(
         project = Project.in_folder(stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
         if not is_own:
             try:
-                servers = stack.enter_context(Servers(connect_s=_LOOK_S if may_be_old else None))
+                servers = stack.enter_context(Servers(connect_s=LOOK_S if may_be_old else None))
                 project = stack.enter_context(of_team(project, servers))
             except ServerAwayError as error:
                 if not may_be_old:
@@ -157,19 +156,19 @@ def find_membership(own: Project) -> Membership | None:
 
 
 def server_url(store: Store, membership: Membership, *, connect_s: int | None = None) -> str:
-    """The URL of the team's database, with the file of its password where one was given to `playbook team join`, and
-    for how long to wait for a connection, where it doesn't say that itself."""
-    path, url = password_file(store, membership), membership.url
-    parameters = [f"passfile={quote(path, safe='')}"] if os.path.exists(path) else []
-    parameters += [f"connect_timeout={connect_s}"] if connect_s and "connect_timeout=" not in url else []
-    for parameter in parameters:
-        url += ("&" if "?" in url else "?") + parameter
+    """The URL of the team's database, with the password where one was given to `playbook team join`, and for how long
+    to wait for a connection, where it doesn't say that itself."""
+    url = membership.url
+    with suppress(FileNotFoundError), open(password_file(store, membership.playbook_id), "rb") as file:
+        url = connect.with_password(url, file.read().decode("utf-8"))
+    if connect_s and "connect_timeout=" not in url:
+        url += f"{'&' if '?' in url else '?'}connect_timeout={connect_s}"
     return url
 
 
-def password_file(store: Store, membership: Membership) -> str:
-    """Where the password of the team's database is kept, if it is: a file like PostgreSQL's own `.pgpass`."""
-    return hook_queries.replica_of(store.where, membership.playbook_id).removesuffix(".db") + ".pgpass"
+def password_file(store: Store, playbook_id: int) -> str:
+    """Where the password of a team's database is kept, if it is, for the project's own playbook of that number."""
+    return hook_queries.replica_of(store.where, playbook_id).removesuffix(".db") + ".password"
 
 
 def read_playbook(project: Project) -> Playbook:

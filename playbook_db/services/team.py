@@ -1,4 +1,4 @@
-"""A project whose playbook is a team's: joining, leaving, and keeping this machine in step with the team's database.
+"""A project whose playbook is a team's: leaving, how it stands, and keeping this machine in step.
 
 The team's database is asked by commands and by the worker, never by a hook: hooks read the replica, and leave what a
 session was shown in the user's own database.
@@ -6,25 +6,19 @@ session was shown in the user's own database.
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from filelock import FileLock, Timeout
 
-from playbook_db import files, projects, settings
-from playbook_db.domain import playbook_file
+from playbook_db import projects, settings
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.errors import (
-    PlaybookError,
-    Remedy,
-    ServerAwayError,
-    SettingError,
-    TeamError,
-)
-from playbook_db.services import forget, git, import_export, mirror
+from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
+from playbook_db.services import forget, import_export
 from playbook_db.services.projects import (
+    LOOK_S,
     Project,
     Servers,
     find_membership,
@@ -35,181 +29,57 @@ from playbook_db.services.projects import (
 from playbook_db.store import connect, hook_queries, jobs, memberships, replica
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Member, Membership
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import RevisionResult
 
-MAX_NAME_CHARS = 200
 _SENT_AT_ONCE = 200  # showings in one transaction
 _OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
 _LEAST_CHARS = 16  # of a forgotten text that is looked for inside others
 
 
-# Joining and leaving.
-
-
-@dataclass(frozen=True, slots=True)
-class Invitation:
-    """What joining would do: the team's database in words, the project's name there, whether its playbook would be new,
-    how many points that has, and what the project's own playbook would bring into it (None where it has nothing)."""
-
-    where: str
-    name: str
-    is_new: bool
-    points: int
-    brings: RevisionResult | None
-
-
-def default_name(folder: str) -> str:
-    """The name of the project in *folder* for its team: its git remote without scheme, user and `.git`, and the way
-    from the repository to the folder. Raises TeamError where there is none that all members have."""
-    remote = git.remote_url(folder)
-    name = name_of_remote(remote) if remote else None
-    if name is None:
-        why = "its git remote is a path, which is another on each machine" if remote else "it has no git remote"
-        raise TeamError(
-            f"The project in {folder} has no name that all members know it by: {why}. "
-            "Name it, the same for all, with --as NAME."
-        )
-    inside = os.path.relpath(projects.as_path(projects.project_key(folder)), projects.repository(folder))
-    return name if inside == "." else f"{name}/{inside}"
-
-
-def name_of_remote(url: str) -> str | None:
-    """The remote at *url* without scheme, user, port and `.git`; None where it is a path."""
-    match = re.fullmatch(r"(?:[a-z+]+://)(?:[^/@]*@)?(?P<host>[^/:]+)(?::\d+)?/+(?P<path>.+)", url, re.IGNORECASE)
-    match = match or re.fullmatch(r"(?:[^/@]+@)?(?P<host>[^/:@]{2,}):(?!//)/*(?P<path>.+)", url)
-    if match is None or url.startswith("file:"):
-        return None
-    path = match["path"].rstrip("/").removesuffix(".git").rstrip("/")
-    return f"{match['host'].lower()}/{path}" if path else None
-
-
-def check_name(name: str) -> str:
-    """*name* as a project's in a team's database. Raises TeamError where it can't be one; a path never is."""
-    is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]", name)
-    if not name.strip() or name != name.strip() or is_path or not name.isprintable() or len(name) > MAX_NAME_CHARS:
-        raise TeamError(
-            f"{name!r} can't be a project's name for a team: a path is another on each machine. Give one like "
-            "github.com/org/repo with --as."
-        )
-    return name
-
-
-@dataclass(frozen=True, slots=True)
-class Joining:
-    """A project about to join the team whose database is open as `server`."""
-
-    own: Project
-    server: Store
-    url: str
-    name: str
-
-    def preview(self) -> Invitation:
-        """What `finish` would do; nothing is written."""
-        with self.server.read(self.name) as book:
-            is_new, points = not book.playbook_id, len(book.playbook().points)
-        reading = _reading(self.own)
-        brings = None if reading is None else self._bring(reading, dry_run=True)
-        return Invitation(self.server.where, self.name, is_new, points, brings)
-
-    def finish(self) -> RevisionResult | None:
-        """Join: bring in what the project's own playbook holds, and let the team's take its place; what was brought in.
-
-        Killed in between, it can be said again: what is in the team's playbook already isn't brought in twice.
-        """
-        reading = _reading(self.own)
-        brought = self._bring(reading) if reading is not None else None
-        self._copy_cursors()
-        plain, password = connect.without_password(self.url)
-        self._note(plain)
-        membership = require(self.own)
-        path = password_file(self.own.store, membership)
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        if password is not None:
-            escaped = password.replace("\\", "\\\\").replace(":", "\\:")
-            files.replace_file(path, f"*:*:*:*:{escaped}\n".encode(), mode=0o600)
-        else:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-        refresh(self.own.store, membership, self.server)
-        return brought
-
-    @tried_again
-    def _bring(self, reading: Reading, *, dry_run: bool = False) -> RevisionResult:
-        with self.server.write(self.name, dry_run=dry_run) as book:
-            return mirror.merge_in(book, reading, "took in a member's own playbook")
-
-    @tried_again
-    def _copy_cursors(self) -> None:
-        with self.own.store.snapshot() as connection:
-            cursors = memberships.cursors(PlaybookRepository(connection, self.own.key))
-        with self.server.write(self.name) as book:
-            memberships.take_in_cursors(book, cursors)
-
-    @tried_again
-    def _note(self, url: str) -> None:
-        with self.own.store.write(self.own.key) as book:
-            memberships.join(book, url, self.name)
-
-
-@contextmanager
-def joining(own: Project, url: str, name: str) -> Iterator[Joining]:
-    """The project *own*, of this machine, about to join the team whose database is at *url*, as *name*.
-
-    Raises TeamError where it can't, DatabaseError where the database can't be used.
-    """
-    check_name(name)
-    if own.store.is_shared:
-        raise TeamError(
-            f"Your own database, {own.store.where}, is on a server, which hooks can't read. Take PLAYBOOK_DB_URL out, "
-            "then join: your own playbooks stay in a file, this project's is the team's."
-        )
-    known = find_membership(own)
-    plain, _ = connect.without_password(url)
-    if known is not None and (known.url, known.name) != (plain, name):
-        raise TeamError(
-            f"{own.key} belongs to a team already: it is {known.name} in {connect.described(known.url)}.",
-            Remedy("Leave that one first: {}", ("team", "leave")),
-        )
-    with open_store(url) as server:
-        if not server.is_shared:
-            raise SettingError(
-                f"{server.where} is a file of this machine. A team's database is on a server: give a URL that begins "
-                "with postgresql://."
-            )
-        yield Joining(own, server, url, name)
-
-
 @dataclass(frozen=True, slots=True)
 class LeaveResult:
     """What leaving did: the team's database in words, the project's name there, the revision that took the team's
-    points along (None: nothing was), and since when they are where the database couldn't be asked."""
+    points along (None: nothing was), since when they are where the database couldn't be asked, which is the `problem`,
+    and of how many sessions the team was never told what they were shown."""
 
     where: str
     name: str
     copied: RevisionResult | None
-    as_of: datetime | None = None
+    as_of: datetime | None
+    problem: str | None
+    untold: int
 
 
 def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     """Let the project *own* have a playbook of its own again: with what the team's holds now, unless it *takes_copy*
-    off. Raises TeamError where it has joined none."""
+    off. Raises TeamError where it has joined none, or the team's playbook can't be had."""
     membership = require(own)
-    where = connect.described(membership.url)
-    reading, as_of = _copy(own.store, membership) if takes_copy else (None, None)
-    with suppress(PlaybookError), open_store(server_url(own.store, membership)) as server:
-        _send(own.store, membership, server)
+    replica_path = hook_queries.replica_of(own.store.where, membership.playbook_id)
+    reading, as_of, problem = None, None, None
+    try:
+        with open_store(server_url(own.store, membership, connect_s=LOOK_S)) as server:
+            if takes_copy:
+                reading = _reading(server, membership.name)
+            with suppress(DatabaseError):  # as of a reader, who may not write there
+                _send(own.store, membership, server)
+    except PlaybookError as error:
+        problem, as_of = str(error), replica.known_at(replica_path)
+        if takes_copy and as_of is None:
+            remedy = Remedy("To leave without taking a copy along: {}", ("team", "leave", "--no-copy"))
+            raise TeamError(f"{error} Nothing was changed.", remedy) from error
+        if takes_copy:
+            with replica.opened(replica_path) as there:
+                reading = _reading(there, membership.name)
     copied = None
     if reading is not None:
         source = f"the team's playbook {membership.name}"
         copied = import_export.import_playbook(own, reading, source=source, replace=True)
-    _end(own)
-    for path in (
-        hook_queries.replica_of(own.store.where, membership.playbook_id),
-        password_file(own.store, membership),
-    ):
+    untold = _end(own)
+    for path in (replica_path, f"{replica_path}.lock", password_file(own.store, membership.playbook_id)):
         with suppress(FileNotFoundError):
             os.unlink(path)
-    return LeaveResult(where, membership.name, copied, as_of)
+    as_of = as_of if copied is not None else None
+    return LeaveResult(connect.described(membership.url), membership.name, copied, as_of, problem, untold)
 
 
 def require(own: Project) -> Membership:
@@ -238,34 +108,16 @@ def database_of(url: str, folder: str) -> tuple[str, str]:
 
 
 @tried_again
-def _end(own: Project) -> None:
+def _end(own: Project) -> int:
+    """Let the project belong to no team; how many showings the team's database doesn't know of."""
     with own.store.write(own.key) as book:
-        memberships.leave(book)
+        return memberships.leave(book)
 
 
-def _copy(store: Store, membership: Membership) -> tuple[Reading, datetime | None]:
-    """The team's playbook as a file would bring it in; from the replica, with its age, where the server is away."""
-    path = hook_queries.replica_of(store.where, membership.playbook_id)
-    try:
-        with open_store(server_url(store, membership)) as server, server.read(membership.name) as book:
-            return _reading_of(book), None
-    except ServerAwayError:
-        as_of = replica.known_at(path)
-        if as_of is None:
-            raise
-        with replica.opened(path) as there, there.read(membership.name) as book:
-            return _reading_of(book), as_of
-
-
-def _reading(own: Project) -> Reading | None:
-    """The project's own playbook as a file would bring it in; None where nothing was ever in it."""
-    with own.store.read(own.key) as book:
-        return _reading_of(book) if book.revision else None
-
-
-def _reading_of(book: PlaybookRepository) -> Reading:
-    text = playbook_file.encode(book.playbook(), extras=book.extras())
-    return playbook_file.decode(text.encode("utf-8"), source="the playbook")
+def _reading(store: Store, name: str) -> Reading | None:
+    """The team's playbook as a file would bring it in; None where nothing was ever in it."""
+    with store.read(name) as book:
+        return import_export.reading_of(book) if book.revision else None
 
 
 # Keeping in step, for the worker.
@@ -388,7 +240,8 @@ def read_status(own: Project) -> TeamStatus:
         unsent,
     )
     try:
-        with open_store(server_url(own.store, membership)) as server, server.read(membership.name) as book:
+        url = server_url(own.store, membership, connect_s=LOOK_S)
+        with open_store(url) as server, server.read(membership.name) as book:
             members = tuple(memberships.members(book))
             return replace(status, schema=hook_queries.SCHEMA, revision=book.revision, members=members)
     except PlaybookError as error:

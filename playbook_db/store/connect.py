@@ -97,13 +97,32 @@ def sqlite_path(url: URL | str) -> str | None:
 
 
 def without_password(url: URL | str) -> tuple[str, str | None]:
-    """*url* as text without its password, and that, wherever in the URL it stands; None without one."""
+    """*url* as text without its password, and that, wherever in the URL it stands; None without one. Raises
+    SettingError where it has another secret."""
     made = _understood(url)
+    if "sslpassword" in made.query:
+        raise SettingError("A URL that is kept can't hold `sslpassword`. Put it into a service file: ?service=NAME")
     in_query = made.query.get("password")
     password = made.password or (in_query if isinstance(in_query, str) else None)
-    plain = made.set(drivername=made.get_backend_name()).difference_update_query(["password"])
-    plain = URL.create(plain.drivername, plain.username, None, plain.host, plain.port, plain.database, plain.query)
-    return plain.render_as_string(), None if password is None else str(password)
+    return _with(made.difference_update_query(["password"]), None), None if password is None else str(password)
+
+
+def with_password(url: URL | str, password: str) -> str:
+    """*url* as text with this *password*."""
+    return _with(_understood(url), password)
+
+
+def is_same_database(url: URL | str, other: URL | str) -> bool:
+    """Whether both mean one database, whoever comes to it."""
+    first, second = (_with(_understood(each).set(username=""), None) for each in (url, other))
+    return first == second
+
+
+def _with(url: URL, password: str | None) -> str:
+    made = URL.create(
+        url.get_backend_name(), url.username or None, password, url.host, url.port, url.database, url.query
+    )
+    return made.render_as_string(hide_password=False)
 
 
 def dump_of(url: URL | str) -> Remedy:

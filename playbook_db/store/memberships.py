@@ -18,9 +18,10 @@ FROM memberships AS t JOIN playbooks AS p ON p.id = t.playbook_id ORDER BY p.key
 """)
 _JOIN = sql("""
 INSERT INTO memberships (playbook_id, url, name, joined_at) VALUES (:playbook_id, :url, :name, :now)
-ON CONFLICT (playbook_id) DO UPDATE SET url = excluded.url, name = excluded.name, joined_at = excluded.joined_at
+ON CONFLICT (playbook_id) DO UPDATE SET url = excluded.url, name = excluded.name
 """)
 _LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
+_DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
 _UNSENT = sql("""
 SELECT session_id, time, source, revision, points, left_out FROM unsent_injections
 WHERE playbook_id = :playbook_id ORDER BY time LIMIT :most
@@ -98,9 +99,10 @@ def join(book: PlaybookRepository, url: str, name: str) -> None:
     book.connection.execute(_JOIN, {"playbook_id": book.playbook_id, "url": url, "name": name, "now": book.now})
 
 
-def leave(book: PlaybookRepository) -> None:
-    """Keep that the project of *book* belongs to no team any more."""
+def leave(book: PlaybookRepository) -> int:
+    """Keep that the project of *book* belongs to no team any more; how many showings were dropped with that."""
     book.connection.execute(_LEAVE, {"playbook_id": book.playbook_id})
+    return book.connection.execute(_DROP_UNSENT, {"playbook_id": book.playbook_id}).rowcount
 
 
 def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:

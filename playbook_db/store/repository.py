@@ -74,7 +74,8 @@ _KEPT_MIRRORS = sql("""
 SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
 FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
-WHERE p.mirror IN ('on', 'found') AND p.ignored = 0 ORDER BY m.path
+WHERE p.mirror IN ('on', 'found') AND p.ignored = 0
+  AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = p.id) ORDER BY m.path
 """)
 _MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
 _IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")

@@ -1,6 +1,8 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
+import json
 from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Row
@@ -63,6 +65,7 @@ _LAST_BEFORE = sql("""
 SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id AND time <= :time
 """)
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
+_TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
 _NAMED_BY_TIME = sql(hook_queries.NAMED_BY_TIME)
 _NAMED_BY_HEADER = sql(hook_queries.NAMED_BY_HEADER)
 _TOOK_IN = sql(hook_queries.TOOK_IN)
@@ -74,6 +77,8 @@ _IN_FORCE = sql("""
 SELECT undo, first, last FROM taken_back
 WHERE playbook_id = :playbook_id AND first <= :last AND last >= :first ORDER BY undo DESC
 """)
+
+_MANY = 20  # times, for which all are read at once: each query is a way to a server and back
 
 ALL_REVISIONS = RevisionRange(0, MAX_COUNTER)
 
@@ -127,8 +132,17 @@ class Snapshots(PlaybookRows):
         return self._known_of(times, map(tuple, self._execute(_TOOK_IN)))
 
     def _known_of(self, times: Collection[str], messages: "Iterable[Any]") -> dict[str, tuple[int, bool]]:
-        named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
+        if len(times) > _MANY:
+            named = [(row.time, row.number) for row in self._execute(_TIMES) if row.time in times]
+        else:
+            named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
         return hook_queries.known_of(times, named, map(tuple, self._execute(_NAMED_BY_HEADER)), messages)
+
+    def named(self) -> dict[str, int]:
+        """The revisions by what the `last_updated` of a file of them is."""
+        found = {row.time: row.number for row in self._execute(_TIMES)}
+        headers = [(json.loads(row.header).get("last_updated"), row.number) for row in self._execute(_NAMED_BY_HEADER)]
+        return found | {time: number for time, number in sorted(headers, key=itemgetter(1)) if isinstance(time, str)}
 
     def time_of(self, revision: int) -> str | None:
         """When *revision* was made; None where there is no such revision."""

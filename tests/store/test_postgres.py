@@ -295,7 +295,9 @@ def test_a_server_is_migrated_by_hand_alone(url: str) -> None:
     """Members may have an older version still; one that is older than the server's is refused in words."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "SCHEMA", SCHEMA + 1)
-        with pytest.raises(SchemaTooOldError, match=r"Its owner backs it up .* then runs: playbook db upgrade"):
+        with pytest.raises(
+            SchemaTooOldError, match=r"Its owner backs it up .* then runs: playbook --db URL db upgrade"
+        ):
             open_store(url)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "SCHEMA", SCHEMA - 1)

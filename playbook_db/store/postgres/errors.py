@@ -10,7 +10,14 @@ from sqlalchemy.exc import DBAPIError
 
 from playbook_db import settings
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError, ServerError
+from playbook_db.errors import (
+    ConflictError,
+    DatabaseBusyError,
+    DatabaseError,
+    NoPasswordError,
+    ServerAwayError,
+    ServerError,
+)
 
 # By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{said}` the server's
 # own first line.
@@ -72,6 +79,8 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
     for states, text in _BY_STATE:
         if state.startswith(states):
             kind = ServerAwayError if state.startswith(_AWAY) else ServerError
+            if "no password supplied" in said:
+                kind = NoPasswordError
             return kind(text.format(where=where, said=said))
     if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
         return None
