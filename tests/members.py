@@ -11,7 +11,7 @@ import pytest
 
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.worker import WorkResult
-from playbook_db.services import edit, queue, team
+from playbook_db.services import edit, joining, queue, team
 from playbook_db.services.projects import Project, Servers, find_membership, of_team
 from playbook_db.store import hook_queries
 from playbook_db.store.engine import Store, open_store
@@ -60,8 +60,8 @@ class Member:
 
     def join(self, url: str) -> None:
         """Let his project be the team's."""
-        with self.own() as own, team.joining(own, url, NAME) as joining:
-            joining.finish()
+        with self.own() as own, joining.joining(own, url, NAME) as begun:
+            begun.finish()
 
     def leave(self) -> None:
         """Have a playbook of his own again."""

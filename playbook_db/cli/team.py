@@ -46,7 +46,7 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
         brought = joining.finish()
     text = f"{one_line(project.key)} is {one_line(invitation.name)} in {invitation.where} now"
     number = None if brought is None else brought.revision
-    if number is not None:
+    if brought is not None and brought.changes:
         text += f"; {_brings(invitation)} (revision {number})"
     if invitation.mirror is not None:
         notify([f"{invitation.mirror} stays as it is from now on: members share the playbook through the database"])
