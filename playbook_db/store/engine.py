@@ -16,7 +16,7 @@ from sqlalchemy import Connection, CursorResult, Engine
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
-from playbook_db.errors import ConflictError, DatabaseBusyError
+from playbook_db.errors import ConflictError, DatabaseBusyError, ServerAwayError
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.repository import PlaybookRepository
@@ -53,10 +53,21 @@ class Store:
     def transaction(self) -> Iterator[Connection]:
         """A transaction that writes: all of it is kept at the end, or nothing of it.
 
-        Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds.
+        Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds,
+        ServerAwayError where the server can't be used; who lost it while it committed is told that he can't know.
         """
-        with self._dialect.explained(), self._engine.begin() as connection:
-            yield connection
+        is_at_end = False
+        try:
+            with self._dialect.explained(), self._engine.begin() as connection:
+                yield connection
+                is_at_end = True
+        except ServerAwayError:
+            if is_at_end:
+                raise ServerAwayError(
+                    f"The connection to {self.where} was lost at the very end: what was asked is kept whole, or not at "
+                    "all. Look before you ask again: playbook log"
+                ) from None
+            raise
         self._dialect.after_commit()
 
     @contextmanager

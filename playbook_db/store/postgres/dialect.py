@@ -90,6 +90,9 @@ WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
 UNION ALL
 SELECT 'function', oid::regprocedure::text, prosrc FROM pg_proc WHERE pronamespace = {_OURS}
 """)
+_MAY_MAKE_SCHEMA = sql("""
+SELECT has_database_privilege(current_database(), 'CREATE') AND current_setting('transaction_read_only') = 'off'
+""")
 _INVALID = sql(f"""
 SELECT 'the index ' || c.relname || ' isn''t valid' FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE NOT i.indisvalid AND c.relnamespace = {_OURS}
@@ -140,7 +143,7 @@ class PostgresDialect:
             reads = not connection.get_execution_options().get("writes", True)
             level = psycopg.IsolationLevel
             driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
-            driver.read_only = reads
+            driver.read_only = True if reads else None  # else as the server has it: one that only reads says so itself
 
         return engine
 
@@ -304,7 +307,7 @@ class PostgresDialect:
         """The structure that *migrate* gives an empty database; where the user may not make one, not even one that goes
         at once, what there is of tables, views and triggers, by their names."""
         with self.explained(), self._engine.connect() as connection, connection.begin() as transaction:
-            if not connection.scalar(sql("SELECT has_database_privilege(current_database(), 'CREATE')")):
+            if not connection.scalar(_MAY_MAKE_SCHEMA):
                 there = self.structure(connection)
                 return {name: there.get(name, "") for name in _names()}
             connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")

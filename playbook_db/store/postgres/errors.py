@@ -28,7 +28,8 @@ _BY_STATE = (
     (("42501", "3F000"), "{where}: you may not do that there ({said}). Ask its owner to let you: playbook db grant "
                          "ROLE member"),
     (("53300",), "{where} has no connection left ({said}). Try again later, or ask for a higher max_connections."),
-    (("53100", "53200", "54"), "{where} is full ({said}). Its server needs room; nothing was changed."),
+    (("54",), "{where} can't keep something as large as this ({said}). Nothing was changed; use shorter texts."),
+    (("53100", "53200"), "{where} is full ({said}). Its server needs room; nothing was changed."),
     (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
     (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({said}). Try again in a moment."),
     (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({said}). See: playbook db check"),
@@ -40,7 +41,7 @@ _BY_STATE = (
 # Before there is a connection, the library tells what the server said by its text alone.
 _BY_TEXT = (
     (r"password authentication failed|no password supplied|role \".*\" does not exist|no pg_hba\.conf entry|"
-     r"authentication failed", "28P01"),
+     r"authentication failed|pg_hba\.conf rejects", "28P01"),
     (r"database \".*\" does not exist", "3D000"),
     (r"permission denied for database", "42501"),
     (r"too many (clients|connections)|remaining connection slots", "53300"),
@@ -49,6 +50,12 @@ _BY_TEXT = (
 # Those of a server that can't be used at present: the connection, its room, its end.
 _ENDED = ("08", "25P03", "25P04")
 _AWAY = (*_ENDED, "53", "57P")
+_WRONG = (  # of what the URL says, by the library or the server before there is a connection
+    r"invalid (connection option|port number|\w+ value|integer value|URI|percent-encoded)|missing \"=\"|"
+    r"definition of service|service file|unrecognized configuration parameter|invalid value for parameter|"
+    r"unrecognized SSL|certificate|does not support SSL"
+)
+_NEVER_THERE = r"connection failed|connection is bad"
 _LOST = r"closed the connection|connection is lost|connection is closed|consuming input failed|sending .* failed"
 _AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
 _BUSY = ("55P03", "57014")  # lock_not_available, query_canceled
@@ -82,10 +89,13 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
             if "no password supplied" in said:
                 kind = NoPasswordError
             return kind(text.format(where=where, said=said))
+    if not state and re.search(_WRONG, str(error)):
+        return ServerError(f"The URL of {where} can't be used as it is ({said}). Put it right where it was given.")
     if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
         return None
-    if state.startswith(_ENDED) or re.search(_LOST, str(error)):
-        return ServerAwayError(f"The connection to {where} was lost ({said}). Nothing is half-done; see: playbook log")
+    is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
+    if is_lost and not re.match(_NEVER_THERE, str(error)):
+        return ServerAwayError(f"The connection to {where} was lost ({said}). Nothing was changed; try again.")
     return ServerAwayError(f"{where} can't be reached ({said}). Is its address right, is it up, is the network there?")
 
 
@@ -100,5 +110,5 @@ def _said(error: psycopg.Error) -> str:
     """The server's own words, on one line, without what a secret could be in."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__
-    line = re.sub(r"^.*(FATAL|ERROR):\s+", "", line)
+    line = re.sub(r"^.*(FATAL|ERROR):\s+|^connection (failed|is bad): ", "", line)
     return redact_message(line.rstrip("."), os.environ)
