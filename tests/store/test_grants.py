@@ -92,7 +92,7 @@ def owned() -> Iterator[URL]:
         pytest.skip("the server is somebody's own; its users are not ours to make")
     url = postgres.new_database()
     with postgres.connected(server) as superuser:
-        for role in ("the_owner", "ann", '"An-n %s :x"', "crew", "guest"):
+        for role in ("the_owner", "ann", '"An-n %s :x"', "crew", "stranger"):
             superuser.execute(f"CREATE ROLE {role} LOGIN".encode())
         superuser.execute(f"ALTER DATABASE {url.database} OWNER TO the_owner".encode())
     owned = url.set(username="the_owner")
@@ -104,7 +104,7 @@ def owned() -> Iterator[URL]:
     yield owned
     postgres.drop_database(url)
     with postgres.connected(server) as superuser:
-        superuser.execute('DROP ROLE the_owner, ann, "An-n %s :x", crew, guest')
+        superuser.execute('DROP ROLE the_owner, ann, "An-n %s :x", crew, stranger')
 
 
 def _refuses(shell: "psycopg.Connection[tuple[object, ...]]", statement: str) -> bool:
@@ -268,12 +268,12 @@ def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:
         shell.execute("CREATE SCHEMA public")
     open_store(str(superuser)).close()
     maintenance.grant(str(superuser), "ann", "reader")
-    maintenance.grant(str(superuser), "guest", "member")
+    maintenance.grant(str(superuser), "stranger", "member")
 
     granted = maintenance.grant(str(superuser), "the_owner", "owner")
 
     grants = _grants(superuser)
-    maintenance.grant(str(owned), "guest", "member")
+    maintenance.grant(str(owned), "stranger", "member")
     maintenance.grant(str(owned), "ann", "reader")
     assert _grants(owned) == grants
     assert granted.owner == "the_owner"
@@ -285,7 +285,7 @@ def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:
         connection.execute(sql("DROP TABLE later"))
         dialect.make_views_and_triggers(connection)
     dialect.close()
-    with open_store(str(owned.set(username="guest"))) as store:
+    with open_store(str(owned.set(username="stranger"))) as store:
         edit.add(Project(store, "/work/harbour"), "use type hints")
     with postgres.connected(owned.set(username="ann")) as shell:
         assert shell.execute("SELECT count(*) FROM live_key_points").fetchall() == [(1,)]
@@ -331,8 +331,8 @@ def test_an_owner_becomes_a_member_again(owned: URL) -> None:
         ("the_owner", "no one's", "reader", r"has no role no one's\. Make it: createuser --pwprompt 'no one'\"'\"'s'"),
         ("the_owner", "the_owner", "member", r"the_owner owns the tables of .*, which no grant takes away"),
         ("the_owner", "postgres", "owner", r"postgres is a superuser of the server, who may do everything"),
-        ("ann", "guest", "reader", r"The tables of .* belong to the_owner; no other user says who may"),
-        ("guest", "ann", "reader", r"you may not do that there \(permission denied for table alembic_version\)"),
+        ("ann", "stranger", "reader", r"The tables of .* belong to the_owner; no other user says who may"),
+        ("stranger", "ann", "reader", r"you may not do that there \(permission denied for table alembic_version\)"),
     ],
 )
 def test_what_can_not_be_granted_is_told(owned: URL, by: str, role: str, right: Right, told: str) -> None:
