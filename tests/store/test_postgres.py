@@ -1,6 +1,7 @@
 """What holds for a database on a PostgreSQL server, beside what all tests with a `store` hold for it too."""
 
 import functools
+import re
 import select
 import socket
 import threading
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from sqlalchemy import Engine, create_engine, inspect, make_url
@@ -235,13 +236,16 @@ def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None
         assert edit.vote(project, "oth-001", "helpful").revision == 2
 
 
-class CuttingProxy:
-    """Passes on what goes to the server at *url* and comes from it, until a client who has written says COMMIT: then
-    both ends are cut, before the server hears it or, with *passes_it_on*, when it has said that it did it."""
+class Proxy:
+    """Passes on what goes to the server at *url* and comes from it, on this machine.
 
-    def __init__(self, url: URL, *, passes_it_on: bool) -> None:
+    Where it *cuts*, both ends are closed once a client who has written says COMMIT: before the server hears it, or
+    after it said that it did it. As a *pooler* it tells clients of another process than the one that serves them.
+    """
+
+    def __init__(self, url: URL, *, cuts: Literal["before", "after"] | None = None, pooler: bool = False) -> None:
         self._path = f"{url.query['host']}/.s.PGSQL.{url.port or 5432}"
-        self._passes_it_on = passes_it_on
+        self._cuts, self._is_pooler = cuts, pooler
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = url.set(host="127.0.0.1", port=self._listener.getsockname()[1], query={})
         threading.Thread(target=self._serve, daemon=True).start()
@@ -260,9 +264,11 @@ class CuttingProxy:
             while True:
                 ready, _, _ = select.select([client, server], [], [])
                 data = ready[0].recv(65536)
+                if self._is_pooler and ready[0] is server:
+                    data = re.sub(rb"K\0\0\0\x0c....", b"K\0\0\0\x0c\0\0\0\1", data, flags=re.DOTALL)
                 has_written = has_written or b"INSERT INTO revisions" in data
-                is_end = ready[0] is client and has_written and b"COMMIT\0" in data
-                if not data or (is_end and not self._passes_it_on):
+                is_end = self._cuts and ready[0] is client and has_written and b"COMMIT\0" in data
+                if not data or (is_end and self._cuts == "before"):
                     return
                 (server if ready[0] is client else client).sendall(data)
                 if is_end:
@@ -274,7 +280,27 @@ class CuttingProxy:
         self._listener.close()
 
 
-@pytest.mark.usefixtures("socket_enabled")  # on this machine alone
+@pytest.mark.usefixtures("socket_enabled")
+@pytest.mark.parametrize("is_pooled", [True, False])
+def test_behind_a_pooler_nothing_is_prepared(url: str, is_pooled: bool) -> None:
+    """The next transaction may meet what another client has prepared there, under the same name."""
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own, and listens where it likes")
+    proxy = Proxy(make_url(url), pooler=is_pooled)
+
+    with open_store(str(proxy.url)) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, "use type hints")
+        for _ in range(10):
+            edit.vote(project, "oth-001", "helpful")
+        with store.snapshot() as connection:
+            prepared = connection.scalar(sql("SELECT count(*) FROM pg_prepared_statements"))
+    proxy.close()
+
+    assert (prepared == 0) == is_pooled
+
+
+@pytest.mark.usefixtures("socket_enabled")
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_who_lost_the_server_while_it_committed_is_told_that_he_can_not_know(url: str, is_kept: bool) -> None:
     """Whether it was kept only the server knows; asked again without a look, a vote might count twice."""
@@ -282,7 +308,7 @@ def test_who_lost_the_server_while_it_committed_is_told_that_he_can_not_know(url
         pytest.skip("the server is somebody's own, and listens where it likes")
     with open_store(url) as store:
         edit.add(Project(store, "/work/harbour"), "use type hints")
-    proxy = CuttingProxy(make_url(url), passes_it_on=is_kept)
+    proxy = Proxy(make_url(url), cuts="after" if is_kept else "before")
 
     with (
         open_store(str(proxy.url)) as store,

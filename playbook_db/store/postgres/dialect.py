@@ -43,13 +43,15 @@ _GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be g
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
 _FRESH = "playbook_db_fresh"  # a schema that is never committed
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
-# With an older library of PostgreSQL's no pooler knows when a prepared statement is done with.
-_PREPARED = {} if psycopg.capabilities.has_send_close_prepared() else {"prepare_threshold": None}
+_PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
 _ADD_HEAD = sql(hook_queries.ADD_HEAD)
+_WHAT_IS_THERE = sql("""
+SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('heads') IS NOT NULL, pg_backend_pid()
+""")
 # The playbook's number, and for how long this transaction waits for others and others for it.
 _FIND = sql("""
 SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true)
@@ -112,6 +114,7 @@ class PostgresDialect:
 
     def __init__(self, url: URL) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
+        self._prepared_after: int | None = None  # until no pooler is known to be between
 
     @property
     def where(self) -> str:
@@ -129,12 +132,16 @@ class PostgresDialect:
         waits = {name: value for name, value in _WAITS.items() if name not in self.url.query}
         engine = create_engine(
             self.url,
-            connect_args={**waits, "client_encoding": "utf8", **_PREPARED},
+            connect_args={**waits, "client_encoding": "utf8"},
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
         )
         event.listen(engine, "do_connect", lambda dialect, record, args, given: _Connection.connect(*args, **given))
-        event.listen(engine, "connect", lambda driver, _: speak_as_sqlite(driver))
+
+        @event.listens_for(engine, "connect")
+        def connect(driver: "psycopg.Connection[Any]", _: object) -> None:
+            speak_as_sqlite(driver)
+            driver.prepare_threshold = self._prepared_after
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
@@ -159,9 +166,8 @@ class PostgresDialect:
             return self._version(connection)
 
     def _version(self, connection: Connection) -> int:
-        there = connection.execute(
-            sql("SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('heads') IS NOT NULL")
-        ).one()
+        there = connection.execute(_WHAT_IS_THERE).one()
+        self._prepare_if_direct(connection, there[2])
         if there[0]:
             version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
             if there[1] and re.fullmatch(r"\d{4}", version or ""):
@@ -174,6 +180,14 @@ class PostgresDialect:
         if taken:
             raise OtherProgramError(self.where)
         return 0
+
+    def _prepare_if_direct(self, connection: Connection, pid: int) -> None:
+        """Let statements that are run often be prepared on the server, unless its process *pid* is another than the
+        one that we were told of: then a pooler is between, behind which the next transaction may meet what another
+        client has prepared under the same name."""
+        driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+        if driver.info.backend_pid == pid:
+            driver.prepare_threshold = self._prepared_after = _PREPARED_AFTER
 
     def mark_version(self, connection: Connection, version: int) -> None:
         """Nothing to do: Alembic's own table holds it, and is read as fast."""

@@ -38,13 +38,14 @@ _BY_STATE = (
     (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({said}). Make the database anew: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip
-# Before there is a connection, the library tells what the server said by its text alone.
+# Before there is a connection, the library tells what the server said by its text alone; so does a pooler.
 _BY_TEXT = (
     (r"password authentication failed|no password supplied|role \".*\" does not exist|no pg_hba\.conf entry|"
      r"authentication failed|pg_hba\.conf rejects", "28P01"),
     (r"database \".*\" does not exist", "3D000"),
     (r"permission denied for database", "42501"),
-    (r"too many (clients|connections)|remaining connection slots", "53300"),
+    (r"too many (clients|connections)|remaining connection slots|no more connections allowed|query_wait_timeout",
+     "53300"),
     (r"the database system is (starting|shutting|in recovery)", "57P03"),
 )  # fmt: skip
 # Those of a server that can't be used at present: the connection, its room, its end.
@@ -53,10 +54,11 @@ _AWAY = (*_ENDED, "53", "57P")
 _WRONG = (  # of what the URL says, by the library or the server before there is a connection
     r"invalid (connection option|port number|\w+ value|integer value|URI|percent-encoded)|missing \"=\"|"
     r"definition of service|service file|unrecognized configuration parameter|invalid value for parameter|"
-    r"unrecognized SSL|certificate|does not support SSL"
+    r"unsupported startup parameter|unrecognized SSL|certificate|does not support SSL"
 )
 _NEVER_THERE = r"connection failed|connection is bad"
 _LOST = r"closed the connection|connection is lost|connection is closed|consuming input failed|sending .* failed"
+_EACH_ALONE = "statement pooling mode"
 _AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
 _BUSY = ("55P03", "57014")  # lock_not_available, query_canceled
 
@@ -83,6 +85,8 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
         return ConflictError(where)
     if state in _BUSY:
         return DatabaseBusyError(where, settings.LOCK_WAIT_S)
+    if _EACH_ALONE in said:
+        return ServerError(f"{where} is behind a pooler that knows no transactions ({said}). Give it session mode.")
     for states, text in _BY_STATE:
         if state.startswith(states):
             kind = ServerAwayError if state.startswith(_AWAY) else ServerError
@@ -100,10 +104,10 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
 
 
 def _state(error: psycopg.Error) -> str:
-    if error.sqlstate:
-        return error.sqlstate
-    text = str(error)
-    return next((state for pattern, state in _BY_TEXT if re.search(pattern, text)), "")
+    known = error.sqlstate or ""
+    if known and not known.startswith("08"):
+        return known
+    return next((state for pattern, state in _BY_TEXT if re.search(pattern, str(error))), known)
 
 
 def _said(error: psycopg.Error) -> str:
