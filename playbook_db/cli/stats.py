@@ -126,12 +126,12 @@ def _member_lines(numbers: "Statistics") -> Iterator[str]:
     if numbers.members and (numbers.is_shared or sum(member.actor is not None for member in numbers.members) > 1):
         yield _heading("members", "votes that are in force; more with: playbook log --by WHO")
         rows = [
-            (one_line(each.actor or "sessions"), *(f"{n:,}" for n in (each.revisions, each.lessons, each.votes)))
+            (one_line(each.actor or "sessions"), *(f"{n:,}" for n in (each.revisions, each.learned, each.votes)))
             for each in numbers.members
         ]
         last = (local(each.last_at)[:16] for each in numbers.members)
         cells = [(*row, time) for row, time in zip(rows, last, strict=True)]
-        yield from _table([("", "revisions", "lessons", "votes", "last"), *cells], "<>>><")
+        yield from _table([("", "revisions", "learned", "votes", "last"), *cells], "<>>><")
 
 
 def _learning_text(learning: "Learning") -> str:

@@ -118,13 +118,13 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ActorTotals:
     """What an actor did, as `log --by` takes it (None: sessions, in a file of one's own): how many revisions and, of
-    these, lessons; the votes of his that are in force; when he last wrote."""
+    these, by learning; the votes of his that are in force; when he last wrote."""
 
     actor: str | None
     revisions: int
-    lessons: int
+    learned: int
     votes: int
     last_at: str
 
@@ -144,7 +144,7 @@ class Statistics:
     learning: Learning
     weeks: tuple[Week, ...]
     revisions: dict[str, int]
-    members: tuple[Member, ...]
+    members: tuple[ActorTotals, ...]
     is_shared: bool
     file: Growth
 
@@ -251,14 +251,16 @@ def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
     return sums
 
 
-def _members(counts: Counts) -> tuple[Member, ...]:
+def _members(counts: Counts) -> tuple[ActorTotals, ...]:
     """Who did what, who did most first."""
     made = counts.revisions
     revisions = _sums((each.actor, each.count) for each in made)
-    lessons = _sums((each.actor, each.count) for each in made if each.source == "learn")
+    learned = _sums((each.actor, each.count) for each in made if each.source == "learn")
     votes = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in counts.votes)
     return tuple(
-        Member(actor, count, lessons[actor], votes[actor], max(each.last_at for each in made if each.actor == actor))
+        ActorTotals(
+            actor, count, learned[actor], votes[actor], max(each.last_at for each in made if each.actor == actor)
+        )
         for actor, count in revisions.most_common()
     )
 

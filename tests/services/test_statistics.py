@@ -314,7 +314,7 @@ def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.Monk
 
     numbers = _gather(project)
 
-    members = {member.actor: (member.revisions, member.lessons, member.votes) for member in numbers.members}
+    members = {member.actor: (member.revisions, member.learned, member.votes) for member in numbers.members}
     if numbers.is_shared:
         assert members == {"ben@desk": (3, 1, 1), "ann@laptop": (2, 1, 1)}
         assert numbers.members[1].last_at == timestamp(_days_ago(2))
