@@ -256,6 +256,7 @@ def _members(counts: Counts) -> tuple[ActorTotals, ...]:
     made = counts.revisions
     revisions = _sums((each.actor, each.count) for each in made)
     learned = _sums((each.actor, each.count) for each in made if each.source == "learn")
+    last_at = {each.actor: each.last_at for each in sorted(made, key=lambda each: each.last_at)}
     votes = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in counts.votes)
     return tuple(
         ActorTotals(
