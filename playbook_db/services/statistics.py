@@ -259,9 +259,7 @@ def _members(counts: Counts) -> tuple[ActorTotals, ...]:
     last_at = {each.actor: each.last_at for each in sorted(made, key=lambda each: each.last_at)}
     votes = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in counts.votes)
     return tuple(
-        ActorTotals(
-            actor, count, learned[actor], votes[actor], max(each.last_at for each in made if each.actor == actor)
-        )
+        ActorTotals(actor, count, learned[actor], votes[actor], last_at[actor])
         for actor, count in revisions.most_common()
     )
 
