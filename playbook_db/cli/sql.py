@@ -51,9 +51,8 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
             notify(["type one SELECT, then Ctrl-D"])
         query = read_input("-").decode("utf-8", "surrogateescape")
     from playbook_db.services import sql as sql_service
-    from playbook_db.services import team
 
-    url, key = team.database_of(database_url(), project_folder())
+    url, key = sql_service.database_of(database_url(), project_folder())
     with sql_service.ask(url, query or "", project_key=key, timeout_s=timeout_s) as answer:
         if as_csv:
             _print_csv(answer)

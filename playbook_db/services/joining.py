@@ -15,8 +15,8 @@ from playbook_db.domain import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
 from playbook_db.services import git, import_export, mirror, team
-from playbook_db.services.projects import Project, find_membership, password_file
-from playbook_db.store import connect, hook_queries, memberships
+from playbook_db.services.projects import Project, find_membership, password_file, with_kept_password
+from playbook_db.store import connect, memberships
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
@@ -121,11 +121,8 @@ class Joining:
         brought = self._bring()
         self._copy_cursors()
         plain, password = connect.without_password(self.url)
-        with self.own.store.write(self.own.key) as book:
-            number = book.playbook_id
-        if self.known is None:  # what another project left, whose number this one has in a database made anew
-            _remove(hook_queries.replica_of(self.own.store.where, number))
-        _keep_password(password_file(self.own.store, number), password)
+        if password is not None:
+            _keep_password(password_file(self.own.store, plain), password)
         self._note(plain)
         with suppress(ServerAwayError):  # the project has joined; the worker fetches the replica
             team.refresh(self.own.store, team.require(self.own), self.server)
@@ -176,12 +173,13 @@ def joining(
             )
     known = find_membership(own)
     name = check_name(name or (known.name if known else default_name(own.folder or own.key)))
-    plain, _ = connect.without_password(url)
+    plain, password = connect.without_password(url)
     if known is not None and not (connect.is_same_database(known.url, plain) and known.name == name):
         raise TeamError(
             f"{own.key} belongs to a team already: it is {known.name} in {connect.described(known.url)}.",
             Remedy("Leave that one first: {}", ("team", "leave")),
         )
+    url = with_kept_password(own.store, plain) if password is None else url
     try:
         server, is_new = open_server(url)
     except NoPasswordError:
@@ -245,14 +243,9 @@ def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Pla
     return (number, own.at(ours[time]), book.at(number)) if number else None
 
 
-def _keep_password(path: str, password: str | None) -> None:
-    """Keep the *password* for this user alone; without one, none that was kept before."""
-    _remove(path)
-    if password is not None:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        files.replace_file(path, password.encode(), mode=0o600)
-
-
-def _remove(path: str) -> None:
+def _keep_password(path: str, password: str) -> None:
+    """Keep the *password* for this user alone."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(FileNotFoundError):
-        os.unlink(path)
+        os.unlink(path)  # its mode may be another by now
+    files.replace_file(path, password.encode(), mode=0o600)

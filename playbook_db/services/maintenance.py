@@ -11,7 +11,7 @@ from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, migrate
+from playbook_db.store import connect, memberships, migrate
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files, restore
@@ -184,10 +184,11 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 def put_back(chosen: Candidate) -> Replaced:
     """Put the backup in the place of the database, which is kept; mirrors that were in step with that follow, so that
-    they don't bring back what goes. Raises DatabaseBusyError, BackupError."""
+    they don't bring back what goes. Which projects belong to a team stays as it is. Raises DatabaseBusyError,
+    BackupError."""
     from filelock import FileLock, Timeout
 
-    url, in_step = f"sqlite:///{chosen.path}", dict[str, str]()
+    url, in_step, joined = f"sqlite:///{chosen.path}", dict[str, str](), None
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
     with suppress(Timeout):
@@ -196,8 +197,13 @@ def put_back(chosen: Candidate) -> Replaced:
         if chosen.state == "sound" and SqliteDialect(chosen.path).schema_version() == SCHEMA:
             with open_store(url) as store:
                 in_step = mirror.in_step(store)
+                with store.snapshot() as connection:
+                    joined = memberships.read_all(connection)
         replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
         with open_store(url) as store:
+            if joined is not None:
+                with store.transaction() as connection:
+                    memberships.put_back(connection, joined)
             mirror.follow(store, in_step)
         return replace(replaced, worker_was_at_work=not lock.is_locked)
     finally:

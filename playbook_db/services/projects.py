@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Self
 
 from playbook_db import projects
@@ -158,17 +159,24 @@ def find_membership(own: Project) -> Membership | None:
 def server_url(store: Store, membership: Membership, *, connect_s: int | None = None) -> str:
     """The URL of the team's database, with the password where one was given to `playbook team join`, and for how long
     to wait for a connection, where it doesn't say that itself."""
-    url = membership.url
-    with suppress(FileNotFoundError), open(password_file(store, membership.playbook_id), "rb") as file:
-        url = connect.with_password(url, file.read().decode("utf-8"))
+    url = with_kept_password(store, membership.url)
     if connect_s and "connect_timeout=" not in url:
         url += f"{'&' if '?' in url else '?'}connect_timeout={connect_s}"
     return url
 
 
-def password_file(store: Store, playbook_id: int) -> str:
-    """Where the password of a team's database is kept, if it is, for the project's own playbook of that number."""
-    return hook_queries.replica_of(store.where, playbook_id).removesuffix(".db") + ".password"
+def with_kept_password(store: Store, url: str) -> str:
+    """The *url* of a team's database with the password that is kept for it, if one is."""
+    with suppress(FileNotFoundError), open(password_file(store, url), "rb") as file:
+        return connect.with_password(url, file.read().decode("utf-8"))
+    return url
+
+
+def password_file(store: Store, url: str) -> str:
+    """Where the password of the team's database at *url*, which holds none, is kept, if it is: for all projects that
+    have joined it, beside the user's own database."""
+    folder = os.path.dirname(hook_queries.replica_of(store.where, 0))
+    return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 
 def read_playbook(project: Project) -> Playbook:

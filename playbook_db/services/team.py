@@ -7,13 +7,12 @@ session was shown in the user's own database.
 import os
 import re
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from filelock import FileLock, Timeout
 
-from playbook_db import projects, settings
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
 from playbook_db.services import forget, import_export
@@ -75,7 +74,10 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
         source = f"the team's playbook {membership.name}"
         copied = import_export.import_playbook(own, reading, source=source, replace=True)
     untold = _end(own)
-    for path in (replica_path, f"{replica_path}.lock", password_file(own.store, membership.playbook_id)):
+    with own.store.snapshot() as connection:
+        still_needed = membership.url in {each.url for each in memberships.read_all(connection)}
+    password = () if still_needed else (password_file(own.store, membership.url),)
+    for path in (replica_path, f"{replica_path}.lock", *password):
         with suppress(FileNotFoundError):
             os.unlink(path)
     as_of = as_of if copied is not None else None
@@ -88,23 +90,6 @@ def require(own: Project) -> Membership:
     if membership is None:
         raise TeamError(f"{own.key} has joined no team.", Remedy("Join one with: {}", ("team", "join", "URL")))
     return membership
-
-
-def database_of(url: str, folder: str) -> tuple[str, str]:
-    """The URL of the database that has the playbook of the project in *folder*, where *url* is the user's own, and its
-    key there; a project that has joined no team costs a look at the file."""
-    key = projects.project_key(folder)
-    path = settings.sqlite_file(url)
-    try:
-        with closing(hook_queries.connect(path or "", wait_s=0)) as connection:
-            project = hook_queries.find_project(connection, key)
-    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
-        return url, key  # who opens it says what is wrong, or puts it right
-    if project is None or project.team_name is None:
-        return url, key
-    with open_store(url) as store:
-        membership = require(Project.in_folder(store, folder))
-        return server_url(store, membership), membership.name
 
 
 @tried_again

@@ -20,6 +20,7 @@ _JOIN = sql("""
 INSERT INTO memberships (playbook_id, url, name, joined_at) VALUES (:playbook_id, :url, :name, :now)
 ON CONFLICT (playbook_id) DO UPDATE SET url = excluded.url, name = excluded.name
 """)
+_LEAVE_ALL = sql("DELETE FROM memberships")
 _LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
 _DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
 _UNSENT = sql("""
@@ -97,6 +98,15 @@ def read_all(connection: Connection) -> list[Membership]:
 def join(book: PlaybookRepository, url: str, name: str) -> None:
     """Keep that the project of *book* has joined a team."""
     book.connection.execute(_JOIN, {"playbook_id": book.playbook_id, "url": url, "name": name, "now": book.now})
+
+
+def put_back(connection: Connection, known: list[Membership]) -> None:
+    """Let these memberships, and no others, be those that there are."""
+    connection.execute(_LEAVE_ALL)
+    for each in known:
+        book = PlaybookRepository.open_to_write(connection, each.key)
+        given = {"playbook_id": book.playbook_id, "url": each.url, "name": each.name, "now": each.joined_at}
+        connection.execute(_JOIN, given)
 
 
 def leave(book: PlaybookRepository) -> int:

@@ -34,6 +34,7 @@ from playbook_db.store.tables import (
     heads,
     jobs,
     key_points,
+    memberships,
     metadata,
     mirrors,
     model_calls,
@@ -42,8 +43,8 @@ from playbook_db.store.tables import (
     transcripts,
 )
 
-_LEARNING = (transcripts, jobs, model_calls)
-_TABLES = (playbooks, heads, revisions, key_points, extra_fields, changes, erasures, mirrors, *_LEARNING)
+_BESIDE = (transcripts, jobs, model_calls, memberships)
+_TABLES = (playbooks, heads, revisions, key_points, extra_fields, changes, erasures, mirrors, *_BESIDE)
 _SETTINGS = ("kind", "mirror", "ignored")
 _CHANGES = ("add", "vote", "edit", "move", "retire", "restore")
 # What an index tells of a row whose own page is gone.
@@ -59,8 +60,8 @@ class SavedPlaybook:
     """A playbook as it was last seen, under its number in the damaged file.
 
     `keys` are those that it may have, the likeliest first; `header` is None where it can't be read; `times` are those
-    of its revisions; `settings` are columns of its own row; `learning` holds the rows of its cursors, jobs and calls;
-    `extras` is what entries of files said of points beside what a point is, by their numbers.
+    of its revisions; `settings` are columns of its own row; `beside` holds the rows of its cursors, jobs, calls and
+    membership; `extras` is what entries of files said of points beside what a point is, by their numbers.
     """
 
     number: int
@@ -70,7 +71,7 @@ class SavedPlaybook:
     points: tuple[SavedPoint, ...]
     mirror_paths: tuple[str, ...]
     settings: Row
-    learning: Mapping[str, list[Row]]
+    beside: Mapping[str, list[Row]]
     extras: Mapping[int, str]
 
     @property
@@ -108,7 +109,7 @@ def read(pages: Pages) -> list[SavedPlaybook]:
                 tuple(_points(number, own, index_names)),
                 paths,
                 {name: row[name] for name in _SETTINGS if name in row},
-                {table.name: own[table.name] for table in _LEARNING},
+                {table.name: own[table.name] for table in _BESIDE},
                 {row["point_id"]: row["fields"] for row in own["extra_fields"] if _is_object(row["fields"])},
             )
         )
@@ -155,7 +156,7 @@ def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
 
 
 def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | None) -> None:
-    """Put the settings, cursors, jobs and calls that were *saved* in the place of those that the playbook has, whose
+    """Put the settings, cursors, jobs, calls and membership that were *saved* in the place of the playbook's, whose
     points have come in by *revision*; what had been forgotten is forgotten again.
 
     Its mirrors count as never seen: what they hold is none of the revisions that are left.
@@ -172,9 +173,9 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
     statements: list[Insert | Update] = []
     if saved.settings:
         statements.append(update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings))
-    for table in _LEARNING:
+    for table in _BESIDE:
         replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")
-        statements += [replacing.values(row | {"playbook_id": playbook_id}) for row in saved.learning[table.name]]
+        statements += [replacing.values(row | {"playbook_id": playbook_id}) for row in saved.beside[table.name]]
     for statement in statements:
         with suppress(IntegrityError), connection.begin_nested():  # what breaks a check was damaged
             connection.execute(statement)

@@ -251,7 +251,7 @@ def test_what_was_saved_of_the_learning_takes_the_place_of_what_is_older(project
             book.move_cursor(path, offset, session_id="s")
     project.store.tidy()
     (saved,) = salvage.read(open_pages(*_files(project)))
-    a, b = saved.learning["transcripts"]
+    a, b = saved.beside["transcripts"]
 
     with project.store.write(project.key) as book:
         a["learnt_to"], b["learnt_to"] = 50, -1
