@@ -21,7 +21,7 @@ from benchmarks.torture import groups, learning
 from benchmarks.torture.learning import LIMIT_S, NURSERY
 from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
-from playbook_db.services import edit, maintenance, queue, team
+from playbook_db.services import edit, joining, maintenance, queue
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import open_store
@@ -128,8 +128,8 @@ def _life(folder: Path, server: postgres.Server, members: int, jobs: int, chunks
         life = _Life(server, url, api, homes, names)
         for home, numbers in of_each.items():
             with sandbox.opened(home) as (store, own), sandbox.living_in(life.environment(home)):
-                with team.joining(own, url, NAME) as joining:
-                    joining.finish()
+                with joining.joining(own, url, NAME) as begun:
+                    begun.finish()
                 learning.end_sessions(home, numbers, chunks)
                 for number in numbers:
                     queue.take_in(store, own.key, learning.end_of(home, number))
