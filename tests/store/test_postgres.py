@@ -20,10 +20,18 @@ from sqlalchemy.engine import URL
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
-from playbook_db.errors import OtherProgramError, SchemaTooNewError, SchemaTooOldError, ServerAwayError, ServerError
+from playbook_db.errors import (
+    OtherProgramError,
+    QueryError,
+    QueryTimeoutError,
+    SchemaTooNewError,
+    SchemaTooOldError,
+    ServerAwayError,
+    ServerError,
+)
 from playbook_db.services import edit, import_export, maintenance, queue
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store import migrate, tables
+from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.engine import open_store, tried_again
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.repository import PlaybookRepository, list_projects
@@ -504,3 +512,33 @@ def test_an_exported_playbook_has_the_same_bytes_from_both(url: str, tmp_path: P
             texts.append(import_export.export_playbook(project))
 
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT pg_read_file('PG_VERSION')",
+        "SELECT * FROM pg_ls_dir('.')",
+        "SELECT pg_reload_conf()",
+        "SELECT pg_switch_wal()",
+        "SELECT lo_import('/etc/passwd')",
+    ],
+)
+def test_a_superuser_s_question_has_no_superuser_s_rights(url: str, question: str) -> None:
+    """It would read the server's files, or worse, in a transaction that only reads; what the tables hold, it sees."""
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+
+    with user_sql.ask(url, "TABLE live_key_points", project_key="") as answer:
+        assert [row[1] for row in answer.rows] == ["oth-001"]
+    with pytest.raises(QueryError, match="permission denied"), user_sql.ask(url, question, project_key=""):
+        pytest.fail("it was answered")
+
+
+def test_a_question_whose_parts_each_take_little_is_ended_too(url: str) -> None:
+    """The server counts the time of each part anew."""
+    open_store(url).close()
+    slow = "SELECT n, pg_sleep(0.0007) FROM generate_series(1, 100000) AS n"
+
+    with user_sql.ask(url, slow, project_key="", timeout_s=1.0) as answer, pytest.raises(QueryTimeoutError):
+        list(answer.rows)

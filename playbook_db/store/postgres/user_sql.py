@@ -1,13 +1,15 @@
 """People's own SQL on a server: one statement, in a transaction that can only read.
 
 The statement becomes a cursor's, which takes a query and nothing else, so neither COPY nor a second statement hides in
-it. What a function of the server may do beyond that hangs on the user's rights there.
+it. What a function of the server may do beyond that hangs on the user's rights there; for a superuser, who might read
+the server's files so, or worse, it is asked with the rights of a role that reads all tables and does no more.
 """
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +23,13 @@ from playbook_db.store.connect import Dialect
 _QUERIES = ("select", "with", "values", "table", "(")
 _LOOKS = ("explain", "show")  # which no cursor takes
 _ROWS_AT_ONCE = 500
+# Citus would ask its nodes as that role, which can't log in.
+_BOUNDS = sql("""
+SELECT set_config('statement_timeout', :wait, true),
+       CASE WHEN rolsuper AND NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')
+            THEN set_config('role', 'pg_read_all_data', true) END
+FROM pg_roles WHERE rolname = current_user
+""")
 # Texts, names, comments and what else holds no parameter; then a parameter, or a sign that the driver takes for one.
 _PARTS = re.compile(
     r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\2\$|::)|(?<!\w):(project\b)|(:\w+)|(%)",
@@ -38,9 +47,7 @@ def open_answer(
     engine = dialect.make_engine().execution_options(writes=False)
     try:
         with dialect.explained(), engine.begin() as connection:
-            connection.execute(
-                sql("SELECT set_config('statement_timeout', :wait, true)"), {"wait": f"{int(timeout_s * 1000)}"}
-            )
+            connection.execute(_BOUNDS, {"wait": f"{int(timeout_s * 1000)}"})
             with _explained(engine, timeout_s):
                 driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
                 if not _begins_with(query, (*_QUERIES, *_LOOKS)):
@@ -48,7 +55,7 @@ def open_answer(
                 statement = _PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode()
                 with driver.cursor() if _begins_with(query, _LOOKS) else driver.cursor(name="question") as cursor:
                     cursor.execute(statement, {"project": project_key})
-                    yield tuple(column.name for column in cursor.description or ()), _rows(cursor)
+                    yield tuple(column.name for column in cursor.description or ()), _rows(cursor, timeout_s)
     finally:
         engine.dispose()
 
@@ -67,9 +74,17 @@ def _bound(part: "re.Match[str]") -> str:
     return "%%" if percent else str(as_it_is).replace("%", "%%")
 
 
-def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]") -> Iterator[tuple[Any, ...]]:
-    while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
+    """The rows; the server bounds the time that each part of them takes, and all parts together take no more."""
+    left_s = timeout_s
+    while left_s > 0:
+        began = monotonic()
+        rows = cursor.fetchmany(_ROWS_AT_ONCE)
+        left_s -= monotonic() - began
+        if not rows:
+            return
         yield from (tuple(map(_plain, row)) for row in rows)
+    raise QueryTimeoutError(timeout_s)
 
 
 def _plain(value: Any) -> Any:
