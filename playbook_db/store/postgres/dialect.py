@@ -42,6 +42,8 @@ _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been 
 _GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
 _FRESH = "playbook_db_fresh"  # a schema that is never committed
+# What migrations give an empty database, by the server's version: to find out takes a second.
+_fresh_structures: dict[tuple[int, Callable[[Connection], None]], dict[str, str]] = {}
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
 _PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
@@ -324,12 +326,14 @@ class PostgresDialect:
             if not connection.scalar(_MAY_MAKE_SCHEMA):
                 there = self.structure(connection)
                 return {name: there.get(name, "") for name in _names()}
-            connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")
-            connection.exec_driver_sql(f"SET LOCAL search_path = {_FRESH}")
-            migrate(connection)
-            structure = self.structure(connection)
-            transaction.rollback()
-        return structure
+            known = connection.connection.dbapi_connection.info.server_version, migrate  # type: ignore[union-attr]
+            if known not in _fresh_structures:
+                connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")
+                connection.exec_driver_sql(f"SET LOCAL search_path = {_FRESH}")
+                migrate(connection)
+                _fresh_structures[known] = self.structure(connection)
+                transaction.rollback()
+        return _fresh_structures[known]
 
     # What SQLite's write-ahead log asks for.
 
