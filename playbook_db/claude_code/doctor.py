@@ -29,11 +29,12 @@ from playbook_db.errors import (
     ModelError,
     NoModelError,
     PlaybookError,
+    TeamError,
     TemplateError,
 )
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
-from playbook_db.services import diagnostics, git, learn, maintenance, queue, templates
+from playbook_db.services import diagnostics, git, learn, maintenance, queue, team, templates
 from playbook_db.services.projects import Project, Store, is_ignored, open_store, read_playbook
 from playbook_db.store import hook_queries
 from playbook_db.store.jobs import Job
@@ -68,8 +69,8 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*; *online*: the model is asked something."""
     findings: list[Finding] = []
     checks = (
-        _interpreter, _data_folder, _database, _backups, _templates, _project, _git, _queue, _registrations, _hooks,
-        _worker, _model_asked if online else _model, _spending, _diagnostics, _logs,
+        _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
+        _hooks, _worker, _model_asked if online else _model, _spending, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -186,6 +187,19 @@ def _project(url: str, folder: str) -> Iterator[Finding]:
             if is_ignored(project):
                 message = f"{project.key} is ignored: no session gets its playbook, and nothing is learned from any"
                 yield Finding("project", NOTE, message, "playbook project ignore --off")
+
+
+def _team(url: str, folder: str) -> Iterator[Finding]:
+    if not _is_there(url):
+        return
+    with suppress(DatabaseError, TeamError), open_store(url) as store:  # a finding of _database; it has joined none
+        status = team.read_status(Project.in_folder(store, folder))
+        if status.problem is not None:
+            yield Finding("team", BROKEN, status.problem, "playbook team status")
+        elif status.replica_at is None:
+            yield Finding("team", NOTE, f"{status.where}: nothing of it is on this machine yet", "playbook work")
+        else:
+            yield Finding("team", OK, f"{status.name} in {status.where}: revision {status.revision}")
 
 
 def _git(url: str, folder: str) -> Iterator[Finding]:
