@@ -311,11 +311,13 @@ def distribute(as_json: bool) -> None:
 
     All rows of a playbook then stand together on one of the servers that Citus knows, those of another one maybe on
     another; nothing else is different. Others wait meanwhile. At a kill, all is as it was; said again, nothing changes.
+    In a project that has joined a team, it is the team's database.
     """
-    from playbook_db.services import maintenance
+    from playbook_db.services import maintenance, team
 
-    servers, parts, is_new = maintenance.distribute(database_url())
-    where = maintenance.location(database_url())
+    url, _ = team.database_of(database_url(), project_folder())
+    servers, parts, is_new = maintenance.distribute(url)
+    where = maintenance.location(url)
     over = f"by playbook over {count_of(servers, 'server')}, in {count_of(parts, 'part')}"
     text = f"{where} is distributed {over}" if is_new else f"{where} was distributed already {over}"
     print_answer(text, as_json=as_json, database=where, servers=servers, parts=parts, changed=is_new)

@@ -75,7 +75,7 @@ SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbo
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
 FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
 WHERE p.mirror IN ('on', 'found') AND p.ignored = 0
-  AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = p.id) ORDER BY m.path
+  AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
 _MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
 _IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")
