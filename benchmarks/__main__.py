@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction, single
+from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction, single, team
 from benchmarks.figures import show
 
 BENCHMARKS = {
@@ -21,6 +21,7 @@ BENCHMARKS = {
     "cli": cli.run,
     "learning": learning.run,
     "redaction": redaction.run,
+    "team": team.run,
 }
 
 
