@@ -313,9 +313,10 @@ def distribute(as_json: bool) -> None:
     another; nothing else is different. Others wait meanwhile. At a kill, all is as it was; said again, nothing changes.
     In a project that has joined a team, it is the team's database.
     """
-    from playbook_db.services import maintenance, team
+    from playbook_db.services import maintenance
+    from playbook_db.services.sql import database_of
 
-    url, _ = team.database_of(database_url(), project_folder())
+    url, _ = database_of(database_url(), project_folder())
     servers, parts, is_new = maintenance.distribute(url)
     where = maintenance.location(url)
     over = f"by playbook over {count_of(servers, 'server')}, in {count_of(parts, 'part')}"

@@ -257,6 +257,14 @@ def test_an_upgrade_makes_the_database_where_there_is_none(playbook: Playbook, h
     assert not (path.parent / "backups").exists()
 
 
+def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> None:
+    """It is told what can."""
+    done = playbook("db", "distribute")
+
+    assert (done.code, done.out) == (1, "")
+    assert f"{database} is a file. Only a database on a PostgreSQL server with Citus" in done.err
+
+
 def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path) -> None:
     """What they are is told; a file is refused in words, and so is a right that there isn't."""
     refused = playbook("db", "grant", "ben", "reader")

@@ -34,6 +34,7 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.engine import open_store, tried_again
 from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.repository import PlaybookRepository, list_projects
 from tests import postgres
 from tests.databases import empty, empty_database
@@ -482,6 +483,20 @@ def test_what_was_changed_on_a_server_is_found(url: str, change: str, change_bac
                 owner.execute(change_back.encode() or b"SELECT 1")
 
     assert any(told in problem for problem in problems), problems
+
+
+def test_views_and_triggers_are_dropped_and_made_anew(url: str) -> None:
+    """As a migration does: functions that others use go after these."""
+    dialect = PostgresDialect(make_url(url))
+    with dialect.make_engine().begin() as connection:
+        before = dialect.structure(connection)
+        dialect.drop_views_and_triggers(connection)
+        kinds = {name.split()[0] for name in dialect.structure(connection)}
+        dialect.make_views_and_triggers(connection)
+        assert dialect.structure(connection) == before
+    dialect.close()
+
+    assert kinds == {"table", "constraint", "index"}
 
 
 def test_tables_of_another_program_are_left_alone() -> None:
