@@ -4,6 +4,7 @@ For the command `playbook doctor`. Nothing of the user's changes: the hook that 
 database of its own.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -68,6 +69,7 @@ class Finding:
 def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*; *online*: the model is asked something."""
     findings: list[Finding] = []
+    _report.cache_clear()
     checks = (
         _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
         _hooks, _worker, _model_asked if online else _model, _spending, _diagnostics, _logs,
@@ -132,7 +134,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 def _database(url: str, folder: str) -> Iterator[Finding]:
     where = maintenance.location(url)
     if settings.sqlite_file(url) is None:
-        yield Finding("database", BROKEN, f"{where} is no SQLite file, which the hooks need", "unset PLAYBOOK_DB_URL")
+        yield from _server(url, where, folder)
         return
     if not _is_there(url) and not hook_queries.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
@@ -152,6 +154,23 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
     with open_store(url) as store:
         if not store.can_write(wait_s=1.0):
             yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")
+
+
+def _server(url: str, where: str, folder: str) -> Iterator[Finding]:
+    """Of a database on a server: whether it can be used, and that the hooks, which never wait for a network, don't."""
+    report = _report(url)
+    if report.problems:
+        command = report.remedy.commands[0] if report.remedy and report.remedy.commands else ("db", "check")
+        state = NOTE if command == ("init",) else BROKEN
+        yield Finding("database", state, report.problems[0], " ".join(("playbook", *command)))
+    else:
+        yield Finding("database", OK, f"{where}: schema {hook_queries.SCHEMA:04d}, sound")
+    if settings.sqlite_file(project_env.database_url(folder)) is None:
+        message = (
+            "it is on a server, which hooks don't ask, so that no session waits for a network: none is shown anything. "
+            "Keep your own playbooks in a file, and let this project join the one on the server"
+        )
+        yield Finding("database", NOTE, message, f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}")
 
 
 def _backups(url: str, folder: str) -> Iterator[Finding]:
@@ -242,7 +261,13 @@ def _why(job: Job) -> str:
 
 def _is_there(url: str) -> bool:
     path = settings.sqlite_file(url)
-    return path is not None and os.path.exists(path)
+    return not _report(url).problems if path is None else os.path.exists(path)
+
+
+@functools.cache
+def _report(url: str) -> maintenance.Report:
+    """What is wrong with the database on a server, asked once: one that is away takes its time to say nothing."""
+    return maintenance.check_database(url, quick=True)
 
 
 def _registrations(url: str, folder: str) -> Iterator[Finding]:
@@ -397,7 +422,7 @@ _Judge = Callable[[bytes, str], tuple[str, str]]  # of what a hook printed, and 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
     """Run inject on the user's own database, where it records nothing, as the session has no id; and enqueue on a
     database and a project of its own."""
-    programs, silence = install.programs(folder), _silence(url, folder)
+    programs, silence = install.programs(folder), _silence(project_env.database_url(folder), folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
     here = {"CLAUDE_PROJECT_DIR": folder}
     yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
@@ -420,7 +445,9 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
 def _silence(url: str, folder: str) -> str:
     """Why a session in *folder* is shown nothing, where that is as it should be; `""` where it should be shown some."""
     path = settings.sqlite_file(url)
-    if path and (hook_queries.loss_of(path) or not os.path.exists(path)):
+    if path is None:
+        return "the database is on a server"
+    if hook_queries.loss_of(path) or not os.path.exists(path):
         return "" if hook_queries.loss_of(path) else "there is no database yet"
     with suppress(DatabaseError), open_store(url) as store:
         project = Project.in_folder(store, folder)

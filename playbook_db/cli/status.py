@@ -50,12 +50,15 @@ def status(short: bool, as_json: bool) -> None:
 
 def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     yield "playbook", found.key
-    yield "database", found.database + ("" if os.path.exists(found.database) else " (not made yet)")
+    is_there = found.is_on_server or os.path.exists(found.database)
+    yield "database", found.database + ("" if is_there else " (not made yet)")
     if found.team is None:
         yield "mirror", MIRRORS[found.mirror]
     else:
         yield "team", f"it is {found.team} there, as this machine knows it: playbook team status"
     shown = f"; a session is shown {found.shown}" if found.points else ""
+    if found.is_on_server and found.points:
+        shown = "; a session is shown none, since hooks ask no server: playbook doctor"
     yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
     if found.is_ignored:
         yield "ignored", "no session is shown them, and none is learned from: playbook project ignore --off"

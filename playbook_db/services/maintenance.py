@@ -137,8 +137,10 @@ def take(url: str, file: str | None = None) -> Taken:
 def take_daily(url: str) -> Backup | None:
     """Take the daily backup of the database at *url*, if it is due, and let the oldest go; None where it isn't.
 
-    It is due where the last daily one is a day old and something was written since.
+    It is due where the last daily one is a day old and something was written since; on a server never.
     """
+    if not connect.sqlite_path(url):
+        return None
     path, now = _existing(url), _now()
     daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
     last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them

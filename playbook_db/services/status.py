@@ -5,7 +5,7 @@ Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,9 +36,10 @@ class Status:
     """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
     it.
 
-    `shown` is how many of its `points` go into a session; `queued`, `running` and `failed` count jobs. `waits` says
-    what waits for the user, or why learning waits. `tokens_today` and `cost_usd_all_today` are of all projects,
-    `cost_usd_today` of this one; `daily_tokens` is the budget, 0 for none; `agreed_today` are the tokens beside it.
+    `shown` is how many of its `points` go into a session, none where the database `is_on_server`, which hooks never
+    ask; `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
+    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
+    budget, 0 for none; `agreed_today` are the tokens beside it.
     """
 
     key: str
@@ -59,6 +60,7 @@ class Status:
     daily_tokens: int
     cost_usd_today: float
     cost_usd_all_today: float
+    is_on_server: bool = False
 
 
 def read(url: str, folder: str) -> Status:
@@ -80,7 +82,8 @@ def read(url: str, folder: str) -> Status:
     from playbook_db.store.engine import open_store, runner_of  # late: it brings SQLAlchemy
 
     with open_store(url) as store, store.read(projects.project_key(folder)) as book:
-        return _read(runner_of(book.connection), store.where, folder, book.stored())
+        status = _read(runner_of(book.connection), store.where, folder, book.stored())
+        return replace(status, shown=0, is_on_server=True) if store.is_shared else status
 
 
 def _read(execute: Execute, database: str, folder: str, found: hook_queries.StoredProject | None) -> Status:
