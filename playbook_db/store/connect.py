@@ -141,7 +141,7 @@ def rewrite_of(url: URL | str) -> Remedy:
 
 
 def _place(url: URL) -> dict[str, Any]:
-    return {name: url.query[name] for name in ("host", "port") if name in url.query}
+    return {name: url.query[name] for name in ("host", "port", "service") if name in url.query}
 
 
 def _understood(url: URL | str) -> URL:
