@@ -136,8 +136,10 @@ def restore_of(url: URL | str) -> Remedy:
 
 
 def rewrite_of(url: URL | str) -> Remedy:
-    """What lets no deleted row stay in a database on a server, nor in the samples that its planner keeps of them."""
-    return Remedy(f"Its owner runs: vacuumdb --full --analyze --dbname='{described(url)}'")
+    """What lets no deleted row stay in a database on a server, nor in the samples that its planner keeps of them, which
+    must be new before all is written anew."""
+    where = described(url)
+    return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
 
 
 def _place(url: URL) -> dict[str, Any]:
