@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from playbook_db import settings
 from playbook_db.cli.context import as_json, is_interactive, notify, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, say
@@ -34,9 +35,15 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     URL is the database's, as postgresql://ann@db.example.org/playbooks; with - it is read from standard input. All
     other projects stay as they are. What the project's own playbook holds is shown, and goes into the team's once you
     agree. A password in URL is kept in a file for you alone; better leave it out of a command line, and to PGPASSFILE.
+    Within a session of Claude Code no project joins.
     """
     from playbook_db.services import joining as service
 
+    if settings.session():
+        raise TeamError(
+            "What goes to a server can't be taken back, so no project joins a team within a session of Claude Code. "
+            "Nothing was done; run it in a terminal of your own."
+        )
     if url == "-":
         url = click.prompt("URL", hide_input=True, err=True) if is_interactive() else sys.stdin.readline().strip()
     ask = _ask_for_password if is_interactive() else None

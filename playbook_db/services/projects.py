@@ -240,6 +240,13 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
             )
+        if memberships.of_project(connection, new_key):  # what it brought into the team's was nothing
+            raise ProjectError(
+                f"{new_key} has joined a team, without what {old_key} holds; both were left as they are.",
+                Remedy(
+                    "Leave it, and join again after moving: {}", ("--project", new_key, "team", "leave", "--no-copy")
+                ),
+            )
         if new.playbook_id:
             old.take_over(new)
         old.rename(new_key)

@@ -89,6 +89,16 @@ def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Proje
     assert "the team's" in playbook("list").out
 
 
+def test_within_a_session_no_project_joins(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a model reads may tell it to: what has gone to a server is there."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a-session")
+
+    done = playbook("team", "join", AWAY, "--as", NAME, "--yes")
+
+    assert done.code == 1
+    assert "run it in a terminal of your own" in done.err
+
+
 @pytest.mark.parametrize("stdin", ["", "\n"])
 def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> None:
     """As from a file that is empty."""

@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import URL, make_url
 
-from playbook_db.errors import DatabaseError, MirrorError, NoPasswordError, ServerError, SettingError, TeamError
+from playbook_db.errors import (
+    DatabaseError,
+    MirrorError,
+    NoPasswordError,
+    ProjectError,
+    ServerError,
+    SettingError,
+    TeamError,
+)
 from playbook_db.services import edit, import_export, joining, maintenance, mirror, projects, repair, team
 from playbook_db.services.projects import Project, find_membership, read_playbook
 from playbook_db.store import hook_queries, memberships
@@ -200,6 +208,16 @@ def test_projects_of_one_team_have_one_password(ann: Member, url: str, tmp_path:
         assert team.read_status(second).problem is None
         team.leave(second)
     assert not list(ann.home.rglob("*.password"))
+
+
+def test_a_variable_that_names_another_machine_counts_for_nothing(
+    ann: Member, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project may bring it, and a password would go there."""
+    monkeypatch.setenv("PGHOSTADDR", "127.0.0.1")
+    monkeypatch.setenv("PGPORT", "9")
+
+    ann.join(url.replace("?", "?port=5432&"))
 
 
 def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, url: str) -> None:
@@ -476,6 +494,19 @@ def test_a_project_that_moves_keeps_its_membership(ann: Member, url: str, tmp_pa
         moved = Project.in_folder(own.store, str(elsewhere))
         assert team.read_status(moved).problem is None
         assert find_membership(own) is None
+
+
+def test_a_project_does_not_move_into_a_members_folder(ann: Member, url: str, tmp_path: Path) -> None:
+    """What it holds would be hidden behind the team's playbook, which never got it."""
+    with ann.own() as own:
+        new = Project.in_folder(own.store, str(tmp_path))
+        with joining.joining(new, url, NAME) as begun:
+            begun.finish()
+        with pytest.raises(ProjectError, match=r"has joined a team.*team leave --no-copy"):
+            projects.move(own.store, str(ann.folder), str(tmp_path))
+        team.leave(new, takes_copy=False)
+        projects.move(own.store, str(ann.folder), str(tmp_path))
+        assert _points(new) == [("use uv", 0), ("use ruff", 0)]
 
 
 def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, url: str, tmp_path: Path) -> None:

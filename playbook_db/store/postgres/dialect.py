@@ -33,9 +33,10 @@ Result = TypeVar("Result")
 
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
 # Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
-_WAITS = {
+_UNLESS_SAID = {
     "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
+    "hostaddr": "",  # PGHOSTADDR, which a project may bring, would send a password elsewhere
 }  # fmt: skip
 _SILENT_FOR_S = 300.0  # that a server may work on one statement before it is taken for frozen
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
@@ -131,10 +132,10 @@ class PostgresDialect:
 
     @cached_property
     def _engine(self) -> Engine:
-        waits = {name: value for name, value in _WAITS.items() if name not in self.url.query}
+        given = {name: value for name, value in _UNLESS_SAID.items() if name not in self.url.query}
         engine = create_engine(
             self.url,
-            connect_args={**waits, "client_encoding": "utf8"},
+            connect_args={**given, "client_encoding": "utf8"},
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
         )
