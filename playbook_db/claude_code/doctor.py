@@ -15,14 +15,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from shlex import quote
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.times import local
+from playbook_db.domain.times import ago, local
 from playbook_db.errors import (
     ConsentError,
     DatabaseError,
@@ -30,13 +30,12 @@ from playbook_db.errors import (
     ModelError,
     NoModelError,
     PlaybookError,
-    TeamError,
     TemplateError,
 )
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
 from playbook_db.services import diagnostics, git, learn, maintenance, queue, team, templates
-from playbook_db.services.projects import Project, Store, is_ignored, open_store, read_playbook
+from playbook_db.services.projects import Project, Store, find_membership, is_ignored, open_store, read_playbook
 from playbook_db.store import hook_queries
 from playbook_db.store.jobs import Job
 
@@ -53,6 +52,8 @@ _RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
 _TRY = "playbook doctor --online"
 _TINY = Prompt("You answer in one word.", "", "Say: ok", None, max_tokens=100)
 _SESSION = "doctor-made-this-up"
+_CAUSES = ("database", "template", "replica")  # of a hook that shows nothing
+_LONG_UNKNOWN = timedelta(days=1)  # that a team's playbook is as this machine last knew it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         except Exception as error:  # the outer door: one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
-    causes = [each.remedy for each in findings if each.about in ("database", "template") and each.state == BROKEN]
+    causes = [each.remedy for each in findings if each.about in _CAUSES and each.state == BROKEN]
     return [
         replace(
             each,
@@ -208,24 +209,44 @@ def _project(url: str, folder: str) -> Iterator[Finding]:
                 yield Finding("project", NOTE, message, "playbook project ignore --off")
 
 
-def _team(url: str, folder: str) -> Iterator[Finding]:
-    if not _is_there(url):
-        return
-    with suppress(DatabaseError, TeamError), open_store(url) as store:  # a finding of _database; it has joined none
-        status = team.read_status(Project.in_folder(store, folder))
-        if status.problem is not None:
-            yield Finding("team", BROKEN, status.problem, "playbook team status")
-        elif status.replica_at is None:
-            yield Finding("team", NOTE, f"{status.where}: nothing of it is on this machine yet", "playbook work")
-        else:
-            yield Finding("team", OK, f"{status.name} in {status.where}: revision {status.revision}")
-
-
 def _git(url: str, folder: str) -> Iterator[Finding]:
     with suppress(GitError):  # which is of no use here, or refuses a folder that is another user's
         problem = git.setup_problem(folder)
         if problem:
             yield Finding("git", NOTE, problem, "playbook install --git")
+
+
+def _team(url: str, folder: str) -> Iterator[Finding]:
+    if not _is_there(url):
+        return
+    with suppress(DatabaseError), open_store(url) as store:  # a finding of _database
+        project = Project.in_folder(store, folder)
+        membership = find_membership(project)
+        if membership is None:
+            return
+        status = team.read_status(project)
+        if status.problem is not None:
+            state = NOTE if status.is_away or status.schema is not None else BROKEN  # who may only read, reads
+            message = f"learning waits: {status.problem}"
+        else:
+            state, message = OK, f"{status.name} in {status.where}: schema {status.schema:04d}, you may read and write"
+        yield Finding("team", state, message, "playbook team status" if status.problem else "")
+        if status.unsent and status.problem:
+            yield Finding("team", NOTE, f"what {status.unsent} sessions were shown waits, too", "playbook work")
+        yield _replica(status, hook_queries.replica_of(store.where, membership.playbook_id))
+
+
+def _replica(status: team.TeamStatus, path: str) -> Finding:
+    """How the file stands that sessions are shown the team's playbook from."""
+    if status.replica_at is None:
+        return Finding("replica", NOTE, f"{path} isn't there yet: sessions are shown nothing", "playbook work")
+    if status.replica is None:
+        remedy = "playbook work" if os.path.isfile(path) else f"mv {quote(path)} {quote(path)}.aside && playbook work"
+        return Finding("replica", BROKEN, f"{path} can't be read: sessions are shown nothing", remedy)
+    now = datetime.now(UTC)
+    message = f"{path}: revision {status.replica.revision}, known to be current {ago(status.replica_at, now=now)}"
+    is_old = now - status.replica_at > _LONG_UNKNOWN
+    return Finding("replica", NOTE if is_old else OK, message, "playbook work" if is_old else "")
 
 
 def _queue(url: str, folder: str) -> Iterator[Finding]:
@@ -453,6 +474,9 @@ def _silence(url: str, folder: str) -> str:
         project = Project.in_folder(store, folder)
         if is_ignored(project):
             return "this project is ignored"
+        if find_membership(project) is not None:
+            replica = team.read_status(project, asks=False).replica
+            return "" if replica and replica.points else "the team's playbook is empty, or not here yet"
         return "" if read_playbook(project).points else "the playbook is empty"
     return ""
 

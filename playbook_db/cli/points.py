@@ -123,7 +123,7 @@ def show(name: str, as_json: bool) -> None:
         return
     from playbook_db.services import history
 
-    with opened(may_be_old=True) as project:
+    with opened(may_be_old=not history.is_revision(name)) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)

@@ -55,7 +55,11 @@ def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     if found.team is None:
         yield "mirror", MIRRORS[found.mirror]
     else:
-        yield "team", f"it is {found.team} there, as this machine knows it: playbook team status"
+        known = "which this machine hasn't got yet: playbook work"
+        if found.team_as_of is not None:
+            at = datetime.fromisoformat(found.team_as_of)
+            known = f"as this machine knew it {ago(at, now=datetime.now(UTC))}: playbook team status"
+        yield "team", f"it is {found.team} there, {known}"
     shown = f"; a session is shown {found.shown}" if found.points else ""
     if found.is_on_server and found.points:
         shown = "; a session is shown none, since hooks ask no server: playbook doctor"

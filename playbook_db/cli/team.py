@@ -135,17 +135,18 @@ def team_status(as_json: bool) -> None:
         return
     say("\n".join(_lines(status)))
     rows = [(each.actor, f"{each.revisions:,}", local(each.last_at)) for each in status.members]
-    if status.problem is None:
+    if status.schema is not None:
         print_table(("member", "revisions", "last"), rows, nothing="nobody has changed it yet")
 
 
 def _lines(status: "TeamStatus") -> list[str]:
     here = "nothing yet: the next worker fetches it (playbook work)"
-    if status.replica_at is not None and status.replica_revision is not None:
-        here = f"revision {status.replica_revision}, known to be current {_ago(status.replica_at)}"
+    if status.replica_at is not None and status.replica is not None:
+        here = f"revision {status.replica.revision}, known to be current {_ago(status.replica_at)}"
     there = f"can't be asked: {status.problem}"
-    if status.problem is None:
-        there = f"schema {status.schema:04d}, revision {status.revision} of the playbook"
+    if status.schema is not None:
+        only = f"; it can only be read: {status.problem}" if status.problem else ""
+        there = f"schema {status.schema:04d}, revision {status.revision} of the playbook{only}"
     waits = [f"{count_of(status.queued, 'session')} to learn from"]
     if status.unsent:
         waits.append(f"what was shown at the start of {count_of(status.unsent, 'session')}")

@@ -130,6 +130,11 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
     return _read(project, log_filter, query.limit, most_changes)
 
 
+def is_revision(text: str) -> bool:
+    """Whether *text* may name a revision by its number: that is asked of the history."""
+    return _number_in(text) is not None
+
+
 def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
     """What *text* names: a point, live or retired, else a revision by its number."""
     number = _number_in(text)

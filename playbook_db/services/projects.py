@@ -142,7 +142,7 @@ def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iter
     membership = find_membership(own)
     path = "" if membership is None else hook_queries.replica_of(own.store.where, membership.playbook_id)
     known_at = replica.known_at(path)
-    if membership is None or known_at is None:
+    if membership is None or known_at is None or replica.state(path, membership.name) is None:
         raise error
     age = times.ago(known_at, now=datetime.now(UTC))
     notify(f"{error} What follows is what this machine knew of it; that was current {age}.")

@@ -264,7 +264,10 @@ def team_status_record(status: "TeamStatus") -> Record:
         "members": [
             {"actor": each.actor, "revisions": each.revisions, "last": each.last_at} for each in status.members
         ],
-        "replica": {"revision": status.replica_revision, "current_at": at and at.isoformat(timespec="microseconds")},
+        "replica": {
+            "revision": status.replica and status.replica.revision,
+            "current_at": at and at.isoformat(timespec="microseconds"),
+        },
         "waits": {"jobs": status.queued, "failed": status.failed, "showings": status.unsent},
     }
 
@@ -363,6 +366,7 @@ def status_record(status: "Status") -> Record:
         "mirror": status.mirror,
         "ignored": status.is_ignored,
         "team": status.team,
+        "team_as_of": status.team_as_of,
         "points": status.points,
         "shown": status.shown,
         "revision": status.revision,

@@ -34,7 +34,7 @@ class Learned:
 @dataclass(frozen=True, slots=True)
 class Status:
     """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
-    it.
+    it, and knew at the time `team_as_of` that it was current (None: it never did).
 
     `shown` is how many of its `points` go into a session, none where the database `is_on_server`, which hooks never
     ask; `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
@@ -47,6 +47,7 @@ class Status:
     mirror: str
     is_ignored: bool
     team: str | None
+    team_as_of: str | None
     points: int
     shown: int
     revision: int
@@ -104,6 +105,7 @@ def _read(execute: Execute, database: str, folder: str, found: hook_queries.Stor
         mirror=project.mirror,
         is_ignored=project.is_ignored,
         team=project.team_name,
+        team_as_of=_known_at(database, project) if project.team_name is not None and shown.id else None,
         points=shown.live_points,
         shown=_shown(of_shown, shown) if shown.live_points and not project.is_ignored else 0,
         revision=shown.revision,
@@ -122,12 +124,19 @@ def _read(execute: Execute, database: str, folder: str, found: hook_queries.Stor
 
 def _of_team(database: str, project: hook_queries.StoredProject) -> tuple[Execute, hook_queries.StoredProject]:
     """The team's playbook in the place of *project*, as the worker last put it on this machine."""
-    path = hook_queries.replica_of(database, project.id)
-    if not os.path.exists(path):
+    try:
+        replica = hook_queries.open_replica(hook_queries.replica_of(database, project.id))
+        if replica.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise hook_queries.UnusableError("it is damaged")
+        shown = hook_queries.find_project(replica, project.team_name or "")
+    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):  # doctor says what is wrong
         return (lambda query, values: ()), hook_queries.StoredProject(_NOTHING)
-    replica = hook_queries.open_replica(path)
-    shown = hook_queries.find_project(replica, project.team_name or "")
     return replica.execute, shown or hook_queries.StoredProject(_NOTHING)
+
+
+def _known_at(database: str, project: hook_queries.StoredProject) -> str:
+    known_at = os.stat(hook_queries.replica_of(database, project.id)).st_mtime
+    return timestamp(datetime.fromtimestamp(known_at, UTC))
 
 
 def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:

@@ -62,7 +62,8 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
             with suppress(DatabaseError):  # as of a reader, who may not write there
                 _send(own.store, membership, server)
     except PlaybookError as error:
-        problem, as_of = str(error), replica.known_at(replica_path)
+        is_here = replica.state(replica_path, membership.name) is not None
+        problem, as_of = str(error), replica.known_at(replica_path) if is_here else None
         if takes_copy and as_of is None:
             remedy = Remedy("To leave without taking a copy along: {}", ("team", "leave", "--no-copy"))
             raise TeamError(f"{error} Nothing was changed.", remedy) from error
@@ -145,7 +146,8 @@ def refresh(store: Store, membership: Membership, server: Store) -> bool:
 
 def _refresh(store: Store, membership: Membership, server: Store, path: str) -> bool:
     with server.read(membership.name) as book:
-        if book.playbook_id and replica.last_revision(path, membership.name) == (book.revision, book.last_time):
+        here = replica.state(path, membership.name)
+        if book.playbook_id and here and (here.revision, here.time) == (book.revision, book.last_time):
             os.utime(path)  # says when it was known to be current
             return False
         rows = replica.read(book)
@@ -187,16 +189,17 @@ def _send(store: Store, membership: Membership, server: Store) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TeamStatus:
-    """How a project's membership stands: the database in words, the project's name there and since when; the replica's
-    revision, points and when it was last known to be current (None: there is none); the jobs and showings that wait.
+    """How a project's membership stands: the database in words, the project's name there and since when; what the
+    replica holds and when it was last known to be current (None: there is none); the jobs and showings that wait.
 
-    Of the database: its schema, the playbook's last revision and its members; `problem` says why it couldn't be asked.
+    Of the database: its schema, the playbook's last revision and its members; `problem` says why it couldn't be asked,
+    which `is_away` makes one that may be over soon, or why it can only be read.
     """
 
     where: str
     name: str
     joined_at: str
-    replica_revision: int | None
+    replica: replica.State | None
     replica_at: datetime | None
     queued: int
     failed: int
@@ -205,10 +208,12 @@ class TeamStatus:
     revision: int | None = None
     members: tuple[Member, ...] = ()
     problem: str | None = None
+    is_away: bool = False
 
 
-def read_status(own: Project) -> TeamStatus:
-    """How the membership of the project *own* stands. Raises TeamError where it has joined no team."""
+def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
+    """How the membership of the project *own* stands, as far as this machine knows where nobody *asks* the database.
+    Raises TeamError where it has joined no team."""
     membership = require(own)
     path = hook_queries.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:
@@ -218,16 +223,21 @@ def read_status(own: Project) -> TeamStatus:
         connect.described(membership.url),
         membership.name,
         membership.joined_at,
-        (replica.last_revision(path, membership.name) or (None,))[0],
+        replica.state(path, membership.name),
         replica.known_at(path),
         states.count("queued") + states.count("running"),
         states.count("failed"),
         unsent,
     )
+    if not asks:
+        return status
     try:
         url = server_url(own.store, membership, connect_s=LOOK_S)
-        with open_store(url) as server, server.read(membership.name) as book:
-            members = tuple(memberships.members(book))
-            return replace(status, schema=hook_queries.SCHEMA, revision=book.revision, members=members)
+        with open_store(url) as server:
+            with server.read(membership.name) as book:
+                members = tuple(memberships.members(book))
+            status = replace(status, schema=hook_queries.SCHEMA, revision=book.revision, members=members)
+            with server.write(membership.name):  # nothing is written, but it tells whether one may
+                return status
     except PlaybookError as error:
-        return replace(status, problem=str(error))
+        return replace(status, problem=str(error), is_away=isinstance(error, ServerAwayError))

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -80,9 +81,17 @@ def write(path: str, rows: Rows) -> None:
     files.replace_file(path, data, mode=0o600)
 
 
-def last_revision(path: str, key: str) -> tuple[int, str | None] | None:
-    """The revision of the playbook *key* that the replica at *path* holds, and its time; None where there is none, or
-    not all of it can be read."""
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a replica holds: the playbook's last revision with its time, and how many points are live."""
+
+    revision: int
+    time: str | None
+    points: int
+
+
+def state(path: str, key: str) -> State | None:
+    """What the replica at *path* holds of the playbook *key*; None where it can't be read, and all of it."""
     try:
         with closing(hook_queries.open_replica(path)) as connection:
             project = hook_queries.find_project(connection, key)
@@ -90,7 +99,7 @@ def last_revision(path: str, key: str) -> tuple[int, str | None] | None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
-            return project.revision, time[0] if time else None
+            return State(project.revision, time[0] if time else None, project.live_points)
     except (OSError, sqlite3.Error, hook_queries.UnusableError):
         return None
 

@@ -1,6 +1,7 @@
 """Members of a team learn into one playbook, each from his own sessions, and what one learns reaches the others."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from sqlalchemy import event, make_url
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.services import edit, learn, projects, queue, team
-from playbook_db.store import memberships
+from playbook_db.services import edit, forget, learn, projects, queue, team
+from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import dialect as postgres_dialect
 from tests import postgres
@@ -519,3 +520,69 @@ def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
     assert rows(server, "SELECT session_id FROM injections") == [("s-1",)]
     assert len(ann.log()) == 1
     assert str(path) in ann.log()[0]
+
+
+def _forget(member: Member, request: forget.Request) -> None:
+    """He forgets it for all; his replica isn't written by the way, so that his worker has something to do."""
+    with member.own() as own, projects.Servers() as servers:
+        membership = member.membership()
+        with servers.opened(own.store, membership) as server:
+            forget.forget(projects.Project(server, NAME, str(member.folder), here=own), request)
+
+
+WHISPERED = "the door opens with 4711-xyzzy"
+
+
+@pytest.mark.parametrize("killed", ["nowhere", "before the own playbook", "before the replica"])
+def test_what_the_team_forgets_is_forgotten_on_each_members_machine(
+    killed: str, new_member: NewMember, url: str, server: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the replica and in the playbook from before joining, whatever the point is called there; no byte stays."""
+    ann, bob = new_member("ann"), new_member("bob")
+    ann.add("something else")
+    ann.add(WHISPERED)
+    bob.add(WHISPERED)
+    bob.add("what bob knows")
+    ann.join(url)
+    bob.join(url)
+    assert WHISPERED.encode() in bob.replica.read_bytes()
+    name = next(name for (name, text) in rows(server, "SELECT name, text FROM key_points") if text == WHISPERED)
+    _forget(ann, forget.Request(name))
+
+    if killed != "nowhere":
+        with monkeypatch.context() as patch:
+            at, what = (forget, "forget") if killed == "before the own playbook" else (replica, "write")
+            patch.setattr(at, what, _killed)
+            for member in (ann, bob):
+                with pytest.raises(_Killed):
+                    member.work()
+    ann.work()
+    bob.work()
+
+    assert bob.points() == ["something else", "what bob knows"]
+    for member in (ann, bob):
+        for path in (member.home / ".claude" / "playbook").rglob("*"):
+            assert not path.is_file() or WHISPERED.encode() not in path.read_bytes(), path
+        assert member.log() == []
+    assert bob.rows("SELECT text FROM key_points WHERE forgotten = 0") == [("what bob knows",)]
+    assert bob.work().replicas == 0
+
+
+def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
+    ann: Member, bob: Member, server: Store
+) -> None:
+    """What the own playbook never had is no error; a short text isn't looked for inside others."""
+    ann.add("ask ann", f"remember that {WHISPERED}, and lock it", "yes")
+    bob.work()
+    with bob.own() as own:
+        for text in (f"remember that {WHISPERED}, and lock it", "yes or no, and nothing else"):
+            edit.add(own, text)
+    _forget(ann, forget.Request(next(n for (n, t) in rows(server, "SELECT name, text FROM key_points") if t == "yes")))
+    _forget(ann, forget.Request(pattern=re.compile("4711-xyzzy")))
+    ann.work()
+    bob.work()
+
+    assert bob.log() == []
+    assert "yes or no, and nothing else" in [row[0] for row in bob.rows("SELECT text FROM key_points")]
+    for path in (bob.home / ".claude" / "playbook").rglob("*"):
+        assert not path.is_file() or b"4711-xyzzy" not in path.read_bytes(), path

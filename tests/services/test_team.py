@@ -533,7 +533,7 @@ def test_status_tells_both_sides(ann: Member, url: str, shared: Project) -> None
     with ann.own() as own:
         status = team.read_status(own)
 
-    assert (status.schema, status.revision, status.replica_revision) == (hook_queries.SCHEMA, 2, 1)
+    assert (status.schema, status.revision, status.replica and status.replica.revision) == (hook_queries.SCHEMA, 2, 1)
     assert status.queued == 1
     assert [member.revisions for member in status.members] in ([1, 1], [2])
     assert status.problem is None
