@@ -246,6 +246,28 @@ def test_what_a_later_migration_makes_is_covered_and_belongs_to_the_owner(owned:
         assert maintenance.check(store) == []
 
 
+def test_a_team_may_have_a_schema_of_its_own_whatever_that_is_called(owned: URL) -> None:
+    """Its members see that one alone; who may not use it is told."""
+    with postgres.connected(owned) as owner:
+        owner.execute("""CREATE SCHEMA "Team ""A" """)
+    options = {**owned.query, "options": '-csearch_path="Team\\ ""A"'}
+    url, member = str(owned.set(query=options)), str(owned.set(username="ann", query=options))
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "of team A")
+    with pytest.raises(DatabaseError, match=r"or you may not use it\. Ask its owner: playbook db grant ROLE member"):
+        open_store(member)
+
+    assert maintenance.grant(url, "ann", "member").beyond == ()
+
+    with open_store(member) as store:
+        project = Project(store, "/work/harbour")
+        assert edit.vote(project, "oth-001", "helpful").revision == 2
+        assert [point.text for point in read_playbook(project).points] == ["of team A"]
+        assert maintenance.check(store) == []
+    with pytest.raises(ServerError, match="you may not do that there"):
+        open_store(str(owned.set(username="ann")))
+
+
 def test_who_has_no_part_in_the_owner_s_role_can_not_migrate(owned: URL) -> None:
     """He is told whose the tables are, and how to be let."""
     maintenance.grant(str(owned), "ann", "member")

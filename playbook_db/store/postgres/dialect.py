@@ -60,7 +60,7 @@ _FIND = sql("""
 SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true)
 FROM playbooks WHERE key = :key
 """)
-_OURS = "current_schema()::regnamespace"
+_OURS = "quote_ident(current_schema())::regnamespace"
 _DROPPED = sql(f"""
 SELECT 'TRIGGER', quote_ident(t.tgname) || ' ON ' || t.tgrelid::regclass
 FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
@@ -217,7 +217,10 @@ class PostgresDialect:
                 "createdb --encoding=UTF8 --template=template0 NAME"
             )
         if schema is None:
-            raise DatabaseError(f"{self.where} has no schema that its search_path names. Ask its owner for one.")
+            raise DatabaseError(
+                f"{self.where} has no schema that your search_path names, or you may not use it. "
+                "Ask its owner: playbook db grant ROLE member"
+            )
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -300,7 +303,7 @@ class PostgresDialect:
         """What each table takes of it, its indexes included."""
         rows = connection.execute(
             sql("SELECT relname, pg_total_relation_size(oid) FROM pg_class"
-                " WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace")
+                " WHERE relkind IN ('r', 'p') AND relnamespace = quote_ident(current_schema())::regnamespace")
         )  # fmt: skip
         return {str(name): int(size) for name, size in rows}
 

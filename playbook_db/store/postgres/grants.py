@@ -30,7 +30,7 @@ _BEYOND: dict[Right, tuple[str, ...]] = {  # what none of them may; who has the 
 }
 _LOCK = sql("SELECT pg_advisory_xact_lock(:lock)")
 _GRANTS_LOCK = 0x504C4247  # "PLBG": two at a time would change the same row of the server's catalogue
-_OURS = "current_schema()::regnamespace"
+_OURS = "quote_ident(current_schema())::regnamespace"
 _ROLE = sql(
     "SELECT oid, rolname, quote_ident(rolname) AS name, rolsuper, rolcanlogin FROM pg_roles WHERE rolname = :role"
 )
