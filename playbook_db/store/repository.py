@@ -52,8 +52,12 @@ _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playb
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 # The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
 _FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
-_HIGHEST_NUMBER = sql("""
-SELECT coalesce(max(CAST(substr(name, :behind) AS bigint)), 0) FROM key_points
+# Where a playbook goes on: the highest number in names of one prefix, the last position, the highest id.
+_ENDS = sql("""
+SELECT coalesce(max(CAST(substr(name, :behind) AS bigint)), 0),
+       (SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id),
+       (SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id)
+FROM key_points
 WHERE playbook_id = :playbook_id AND name >= :lowest AND name < :beyond
     AND length(name) <= :longest AND rtrim(substr(name, :behind), '0123456789') = ''
 """)
@@ -154,6 +158,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         self.last_time: str | None = row.time if row else None
         self.now = timestamp(now or datetime.now(UTC))
         self._is_writable = locked is not None
+        self._last_position: int | None = None  # where it is known
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
@@ -214,6 +219,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "took_back_from": undone.first if undone else None,
             "took_back_to": undone.last if undone else None,
         }
+        self._last_position = None
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
         if undone is not None:
             self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
@@ -249,11 +255,14 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         """The highest number in the names with that prefix, of points live or retired; 0 where there are none."""
         start = before_number(prefix)
         names = {"lowest": f"{start}0", "beyond": f"{start}:", "longest": len(start) + MAX_DIGITS}  # ":" follows "9"
-        return int(self._execute(_HIGHEST_NUMBER, behind=len(start) + 1, **names).scalar_one())
+        ends = self._execute(_ENDS, behind=len(start) + 1, **names).one()
+        number, self._last_position, self._highest_id = map(int, ends)  # who asks for a name needs these, too
+        return number
 
     def last_position(self) -> int:
         """The highest position that any point has, live or retired; 0 where there is none."""
-        return int(self._execute(_LAST_POSITION).scalar_one())
+        known = self._last_position
+        return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
     def candidates(self) -> tuple[Iterator[KeyPoint], list[KeyPoint], int]:
         """What `domain.prompt_text` chooses from: the live points, best first; the newest without votes; how many are

@@ -60,6 +60,7 @@ class RevisionWriter(PlaybookRows):
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         super().__init__(connection, playbook_id)
+        self._highest_id: int | None = None  # where it is known
         self._ids: dict[str, int] = {}  # of the points that were read or written, by name
 
     def append_revision(
@@ -173,8 +174,10 @@ class RevisionWriter(PlaybookRows):
         if unknown:
             known = self._execute(_IDS, names=list(unknown)) if len(unknown) <= _FEW else self._execute(_ALL_IDS)
             self._ids.update(known.all())
-        next_id = self._execute(_HIGHEST_ID).scalar_one() + 1 if new else 0
-        self._ids |= {name: number for number, name in enumerate(filter(new.__contains__, names), next_id)}
+        if new:
+            last = self._highest_id if self._highest_id is not None else self._execute(_HIGHEST_ID).scalar_one()
+            self._ids |= {name: number for number, name in enumerate(filter(new.__contains__, names), last + 1)}
+            self._highest_id = last + len(new)
         return self._ids, new
 
 
