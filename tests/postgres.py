@@ -74,7 +74,8 @@ def connected(url: URL) -> "psycopg.Connection[tuple[object, ...]]":
 def ask_for_password(owner: "psycopg.Connection[tuple[object, ...]]", user: str) -> None:
     """Let our own server ask *user* for a password from now on; the others it trusts."""
     (file,) = owner.execute("SELECT current_setting('hba_file')").fetchone() or ("",)
-    rules, rule = Path(str(file)), f"local all {user} scram-sha-256\n"
+    rules = Path(str(file))
+    rule = f"local all {user} scram-sha-256\nhost all {user} 127.0.0.1/32 scram-sha-256\n"
     if rule not in rules.read_text(encoding="utf-8"):
         rules.write_text(rule + rules.read_text(encoding="utf-8"), encoding="utf-8")
         owner.execute("SELECT pg_reload_conf()")
@@ -94,7 +95,9 @@ class Server:
         os.chmod(self._folder, 0o755)  # noqa: S103 - whoever a test runs as may come to the socket
         lines = "listen_addresses=", f"unix_socket_directories={self._folder}", *settings
         self._options = " ".join(f"-c {line}" for line in lines)
-        self.url = URL.create("postgresql", username="postgres", database="postgres", query={"host": self._folder})
+        port = next((int(line[5:]) for line in settings if line.startswith("port=")), None)
+        where = {"host": self._folder, **({"port": str(port)} if port else {})}
+        self.url = URL.create("postgresql", username="postgres", database="postgres", query=where)
         self._run("initdb", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
         self.start()
         started_by = os.getpid()
