@@ -45,7 +45,7 @@ class AtOnce:
         tags = [{"name": name, "tag": "helpful", "rationale": "it kept the tests small"} for name in self.names]
         added = {"type": "ADD", "section": "OTHERS", "text": f"{next(_numbers)}: {'always check the file ' * 5}"}
         answer = {"analysis": "what went well " * 20, "bullet_tags": tags, "reasoning": "new", "operations": [added]}
-        return Reply(json.dumps(answer), answer, False, Usage(9_000, 600, 0, None), "at once", 0)
+        return Reply(json.dumps(answer), answer, False, Usage(1, 1, 0, None), "at once", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,10 @@ class Team:
     chosen: random.Random
 
     def look(self) -> None:
-        """Whether the replica is behind."""
-        with self.store.read(self._one().key) as book:
-            assert book.revision
+        """Whether the replica is behind, ten times: one alone is over in a millisecond."""
+        for _ in range(10):
+            with self.store.read(self._one().key) as book:
+                assert book.revision
 
     def refresh(self) -> None:
         """All that a new replica holds."""
@@ -90,38 +91,34 @@ class Team:
         key = _key(self.chosen.randint(1, self.count))
         return Project(self.store, key, key, Project(self.here, key))
 
-    def held(self) -> tuple[int, int]:
-        """How many rows and how many bytes the database has, its indexes included."""
+    def held(self) -> dict[str, tuple[int, int]]:
+        """How many rows each table has, and how many bytes with its indexes."""
         with self.store.snapshot() as connection:
             sizes = dialect_of(connection).table_bytes(connection)
-            rows = sum(
-                connection.scalar(select(func.count()).select_from(each)) or 0 for each in metadata.sorted_tables
-            )
-        return rows, sum(sizes.get(name, 0) for name in metadata.tables)
+            rows = {name: select(func.count()).select_from(each) for name, each in metadata.tables.items()}
+            return {name: (connection.scalar(query) or 0, sizes.get(name, 0)) for name, query in rows.items()}
 
 
 def run(folder: Path, *, quick: bool) -> Figures:
     """Looks, refreshes, votes and lessons in databases of 10 to 10,000 playbooks, in turns."""
-    counts, rounds = ((2, 4), 2) if quick else (COUNTS, 200)
+    counts, rounds = ((2, 4), 2) if quick else (COUNTS, 100)
     with ExitStack() as stack:
         server = postgres.Server()
         stack.callback(server.remove)
         here = stack.enter_context(sandbox.opened(folder))[0]
         teams = [Team(store, here, count, random.Random(count)) for count, store in _stores(server, counts, stack)]
-        rows, kept = [], []
+        rows = []
         for what, work in (
-            ("is the replica behind?", Team.look),
+            ("is the replica behind? (10 times)", Team.look),
             ("what a new replica holds", Team.refresh),
             ("what a session was shown", Team.show),
             ("a vote", Team.vote),
-            ("a lesson", Team.learn),
         ):
-            before = teams[0].held()
             rows.append(_row(what, work, teams, rounds))
-            after = teams[0].held()
-            more = [(now - was) / rounds for was, now in zip(before, after, strict=True)]
-            kept += [f"{what}: {more[0]:.1f} rows, {more[1] / 1024:.2f} KiB"] * (more[0] > 0)
-        of_all = [held / teams[-1].count for held in teams[-1].held()]
+        before = sum(count for count, _ in teams[-1].held().values())
+        rows.append(_row("a lesson", Team.learn, teams, rounds))
+        held = teams[-1].held()
+        bytes_a_row = {name: size / count for name, (count, size) in held.items() if count > rounds / 2}
     return Figures(
         f"A team's server with few and with many playbooks of {POINTS} points and {LESSONS} lessons",
         ("", f"{counts[0]} playbooks", *(f"{count:,}" for count in counts[1:]), "most"),
@@ -129,8 +126,8 @@ def run(folder: Path, *, quick: bool) -> Figures:
         (
             f"the first in time, the others as its multiples; aim: at most {AIM:g}x; medians of {rounds} rounds in "
             "turns, in another playbook each time",
-            f"kept there, with the indexes: {'; '.join(kept)}",
-            f"a playbook: {of_all[0]:,.0f} rows, {of_all[1] / 1024:,.0f} KiB",
+            f"a lesson is {(sum(count for count, _ in held.values()) - before) / rounds:.0f} rows; bytes a row, with "
+            f"what it takes of the indexes: {', '.join(f'{name} {each:,.0f}' for name, each in bytes_a_row.items())}",
         ),
     )
 

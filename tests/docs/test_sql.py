@@ -16,10 +16,11 @@ from playbook_db.cli.main import main
 from playbook_db.cli.sql import aligned
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Playbook
-from playbook_db.services import import_export
+from playbook_db.services import import_export, maintenance
 from playbook_db.services import sql as sql_service
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
+from tests.databases import DISTRIBUTED
 from tests.docs.hafen import TODAY, live_two_weeks
 from tests.postgres import drop_database, new_database, require_server
 
@@ -56,6 +57,8 @@ def on_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         environment.delenv("CLAUDE_CONFIG_DIR", raising=False)
         project = Project.in_folder(store, str(folder))
         list(live_two_weeks(project))
+        if DISTRIBUTED:
+            maintenance.distribute(str(url))
         yield project
     drop_database(url)
 
@@ -159,6 +162,8 @@ def test_worked_query_gives_the_answer_that_is_printed(
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_worked_query_gives_the_same_answer_on_a_server(on_server: Project, question: str) -> None:
     """In the very same words."""
+    if DISTRIBUTED and "RECURSIVE" in QUESTIONS[question].sql:
+        pytest.skip("Citus asks no such query of views")
     printed = ANSWERS[question].splitlines()
     query = QUESTIONS[question].sql.replace("'now'", f"'{TODAY}'")
 
