@@ -34,7 +34,7 @@ FROM (SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playboo
       SELECT n.point_id, n.revision FROM changes AS n WHERE n.playbook_id = :playbook_id AND n.revision = (
           SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.source = 'learn')
       UNION
-      SELECT k.id, (SELECT max(l.revision) FROM changes AS l WHERE l.playbook_id = k.playbook_id AND l.point_id = k.id)
+      SELECT k.id, (SELECT max(l.revision) FROM changes AS l WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
       FROM key_points AS k WHERE k.playbook_id = :playbook_id) AS w
 JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = w.id AND c.revision = w.revision
 """)

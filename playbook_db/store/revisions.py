@@ -127,7 +127,8 @@ class RevisionWriter(PlaybookRows):
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
         """Keep the undos that are in force *now*, where those *before* are kept."""
-        self._execute(_NO_LONGER_TAKEN_BACK, undos=[undo.number for undo in before if undo not in now])
+        if ended := [undo.number for undo in before if undo not in now]:
+            self._execute(_NO_LONGER_TAKEN_BACK, undos=ended)
         rows = [
             {"playbook_id": self.playbook_id, "undo": undo.number, "first": undo.undone.first, "last": undo.undone.last}
             for undo in now

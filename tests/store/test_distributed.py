@@ -1,5 +1,6 @@
 """Playbooks spread over the servers that Citus knows; where the tests' server has no Citus, what is missing is told."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,12 +8,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import event, make_url
 
 from playbook_db.errors import DatabaseError
-from playbook_db.services import edit, import_export, maintenance, undo
+from playbook_db.services import edit, history, import_export, maintenance, undo
 from playbook_db.services.projects import Project
-from playbook_db.store.engine import open_store
+from playbook_db.store import memberships, replica
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import distributed
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.tables import metadata
@@ -137,3 +139,47 @@ def test_views_and_triggers_are_made_anew_where_tables_are_spread(with_citus: st
         dialect.make_views_and_triggers(connection)
         assert dialect.structure(connection) == before
     dialect.close()
+
+
+def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_citus: str) -> None:
+    """Else each command would wait for all of them, and they would know no more playbooks together than one alone."""
+    maintenance.distribute(with_citus)
+    asked: list[tuple[str, Any]] = []
+    with open_store(with_citus) as store:
+        project = Project(store, "/work/harbour")
+
+        @event.listens_for(store._engine, "before_cursor_execute")
+        def note(_: object, __: object, statement: str, values: Any, ___: object, many: bool) -> None:
+            asked.append((statement, values[0] if many else values))
+
+        for number in range(3):
+            edit.add(project, f"advice number {number}")
+        edit.vote(project, "oth-001", "helpful")
+        edit.edit(project, "oth-001", text="use type hints")
+        edit.retire(project, "oth-002")
+        undo.undo(project)
+        list(history.log(project, history.LogQuery()))
+        history.life(project, "oth-001")
+        with store.write(project.key) as book:
+            assert replica.read(book)
+            memberships.take_in(book, [memberships.Showing("s", book.now, "startup", 1, "[1, 2]", 0)])
+            book.move_cursor("/t.jsonl", 9, session_id="s")
+            book.add_citations(["oth-001"], session_id="s")
+            book.sessions()
+
+        event.remove(store._engine, "before_cursor_execute", note)
+        spread = {statement: _parts_asked(store, statement, values) for statement, values in asked}
+
+    assert {statement for statement, parts in spread.items() if parts != {"1"}} == set()
+    assert len(spread) > 30
+
+
+def _parts_asked(store: Store, statement: str, values: Any) -> set[str]:
+    """How many parts of the database each of the queries asks of which *statement* is made; what is whole on each
+    server counts as one."""
+    if not statement.lstrip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")) or "pg_" in statement:
+        return {"1"}
+    with postgres.connected(store.url) as connection:
+        whole = psycopg.ClientCursor(connection).mogrify(statement, values)
+        plan = "\n".join(str(line) for (line,) in connection.execute(f"EXPLAIN (COSTS OFF) {whole}".encode()))
+    return {*re.findall(r"Task Count: (\d+)", plan)} or {"1"}
