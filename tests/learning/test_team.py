@@ -494,7 +494,8 @@ def test_a_replica_that_can_not_be_used_is_written_anew(damage: str, ann: Member
     if damage == "a pipe":
         os.mkfifo(path)
     elif damage != "missing":
-        torn = data[:6000] + bytes(4000) + data[10_000:]
+        page = data.index(b"run the tests first") // 1024 * 1024
+        torn = data[:page] + bytes(1024) + data[page + 1024 :]
         old = data[:60] + (4).to_bytes(4, "big") + data[64:]
         path.write_bytes({"empty": b"", "no database": b"x" * 5000, "torn": torn, "old": old}[damage])
 
