@@ -4,13 +4,16 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import normalised
 from playbook_db.domain.undo import RevisionRange
-from playbook_db.errors import TeamError
+from playbook_db.errors import PlaybookError, TeamError
 from playbook_db.services import edit, forget, import_export, joining, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
@@ -279,6 +282,20 @@ def test_leaving_without_a_copy_and_joining_again_brings_nothing_back(own: Proje
     assert _points(team) == [("oth-001", "the team's first", 0, 0), ("oth-003", "use uv, never pip", 1, 0)]
 
 
+def test_what_brought_nothing_is_known_all_the_same(own: Project, team: Project) -> None:
+    """So that it brings nothing the next time either, when the team has reworded what was the same."""
+    edit.add(team, "use uv")
+    edit.add(team, "use ruff")
+    edit.add(own, "Use UV.")
+    _bring(own, team)
+    edit.edit(team, "oth-001", text="never use pip")
+    edit.vote(own, "oth-001", "helpful")
+
+    _bring(own, team)
+
+    assert _points(team) == [("oth-001", "never use pip", 1, 0), ("oth-002", "use ruff", 0, 0)]
+
+
 def test_joining_takes_nothing_out(own: Project, team: Project) -> None:
     """What was retired on the own side after leaving, or undone with the copy, stays for all the others."""
     edit.add(team, "use uv")
@@ -350,3 +367,61 @@ def test_header_keys_come_in_and_the_teams_stay(own: Project, team: Project) -> 
 
     with team.store.read(team.key) as book:
         assert book.header.get("a") == 1
+
+
+_TEXTS = ("use uv", "Use UV.", "use ruff", "use mypy", "write tests", "no globals")
+
+
+def _do_anything(project: Project, random: Random) -> None:
+    """One small change of the playbook."""
+    names = [point.name for point in read_playbook(project).points]
+    retired = list(edit.list_retired(project))
+    with suppress(PlaybookError):  # as an undo that collides
+        match random.choice("aavvertu"):
+            case "v" if names:
+                edit.vote(project, random.choice(names), random.choice(["helpful", "harmful"]))
+            case "e" if names:
+                edit.edit(project, random.choice(names), text=f"{random.choice(_TEXTS)} {random.randrange(9)}")
+            case "r" if names:
+                edit.retire(project, random.choice(names))
+            case "t" if retired:
+                edit.restore(project, random.choice(retired))
+            case "u":
+                undo.undo(project)
+            case _:
+                edit.add(project, f"{random.choice(_TEXTS)}{random.choice(['', ' 1', ' 2'])}")
+
+
+@pytest.mark.slow
+@pytest.mark.sqlite
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_happened_before_joining_keeps_what_the_team_decided(own: Project, team: Project, seed: int) -> None:
+    """After any changes on both sides, with and without having been together: no point of the team's goes, no vote is
+    lost, nothing that it retired comes back, and the second time brings nothing."""
+    random, is_member = Random(seed), False
+    for _ in range(30):
+        _do_anything(team if is_member or random.random() < 0.4 else own, random)
+        if random.random() < 0.3:
+            is_member = not is_member
+            if not is_member and random.random() < 0.5:
+                _leave(own, team)
+            elif is_member:
+                _join_and_compare(own, team)
+
+
+def _join_and_compare(own: Project, team: Project) -> None:
+    before = read_playbook(team).by_name
+    live = {normalised(point.text) for point in before.values()}
+    retired = {normalised(each.point.text) for each in edit.list_retired(team).values()} - live
+
+    _bring(own, team)
+
+    after = read_playbook(team).by_name
+    for name, point in before.items():
+        if after[name].text == point.text:
+            assert after[name].helpful >= point.helpful
+            assert after[name].harmful >= point.harmful
+    assert not {normalised(point.text) for point in after.values()} & retired
+    again = _bring(own, team)
+    assert again is None
+    assert read_playbook(team).by_name == after
