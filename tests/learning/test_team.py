@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event, make_url
 
-from playbook_db.claude_code import worker
+from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.events import session_folder_name
-from playbook_db.errors import ServerAwayError
+from playbook_db.errors import BudgetError, ServerAwayError
 from playbook_db.services import edit, forget, learn, projects, queue, team
 from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
@@ -366,6 +366,19 @@ def test_the_budget_is_each_members_own(
     assert [is_reflector(each) for each in api.messages()] == [True, True]
 
 
+def test_what_bootstrap_was_allowed_is_each_members_own(
+    ann: Member, bob: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is counted where he is, whatever the others spend."""
+    paths = {ann: ann.session("s-1"), bob: bob.session("s-2")}
+    model = model_at(api, monkeypatch)
+    for member, path in paths.items():
+        with member.shared() as project, pytest.raises(BudgetError, match="and 1 were agreed on"):
+            learner.learn_transcript(project, path, model, budget=learn.Budget(1, since="2026"))
+        assert member.rows("SELECT kind, agreed FROM model_calls") == [("reflect", 1)]
+    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+
+
 def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
     new_member: NewMember, url: str, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -521,6 +534,21 @@ def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
     assert rows(server, "SELECT session_id FROM injections") == [("s-1",)]
     assert len(ann.log()) == 1
     assert str(path) in ann.log()[0]
+    ann.add("a command goes on, too")
+    assert ("a command goes on, too", 0) in _points(server)
+
+
+def test_a_replica_of_another_history_is_written_anew(ann: Member) -> None:
+    """As of a server that was put back to an earlier day: the number alone doesn't tell."""
+    with ann.shared() as project, project.store.read(NAME) as book:
+        found = replica.read(book)
+    found[replica.revisions][-1]["time"] = "2026-11-21T10:00:00.000000+00:00"
+    found[replica.key_points][0]["text"] = "of another history"
+    replica.write(str(ann.replica), found)
+    assert ann.points() == ["of another history"]
+
+    assert ann.work().replicas == 1
+    assert ann.points() == ["run the tests first"]
 
 
 def _forget(member: Member, request: forget.Request) -> None:
