@@ -20,7 +20,7 @@ from playbook_db.domain import merge, playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
-from playbook_db.services import diagnostics, git, import_export
+from playbook_db.services import diagnostics, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
 from playbook_db.store.engine import Store, tried_again
@@ -82,6 +82,8 @@ def sync(project: Project) -> Synced:
     mirrored, is_foreign = _standing(project)
     if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
+    from playbook_db.services import git  # late: only a mirror that is kept needs it
+
     under_way = git.operation_under_way(projects.folder_of_mirror(project.mirror_path))
     if under_way is not None:  # what the file holds meanwhile is no one's playbook yet
         return Synced(notes=(f"a git {under_way} is not finished; {project.mirror_path} is left alone until it is",))
@@ -301,6 +303,8 @@ def merge_in(
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
     """What we have of the file, as git knows what it was made of; None where its `last_updated` names a revision, or
     git can't tell."""
+    from playbook_db.services import git
+
     with project.store.read(project.key) as book:
         if book.revision_of(theirs.header) is not None:
             return None

@@ -12,7 +12,7 @@ from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
-from playbook_db.store import connect, hook_queries, memberships, replica, repository
+from playbook_db.store import connect, hook_queries, memberships, repository
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import ListedProject
@@ -139,6 +139,8 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
 @contextmanager
 def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iterator[Project]:
     """The team's playbook as the replica on this machine has it. Raises *error* where there is none."""
+    from playbook_db.store import replica  # late: few ask for it, and it would be read by each command
+
     membership = find_membership(own)
     path = "" if membership is None else hook_queries.replica_of(own.store.where, membership.playbook_id)
     known_at = replica.known_at(path)
