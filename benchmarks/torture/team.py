@@ -143,7 +143,10 @@ def _disturb(life: _Life, until: int, kills: int, restarts: int, rng: random.Ran
         commander = _Commander(life, rng)
         for process in (*workers, commander.process):
             process.start()
+        commander.hear(rng.randrange(6))  # on a busy machine he would be killed before his first command
         time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
+        if rng.random() < _CUTS:
+            found.cut += _cut(life, rng)
         if found.restarts.total() * kills < restarts * (killed + 1):
             mode = rng.choice(("immediate", "fast"))
             life.server.stop(mode)
@@ -151,8 +154,6 @@ def _disturb(life: _Life, until: int, kills: int, restarts: int, rng: random.Ran
             life.server.start()
             found.restarts[mode] += 1
             time.sleep(rng.uniform(0, _LONGEST_LIFE_S / 2))
-        elif rng.random() < _CUTS:
-            found.cut += _cut(life, rng)
         for process in workers:
             found.workers_killed += _kill(process)
         found.commands_killed += _kill(commander.process)
@@ -189,19 +190,24 @@ class _Commander:
         life.tags += 1
         self._ears, mouth = NURSERY.Pipe(duplex=False)
         self._mouth = mouth
+        self._told: list[tuple[str, str, str]] = []
         member = rng.choice(life.members)
         arguments = life.environment(member), str(member), f"c{life.tags}", rng.random(), mouth
         self.process = NURSERY.Process(target=_command_forever, args=arguments)
 
+    def hear(self, count: int) -> None:
+        """Wait until he has told *count* things: what he begins, and what is done."""
+        while len(self._told) < count and self._ears.poll(LIMIT_S):
+            self._told.append(self._ears.recv())
+
     def listen(self, found: Team) -> None:
         """Note what he told until he died."""
         self._mouth.close()
-        told: list[tuple[str, str, str]] = []
         with contextlib.suppress(EOFError, OSError):
             while True:
-                told.append(self._ears.recv())
+                self._told.append(self._ears.recv())
         under_way: tuple[str, str] | None = None
-        for what, kind, tag in told:
+        for what, kind, tag in self._told:
             if what == "begin":
                 under_way = kind, tag
                 continue
