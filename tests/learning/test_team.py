@@ -17,6 +17,7 @@ from sqlalchemy import event, make_url
 
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.events import session_folder_name
+from playbook_db.cli.main import main
 from playbook_db.errors import BudgetError, ServerAwayError
 from playbook_db.services import edit, forget, learn, projects, queue, team
 from playbook_db.store import memberships, replica
@@ -615,3 +616,25 @@ def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
     assert "yes or no, and nothing else" in [row[0] for row in bob.rows("SELECT text FROM key_points")]
     for path in (bob.home / ".claude" / "playbook").rglob("*"):
         assert not path.is_file() or b"4711-xyzzy" not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("command", ["learn", "bootstrap"])
+def test_what_a_command_learns_is_the_teams(ann: Member, server: Store, api: MessagesApi, command: str) -> None:
+    """Once, whether the worker comes upon the same transcript or not, and after leaving too; what it cost is hers."""
+    path = Path(ann.session("s-1"))
+    kept = ann.home / ".claude" / "projects" / session_folder_name(str(ann.folder)) / "s-1.jsonl"
+    kept.parent.mkdir(parents=True)
+    path.rename(kept)
+
+    with ann.as_him():
+        assert main([command, *([str(kept)] if command == "learn" else ["--yes"])]) == 0
+    ann.work()
+
+    assert _lessons(server) == [("s-1",)]
+    assert _points(server) == [("run the tests first", 1), ("say what was run", 0)]
+    assert ann.points() == ["run the tests first", "say what was run"]
+    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+    ann.leave()
+    ann.work()
+    assert ann.rows("SELECT count(*) FROM revisions WHERE source = 'learn'") == [(0,)]
+    assert ann.rows("SELECT count(*) > 0 FROM model_calls") == [(1,)]

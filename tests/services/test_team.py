@@ -308,6 +308,23 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
 
 
 @pytest.mark.parametrize(
+    ("version", "told"), [("0099", "A newer version wrote it"), ("0004", "playbook --db URL db upgrade")]
+)
+def test_a_database_at_another_schema_is_refused_and_left(ann: Member, url: str, version: str, told: str) -> None:
+    """An older one is migrated by its owner alone."""
+    with postgres.connected(make_url(url)) as owner:
+        owner.execute("UPDATE alembic_version SET version_num = %s", [version])
+        try:
+            with pytest.raises(DatabaseError, match=told):
+                ann.join(url)
+        finally:
+            owner.execute("UPDATE alembic_version SET version_num = %s", [f"{hook_queries.SCHEMA:04d}"])
+
+    with ann.own() as own:
+        assert find_membership(own) is None
+
+
+@pytest.mark.parametrize(
     ("given", "told"),
     [
         ("", "is no database"),
