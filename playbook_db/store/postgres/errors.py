@@ -22,8 +22,9 @@ from playbook_db.errors import (
 # By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{said}` the server's
 # own first line.
 _BY_STATE = (
-    (("28", "0P"), "{where} lets nobody in with this user and password ({said}). Look at both in the URL or, where it "
-                   "has no password, in the file that PGPASSFILE names (else ~/.pgpass)."),
+    (("28", "0P"), "{where} lets nobody in with this user and password ({said}). Look at both in the URL (a team's "
+                   "member gives another with: playbook team join URL) or, where it has no password, in the file that "
+                   "PGPASSFILE names (else ~/.pgpass)."),
     (("3D000",), "{where}: the server has no such database. Ask for one, or make it: createdb NAME"),
     (("42501", "3F000"), "{where}: you may not do that there ({said}). Ask its owner to let you: playbook db grant "
                          "ROLE member"),
