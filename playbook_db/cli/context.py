@@ -174,7 +174,7 @@ def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
     ctx.obj = ctx.find_root().params
     with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
-        points = quick_reads.live_points(*database_and_folder()) or []
+        points = quick_reads.live_points(*database_and_folder(), may_be_old=True) or []
         return [point.name for point in points if point.name.startswith(incomplete)]
     return []
 

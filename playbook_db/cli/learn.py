@@ -202,7 +202,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         raise click.UsageError(
             "Give the ID of a session; they are the names of the files that Claude Code keeps of them."
         )
-    with opened(sync=False, may_be_new=True) as project:
+    with opened(sync=False, may_be_new=True, is_own=True) as project:  # whatever a team's server is doing
         known: dict[str, list[str]] = {}
         for path in worker.list_transcripts(project.own.key):
             known.setdefault(learner.session_of(path), []).append(path)

@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 
 
-def live_points(url: str, folder: str) -> "list[StoredPoint] | None":
-    """The live points of the project in *folder*, in canonical order."""
-    return _read(url, folder, lambda connection, project: hook_queries.live_points(connection, project.id), [])
+def live_points(url: str, folder: str, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
+    """The live points of the project in *folder*, in canonical order; of a team's playbook those that this machine
+    knows, if they *may_be_old*."""
+
+    def query(connection: "Connection", project: "StoredProject") -> "list[StoredPoint]":
+        return hook_queries.live_points(connection, project.id)
+
+    return _read(url, folder, query, [], of_replica=may_be_old)
 
 
 def age_and_use(url: str, folder: str) -> "dict[str, tuple[int, int]] | None":
@@ -71,10 +76,16 @@ def known_times(url: str, folder: str, times: "Collection[str]") -> "dict[str, t
 
 
 def _read(
-    url: str, folder: str, query: "Callable[[Connection, StoredProject], T]", nothing: "N", *, in_step: bool = True
+    url: str,
+    folder: str,
+    query: "Callable[[Connection, StoredProject], T]",
+    nothing: "N",
+    *,
+    in_step: bool = True,
+    of_replica: bool = False,
 ) -> "T | N | None":
     """What *query* finds in one state of the database; *nothing* where the project has no playbook yet. The mirror must
-    be *in_step*, where that matters."""
+    be *in_step*, where that matters. A team's playbook is only read *of_replica*."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -84,7 +95,11 @@ def _read(
             connection.execute("BEGIN")
             project = hook_queries.find_project(connection, projects.project_key(folder))
             if project is not None and project.team_name is not None:
-                return None
+                if not of_replica:
+                    return None
+                replica = hook_queries.open_replica(hook_queries.replica_of(path, project.id))
+                shown = hook_queries.find_project(replica, project.team_name)
+                return query(replica, shown) if shown else nothing
             if in_step and not _is_mirror_in_step(connection, project, folder):
                 return None
             return query(connection, project) if project else nothing

@@ -5,9 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from playbook_db.claude_code import doctor
-from playbook_db.services import edit
+from playbook_db.cli.main import cli
+from playbook_db.services import edit, queue
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, memberships, replica
 from playbook_db.store.engine import open_store
@@ -110,6 +112,16 @@ def test_a_replica_that_can_not_be_read_is_as_none(what: str, playbook: Playbook
 
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith(f"playbook: {AWAY}")
+
+
+@pytest.mark.usefixtures("team_replica")
+def test_a_session_is_kept_out_and_names_are_completed_without_the_server(playbook: Playbook) -> None:
+    """Neither asks it."""
+    done = playbook("sessions", "skip", "5e62eba9-0000")
+    completed = ShellComplete(cli, {}, "playbook", "_PLAYBOOK_COMPLETE").get_completions(["vote"], "pat-")
+
+    assert (done.code, queue.is_skipped("5e62eba9-0000")) == (0, True)
+    assert [item.value for item in completed] == ["pat-001"]
 
 
 @pytest.mark.slow

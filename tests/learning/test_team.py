@@ -445,6 +445,21 @@ def test_a_job_that_was_dropped_while_the_server_was_away_stays_unlearned(
     assert _lessons(server) == [("s-1",)]
 
 
+def test_what_was_said_while_a_session_was_skipped_here_is_never_learned(
+    ann: Member, server: Store, api: MessagesApi
+) -> None:
+    """As `sessions skip` and `--off` do it: on this machine alone, whatever the server is doing."""
+    path = ann.session("s-1")
+    with _server_away(ann), ann.own() as own:
+        queue.skip_session("s-1", is_skipped=True)
+        assert learner.pass_over(own, path)
+        queue.skip_session("s-1", is_skipped=False)
+    ann.work()
+
+    assert api.messages() == []
+    assert rows(server, "SELECT learnt_to FROM transcripts") == [(os.path.getsize(path),)]
+
+
 def test_a_session_that_is_skipped_is_passed_over_here_and_there(ann: Member, server: Store, api: MessagesApi) -> None:
     """Nothing is asked; both cursors stand at its end."""
     path = ann.session("s-1")
