@@ -64,9 +64,11 @@ class Lineage:
         last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
         return {*behind, *self.taken_in(last)}
 
-    def newest(self, commits: Collection[str]) -> list[str]:
-        """Those of *commits* that no other of them holds; of two that hold each other, one."""
-        held = {commit: self.held(self._behind[commit]) for commit in commits if commit in self._versions}
+    def newest(self, commits: Collection[str], *, as_git_knows: bool = False) -> list[str]:
+        """Those of *commits* that no other of them holds; of two that hold each other, one. *as_git_knows*: by commits
+        alone."""
+        known = [commit for commit in commits if commit in self._versions]
+        held = {each: self._behind[each] if as_git_knows else self.held(self._behind[each]) for each in known}
         found: list[str] = []
         for commit in sorted(held, key=lambda commit: len(held[commit]), reverse=True):
             if not any(commit in held[other] for other in found):

@@ -193,12 +193,13 @@ class MirrorVersions:
         return side.reading.playbook if side else None
 
     def _merged(self, commits: Sequence[str]) -> Side:
-        merged, behind = self._side(commits[0]), self.lineage.behind(commits[:1])
+        lineage = self.lineage
+        merged, held = self._side(commits[0]), lineage.held(lineage.behind(commits[:1]))
         for commit in commits[1:]:
-            shared = self.lineage.newest(behind & self.lineage.behind([commit]))
+            here = lineage.held(lineage.behind([commit]))
+            shared = lineage.newest(held & here)  # older than both, as neither holds the other
             base = self._merged(shared).reading if shared else None
-            data = file_merge.merge_files(base, merged, self._side(commit)).data
-            merged, behind = _side(data, commit), behind | self.lineage.behind([commit])
+            merged, held = _side(file_merge.merge_files(base, merged, self._side(commit)).data, commit), held | here
         return merged
 
     def _side(self, commit: str) -> Side:

@@ -99,7 +99,8 @@ def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, their
     head = git.head_to_merge()
     behind = versions.behind(ours.data, "HEAD"), versions.behind(theirs.data, head)
     common = versions.lineage.held(behind[0]) & versions.lineage.held(behind[1])
-    if common == behind[0] & behind[1]:  # as git knows
+    of_git = versions.lineage.newest(behind[0] & behind[1], as_git_knows=True)
+    if {*versions.lineage.newest(common)} == {*of_git}:  # git's base is as good, and has the names of its own merges
         return None
     found = versions.find(base.data)
     if found and common.isdisjoint(found):  # a commit is reverted, or picked by itself

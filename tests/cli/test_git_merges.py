@@ -257,6 +257,31 @@ def test_who_looked_ahead_merges_an_older_state_without_doubling_it(ann: Member,
             ann.commit()
 
 
+def test_a_merge_of_what_was_looked_at_and_more_takes_no_vote_away(ann: Member, ben: Member) -> None:
+    """Her commit and his branch are both behind the merge, and hers holds half of his: that counts once in their
+    common ancestor, too, when the merge is taken in."""
+    ben.playbook("vote", "pat-001", "helpful")
+    ben.commit()
+    ben.git("push", "-q", "origin", "main:his")
+    ann.git("fetch", "-q")
+    ann.git("checkout", "-q", "origin/his")
+    assert ann.votes()["one"] == 1
+    ann.git("checkout", "-qf", "main")
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.commit()
+    ben.playbook("vote", "pat-001", "helpful")
+    ben.commit()
+    ben.git("push", "-q", "origin", "main:his")
+    ann.git("fetch", "-q")
+    ann.git("checkout", "-q", "origin/his")
+    assert ann.votes()["one"] == 3
+    ann.git("checkout", "-qf", "main")
+
+    ann.git("merge", "-q", "--no-edit", "origin/his")
+
+    assert ann.votes()["one"] == 3
+
+
 def test_a_mirror_given_up_for_a_pull_loses_and_doubles_nothing(ann: Member, ben: Member) -> None:
     """`git checkout .claude/playbook.json`, `git pull`, time after time: the database has what the file lost."""
     ben.playbook("vote", "pat-003", "helpful")

@@ -41,5 +41,6 @@ def test_the_newest_are_those_that_no_other_holds() -> None:
 
     assert lineage.newest({"a", "b"}) == ["b"]
     assert lineage.newest({"b", "mine"}) == ["mine"]
+    assert sorted(lineage.newest({"b", "mine"}, as_git_knows=True)) == ["b", "mine"]
     assert len(lineage.newest({"c", "copy"})) == 1
     assert lineage.newest({"gone"}) == []
