@@ -233,14 +233,14 @@ class _Lesson:
             skipped = operations.apply_operations(book.draft, proposed)
             made = book.draft.changes[count:]
             pruned = operations.prune(book.draft)
-            session = self.chunk.session_id
+            session = self.chunk.session_id if self.chunk.session_id.strip() else None
             result = book.commit(
                 "learn",
                 "learnt from a session",
                 votes=votes,
                 skipped=skipped,
                 session_id=session,
-                actor=session or None,
+                actor=session,
             )
             book.finish_reflection(
                 reflection.id,
