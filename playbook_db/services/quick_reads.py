@@ -98,8 +98,11 @@ def _read(
                 if not of_replica:
                     return None
                 replica = hook_queries.open_replica(hook_queries.replica_of(path, project.id))
-                shown = hook_queries.find_project(replica, project.team_name)
-                return query(replica, shown) if shown else nothing
+                try:
+                    shown = hook_queries.find_project(replica, project.team_name)
+                    return query(replica, shown) if shown else nothing
+                finally:
+                    replica.close()
             if in_step and not _is_mirror_in_step(connection, project, folder):
                 return None
             return query(connection, project) if project else nothing

@@ -90,9 +90,6 @@ def read(url: str, folder: str) -> Status:
 def _read(execute: Execute, database: str, folder: str, found: hook_queries.StoredProject | None) -> Status:
     key = projects.project_key(folder)
     project = found or hook_queries.StoredProject(_NOTHING)
-    shown, of_shown = project, execute
-    if project.team_name is not None:
-        of_shown, shown = _of_team(database, project)
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
     used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
@@ -105,11 +102,7 @@ def _read(execute: Execute, database: str, folder: str, found: hook_queries.Stor
         mirror=project.mirror,
         is_ignored=project.is_ignored,
         team=project.team_name,
-        team_as_of=_known_at(database, project) if project.team_name is not None and shown.id else None,
-        points=shown.live_points,
-        shown=_shown(of_shown, shown) if shown.live_points and not project.is_ignored else 0,
-        revision=shown.revision,
-        learned=_learned(list(of_shown(hook_queries.LAST_LEARNED, {"playbook_id": shown.id}))),
+        **(_points(execute, project) if project.team_name is None else _points_of_team(database, project)),
         queued=jobs.get("queued", 0),
         running=jobs.get("running", 0),
         failed=jobs.get("failed", 0),
@@ -122,21 +115,32 @@ def _read(execute: Execute, database: str, folder: str, found: hook_queries.Stor
     )
 
 
-def _of_team(database: str, project: hook_queries.StoredProject) -> tuple[Execute, hook_queries.StoredProject]:
-    """The team's playbook in the place of *project*, as the worker last put it on this machine."""
+def _points(execute: Execute, project: hook_queries.StoredProject, known_at: str | None = None) -> dict[str, Any]:
+    """The fields of a status that are about the points."""
+    return {
+        "team_as_of": known_at,
+        "points": project.live_points,
+        "shown": _shown(execute, project) if project.live_points and not project.is_ignored else 0,
+        "revision": project.revision,
+        "learned": _learned(list(execute(hook_queries.LAST_LEARNED, {"playbook_id": project.id}))),
+    }
+
+
+def _points_of_team(database: str, project: hook_queries.StoredProject) -> dict[str, Any]:
+    """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
+    path = hook_queries.replica_of(database, project.id)
     try:
-        replica = hook_queries.open_replica(hook_queries.replica_of(database, project.id))
-        if replica.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise hook_queries.UnusableError("it is damaged")
-        shown = hook_queries.find_project(replica, project.team_name or "")
-    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):  # doctor says what is wrong
-        return (lambda query, values: ()), hook_queries.StoredProject(_NOTHING)
-    return replica.execute, shown or hook_queries.StoredProject(_NOTHING)
-
-
-def _known_at(database: str, project: hook_queries.StoredProject) -> str:
-    known_at = os.stat(hook_queries.replica_of(database, project.id)).st_mtime
-    return timestamp(datetime.fromtimestamp(known_at, UTC))
+        replica = hook_queries.open_replica(path)
+        try:
+            shown = hook_queries.find_project(replica, project.team_name or "")
+            if shown is not None and replica.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
+                shown.is_ignored = project.is_ignored
+                return _points(replica.execute, shown, timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC)))
+        finally:
+            replica.close()
+    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
+        pass  # doctor says what is wrong
+    return _points(lambda query, values: (), hook_queries.StoredProject(_NOTHING))
 
 
 def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:

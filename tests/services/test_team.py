@@ -297,7 +297,7 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
     empty = postgres.new_database()
     with postgres.connected(empty) as owner:
         owner.execute("REVOKE CREATE ON SCHEMA public FROM public")
-    stranger = _text(_as_user(_text(empty), "stranger", "x"), "x")
+    stranger = _text(_as_user(_text(empty), "newcomer", "x"), "x")
 
     with pytest.raises(TeamError, match=r"holds no playbooks yet.*playbook --db URL db upgrade"):
         ann.join(stranger)
