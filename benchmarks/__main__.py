@@ -7,11 +7,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction, single
+from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction, single, team
 from benchmarks.figures import show
 
 BENCHMARKS = {
     "concurrency": concurrency.run,
+    "server": concurrency.run_on_server,
     "interchange": interchange.run,
     "batch": batch.run,
     "single": single.run,
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "cli": cli.run,
     "learning": learning.run,
     "redaction": redaction.run,
+    "team": team.run,
 }
 
 

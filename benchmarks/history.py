@@ -193,7 +193,7 @@ def _plain_undo(bare: sqlite3.Connection, revision: int) -> None:
     """Take the votes of *revision* back, as a revision."""
     bare.execute("BEGIN IMMEDIATE")
     (number, header) = bare.execute(
-        "SELECT max(r.number) + 1, p.header FROM revisions AS r JOIN playbooks AS p ON p.id = 1 WHERE r.playbook_id = 1"
+        "SELECT max(number) + 1, h.header FROM heads AS h JOIN revisions USING (playbook_id) WHERE playbook_id = 1"
     ).fetchone()
     (time,) = bare.execute("SELECT time FROM revisions WHERE playbook_id = 1 AND number = ?", (number - 1,)).fetchone()
     later = long_history.time_after(time, 1)
@@ -218,7 +218,7 @@ def _plain_undo(bare: sqlite3.Connection, revision: int) -> None:
             for point, _, _, helpful, harmful in states
         ],
     )
-    bare.execute("UPDATE playbooks SET header = ? WHERE id = 1", (long_history.stamped(header, later),))
+    bare.execute("UPDATE heads SET header = ? WHERE playbook_id = 1", (long_history.stamped(header, later),))
     bare.execute("COMMIT")
 
 

@@ -70,8 +70,8 @@ def measure(folder: Path, python: str, points: int, history: int, *, rounds: int
         *taken, _ = alternate(
             _work(home, bare, lambda _: {}, sessions),
             _work(home, importing, lambda _: {}, sessions),
-            _work(home, _hook(python, "inject"), _start, sessions, says=points > 0),
-            _work(home, _hook(python, "enqueue"), _end, sessions),
+            _work(home, hook(python, "inject"), session_start, sessions, says=points > 0),
+            _work(home, hook(python, "enqueue"), session_end, sessions),
             lambda: _be_the_worker(sandbox.database_path(home)),
             rounds=rounds,
         )
@@ -86,15 +86,18 @@ def _be_the_worker(path: str) -> None:
     dialect.checkpoint(path, least_bytes=1)
 
 
-def _hook(python: str, name: str) -> list[str]:
-    return [python, "-I", "-S", str(sandbox.ROOT / "hooks" / f"{name}.py"), "user", "/bin/true"]
+def hook(python: str, name: str, *, root: Path = sandbox.ROOT) -> list[str]:
+    """What starts the hook *name* of the checkout *root*."""
+    return [python, "-I", "-S", str(root / "hooks" / f"{name}.py"), "user", "/bin/true"]
 
 
-def _start(session: str) -> dict[str, str]:
+def session_start(session: str) -> dict[str, str]:
+    """What Claude Code tells `inject`."""
     return {"hook_event_name": "SessionStart", "source": "startup", "session_id": session}
 
 
-def _end(session: str) -> dict[str, str]:
+def session_end(session: str) -> dict[str, str]:
+    """What Claude Code tells `enqueue`."""
     return {
         "hook_event_name": "SessionEnd",
         "reason": "other",
@@ -151,7 +154,7 @@ def _check(home: Path, rounds: int) -> None:
     """Each end of a session has left its job, each start its record."""
     with closing(sqlite3.connect(sandbox.database_path(home))) as connection:
         (jobs,) = connection.execute("SELECT count(*) FROM jobs").fetchone()
-        (live,) = connection.execute("SELECT sum(live_points) FROM playbooks").fetchone()
+        (live,) = connection.execute("SELECT sum(live_points) FROM heads").fetchone()
         (shown,) = connection.execute("SELECT count(*) FROM injections").fetchone()
     assert jobs == rounds, jobs
     assert shown == (rounds if live else 0), shown

@@ -96,11 +96,11 @@ def stamped(header: str, time: str) -> str:
 
 def _settle(connection: sqlite3.Connection, tallies: list[_Tally], time: str) -> None:
     """Bring the points and the header to where the history leaves them."""
-    (header,) = connection.execute("SELECT header FROM playbooks WHERE id = 1").fetchone()
+    (header,) = connection.execute("SELECT header FROM heads WHERE playbook_id = 1").fetchone()
     connection.execute("BEGIN IMMEDIATE")
     connection.executemany(
         _POINT, [(t.helpful, t.harmful, prompt_text.rank(t.helpful, t.harmful, t.changed_in), t.id) for t in tallies]
     )
-    connection.execute("UPDATE playbooks SET header = ? WHERE id = 1", (stamped(header, time),))
+    connection.execute("UPDATE heads SET header = ? WHERE playbook_id = 1", (stamped(header, time),))
     connection.execute("COMMIT")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,15 +1,22 @@
-"""What the database itself costs: the rows that a batch reads and writes, by the standard library's sqlite3 alone.
+"""What the database itself costs: the rows that a batch reads and writes, by the standard library's sqlite3 alone, or
+by psycopg.
 
-Same schema, same PRAGMAs, same kind of transaction as the store's, and the same columns kept; no rules, no values, no
-SQLAlchemy.
+Same schema, same PRAGMAs, same kind of transaction and the same lock as the store's, and the same columns kept; no
+rules, no values, no SQLAlchemy.
 """
 
+import functools
 import json
 import os
+import re
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import psycopg
+from sqlalchemy.engine import URL
 
 from playbook_db.domain.prompt_text import rank
 from playbook_db.store.hook_queries import LIVE_POINTS
@@ -55,16 +62,18 @@ def connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def read_live(connection: sqlite3.Connection, playbook_id: int) -> list[tuple[object, ...]]:
+def read_live(connection: Any, playbook_id: int) -> list[tuple[object, ...]]:
     """The live points, as rows."""
-    return connection.execute(LIVE_POINTS, {"playbook_id": playbook_id}).fetchall()
+    rows: list[tuple[object, ...]] = connection.execute(LIVE_POINTS, {"playbook_id": playbook_id}).fetchall()
+    return rows
 
 
 def apply(connection: sqlite3.Connection, path: str, key: str, batch: Batch) -> str:
     """Carry out *batch* on the playbook *key* as one revision; the new point's name."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        name = _write(connection, key, batch)
+        (playbook_id,) = connection.execute("SELECT id FROM playbooks WHERE key = ?", (key,)).fetchone()
+        name = _write(connection, playbook_id, batch)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
@@ -74,14 +83,50 @@ def apply(connection: sqlite3.Connection, path: str, key: str, batch: Batch) -> 
     return name
 
 
-def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
+class ServerConnection:
+    """A connection to PostgreSQL that is asked as one of `sqlite3` is, by one cursor of psycopg's."""
+
+    def __init__(self, url: URL) -> None:
+        plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._connection = psycopg.connect(plain, autocommit=True)
+        self._cursor = self._connection.cursor()
+
+    def execute(self, statement: str, values: Any = ()) -> "psycopg.Cursor[Any]":
+        """The answer to *statement* with *values*."""
+        return self._cursor.execute(_in_psycopg_s_words(statement), values)
+
+    def executemany(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
+        """*statement* with each of *values*."""
+        self._cursor.executemany(_in_psycopg_s_words(statement), values)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._connection.close()
+
+
+@functools.cache
+def _in_psycopg_s_words(statement: str) -> bytes:
+    return re.sub(r":(\w+)", r"%(\1)s", statement.replace("?", "%s")).encode()
+
+
+def apply_on_server(connection: ServerConnection, key: str, batch: Batch) -> str:
+    """Carry out *batch* on the playbook *key* as one revision, with other writers kept off it; the new point's name."""
+    connection.execute("BEGIN")
+    try:
+        (playbook_id,) = connection.execute("SELECT id FROM playbooks WHERE key = ?", (key,)).fetchone() or ()
+        connection.execute("SELECT 1 FROM heads WHERE playbook_id = ? FOR UPDATE", (playbook_id,))
+        name = _write(connection, playbook_id, batch)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+    return name
+
+
+def _write(connection: Any, playbook_id: int, batch: Batch) -> str:
     one = connection.execute
-    (playbook_id,) = one("SELECT id FROM playbooks WHERE key = ?", (key,)).fetchone()
     live = {row[1]: row[1:] for row in read_live(connection, playbook_id)}
-    spent = one(
-        "SELECT name FROM key_points WHERE playbook_id = ? AND retired_in IS NOT NULL", (playbook_id,)
-    ).fetchall()
-    header, newline = one("SELECT header, final_newline FROM playbooks WHERE id = ?", (playbook_id,)).fetchone()
+    header, newline = one("SELECT header, final_newline FROM heads WHERE playbook_id = ?", (playbook_id,)).fetchone()
     last, _ = one(
         "SELECT number, time FROM revisions WHERE playbook_id = ? ORDER BY number DESC LIMIT 1", (playbook_id,)
     ).fetchone()
@@ -94,10 +139,17 @@ def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
     names = [batch.reworded] if batch.retired is None else [batch.reworded, batch.retired]
     marks = ", ".join("?" * len(names))
     ids = dict(
-        one(f"SELECT name, id FROM key_points WHERE playbook_id = ? AND name IN ({marks})", (playbook_id, *names))
+        one(
+            f"SELECT name, id FROM key_points WHERE playbook_id = ? AND name IN ({marks})", (playbook_id, *names)
+        ).fetchall()
     )
     (highest,) = one("SELECT max(id) FROM key_points WHERE playbook_id = ?", (playbook_id,)).fetchone()
-    made = f"oth-{max(int(name.rpartition('-')[2]) for name in (*live, *(row[0] for row in spent))) + 1:03d}"
+    (number,) = one(
+        "SELECT max(CAST(substr(name, 5) AS bigint)) FROM key_points"
+        " WHERE playbook_id = ? AND name >= 'oth-0' AND name < 'oth-:' AND rtrim(substr(name, 5), '0123456789') = ''",
+        (playbook_id,),
+    ).fetchone()
+    made = f"oth-{number + 1:03d}"
     last_position = max(int(row[5]) for row in live.values())
     states = [(highest + 1, "add", "oth", last_position + 1, 0, 0, batch.added, None)]
     _, _, section, helpful, harmful, position = live[batch.reworded]
@@ -108,15 +160,13 @@ def _write(connection: sqlite3.Connection, key: str, batch: Batch) -> str:
     _insert(connection, playbook_id, revision, made, states)
     header = json.dumps({**json.loads(header), "last_updated": time}, ensure_ascii=False)
     one(
-        "UPDATE playbooks SET header = ?, final_newline = ?, live_points = live_points + ? WHERE id = ?",
+        "UPDATE heads SET header = ?, final_newline = ?, live_points = live_points + ? WHERE playbook_id = ?",
         (header, newline, 1 if batch.retired is None else 0, playbook_id),
     )
     return made
 
 
-def _insert(
-    connection: sqlite3.Connection, playbook_id: int, revision: int, made: str, states: list[tuple[Any, ...]]
-) -> None:
+def _insert(connection: Any, playbook_id: int, revision: int, made: str, states: list[tuple[Any, ...]]) -> None:
     point_id, _, section, position, helpful, harmful, text, _ = states[0]
     connection.execute(
         _INSERT_POINT,

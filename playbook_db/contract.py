@@ -30,7 +30,7 @@ from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
 from playbook_db.llm.model import Model, RecordingModel, render_messages
 from playbook_db.services import diagnostics, dict_api, templates
-from playbook_db.services.projects import Project, open_store
+from playbook_db.services.projects import Project, Servers, of_team, open_store
 
 __all__ = [
     "SECTION_SLUGS", "apply_bullet_tags", "apply_structured_operations", "extract_cited_ids", "extract_keypoints",
@@ -336,8 +336,12 @@ def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
 @contextmanager
 def _project() -> Iterator[Project]:
     folder = projects.project_dir(str(get_project_dir()))
-    with open_store(project_env.database_url(folder)) as store:
-        yield Project.in_folder(store, folder)
+    with (
+        open_store(project_env.database_url(folder)) as store,
+        Servers() as servers,
+        of_team(Project.in_folder(store, folder), servers) as project,
+    ):
+        yield project
 
 
 def _report(lines: Iterable[str]) -> None:

@@ -112,19 +112,35 @@ class PlaybookFileError(PlaybookError):
     """
 
     def __init__(
-        self, source: str, place: str, problem: str, *, damaged: bool = False, in_git_merge: bool = False
+        self,
+        source: str,
+        place: str,
+        problem: str,
+        *,
+        damaged: bool = False,
+        in_git_merge: bool = False,
+        remedy: "Remedy | None" = None,
     ) -> None:
-        self.place, self.problem, self.damaged, self.in_git_merge = place, problem, damaged, in_git_merge
+        self.source, self.place, self.problem = source, place, problem
+        self.damaged, self.in_git_merge = damaged, in_git_merge
         where = f", {place}" if place else ""
-        super().__init__(f"{source}{where}: {problem} Nothing of it was taken in.")
+        super().__init__(f"{source}{where}: {problem} Nothing of it was taken in.", remedy)
 
 
 class MirrorError(PlaybookError):
     """The mirror .claude/playbook.json can't be read or written."""
 
 
+class GitError(PlaybookError):
+    """Git can't be asked, or its files can't be changed."""
+
+
 class ProjectError(PlaybookError):
     """A project can't be moved, or has no playbook and isn't given one."""
+
+
+class TeamError(PlaybookError):
+    """A project can't join a team, or leave it, as asked; nothing was changed."""
 
 
 class JobError(PlaybookError):
@@ -255,7 +271,7 @@ class OtherProgramError(DatabaseError):
     """The database file is one of another program; it must not be touched."""
 
     def __init__(self, where: str) -> None:
-        super().__init__(f"{where} is the database of another program. Name another file with --db.")
+        super().__init__(f"{where} is the database of another program. Name another with --db.")
 
 
 class DamagedError(DatabaseError):
@@ -301,6 +317,28 @@ class DatabaseBusyError(DatabaseError):
         super().__init__(
             f"{where} stayed locked by another process for {waited_s:g} s. Nothing was changed; run the command again."
         )
+
+
+class ConflictError(DatabaseBusyError):
+    """What others wrote at the same time stood in the way; nothing was changed, and trying again as a whole helps."""
+
+    def __init__(self, where: str) -> None:
+        DatabaseError.__init__(
+            self, f"{where} was written to by others at the same time. Nothing was changed; run the command again."
+        )
+
+
+class ServerError(DatabaseError):
+    """The server of the database lets nobody in, or can't do what was asked."""
+
+
+class NoPasswordError(ServerError):
+    """The server wants a password, and none was given."""
+
+
+class ServerAwayError(ServerError):
+    """The server can't be used at present: it can't be reached, is starting or stopping, has no connection or no room
+    left, or the connection was lost. Later, the same may go well."""
 
 
 class QueryError(PlaybookError):
@@ -351,11 +389,11 @@ class SchemaTooNewError(DatabaseError):
 class SchemaTooOldError(DatabaseError):
     """The database needs a migration, which only a command may run."""
 
-    def __init__(self, where: str, schema: int, needed: int) -> None:
-        super().__init__(
-            f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.",
-            Remedy("Run: {} (it takes a backup first).", ("db", "upgrade")),
-        )
+    def __init__(self, where: str, schema: int, needed: int, *, is_shared: bool = False) -> None:
+        remedy = Remedy("Run: {} (it takes a backup first).", ("db", "upgrade"))
+        if is_shared:  # whose URL isn't the user's own database
+            remedy = Remedy("Its owner backs it up (pg_dump), and then runs: {}", ("--db", "URL", "db", "upgrade"))
+        super().__init__(f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.", remedy)
 
 
 class UnreleasedSchemaError(DatabaseError):

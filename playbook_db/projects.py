@@ -48,6 +48,16 @@ def repository(folder: str) -> str:
     return _main_worktree(root) or root
 
 
+def git_dir(folder: str) -> "str | None":
+    """The folder in which git keeps the state of the worktree that *folder* is in; None where it is in none."""
+    root = _root(os.path.realpath(folder))
+    path = os.path.join(root, ".git")
+    pointer = _first_line(path) or ""
+    if pointer.startswith("gitdir:"):
+        path = os.path.join(root, pointer[len("gitdir:") :].strip())
+    return path if os.path.isfile(os.path.join(path, "HEAD")) else None
+
+
 def as_text(path: str) -> str:
     """*path* as a database and JSON can keep it, where a folder's name isn't UTF-8; any other path as it is."""
     return path.translate(_TO_TEXT)

@@ -41,11 +41,16 @@ def default_database() -> str:
 def database_url(given: "str | None" = None) -> str:
     """The SQLAlchemy URL of the database: *given*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
 
-    A value without `://` is taken for the path of an SQLite file.
+    A value without `://` is taken for the path of an SQLite file. Raises SettingError for a slip in a server's URL, of
+    which a folder would be made, with the password for its name.
     """
     value = given or os.environ.get("PLAYBOOK_DB_URL") or default_database()
     if "://" in value:
         return value
+    if value.startswith(("postgresql:", "postgresql//", "postgres:", "postgres//")):
+        from playbook_db.errors import SettingError  # late: no hook that goes well comes here
+
+        raise SettingError("The URL of a database on a server begins with postgresql:// and this one doesn't.")
     return "sqlite:///" + os.path.abspath(os.path.expanduser(value))
 
 
@@ -90,8 +95,12 @@ def runtime_python() -> str:
 def actor() -> str:
     """Who makes a revision: `PLAYBOOK_ACTOR`, else the session in which we run, else the user's name and the machine's,
     as in `ann@laptop`. One line."""
-    given = _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(session())
-    return given or _one_line(f"{_user_name()}@{os.uname().nodename}")
+    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(session()) or member()
+
+
+def member() -> str:
+    """The same, but never a session, whose id tells nobody on another machine who it was."""
+    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(f"{_user_name()}@{os.uname().nodename}")
 
 
 def session() -> str:

@@ -15,6 +15,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
 from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements
+from tests.postgres import require_server
 
 gc.set_threshold(50_000, 20, 20)
 settings.register_profile(
@@ -91,16 +92,27 @@ def _new_databases_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "migrate", copy_or_migrate)
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> Kind:
-    """Each kind of database, one after the other."""
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What has a database runs on each kind, unless it is marked `sqlite`."""
+    if "database_kind" in metafunc.fixturenames:
+        kinds: list[object] = ["sqlite"]
+        if not metafunc.definition.get_closest_marker("sqlite"):
+            kinds.append(pytest.param("postgres", marks=pytest.mark.slow))
+        metafunc.parametrize("database_kind", kinds, indirect=True)
+
+
+@pytest.fixture
+def database_kind(request: pytest.FixtureRequest) -> Kind:
+    """Each kind of database, one after the other; those that need a server are skipped where none can be had."""
+    if request.param == "postgres":
+        require_server()
     return KINDS[request.param]
 
 
 @pytest.fixture
-def store(kind: Kind, tmp_path: Path) -> Iterator[Store]:
+def store(database_kind: Kind, tmp_path: Path) -> Iterator[Store]:
     """An open database of the test's own."""
-    with open_store(kind.new(tmp_path)) as opened:
+    with open_store(database_kind.new(tmp_path)) as opened:
         yield opened
 
 
@@ -111,11 +123,11 @@ def project(store: Store, folder: Path) -> Project:
 
 
 @pytest.fixture
-def new_project(kind: Kind, project: Project) -> NewProject:
+def new_project(database_kind: Kind, project: Project) -> NewProject:
     """Gives the project with an empty playbook in an empty database again, for each example of a property."""
 
     def empty() -> Project:
-        kind.empty(project.store)
+        database_kind.empty(project.store)
         return project
 
     return empty

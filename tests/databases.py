@@ -5,24 +5,35 @@ A migration takes thirty times as long as a copy of what it makes.
 
 import functools
 import os
+import re
+import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import URL
 from sqlalchemy.engine.default import DefaultDialect
 
+from playbook_db.services import maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.sqlite import dialect
+from playbook_db.store.postgres import dialect as postgres_dialect
+from playbook_db.store.sqlite import dialect as sqlite_dialect
+from playbook_db.store.tables import metadata
+from tests import postgres
 
 NewProject = Callable[[], Project]
 _MIGRATE = migrate.migrate  # before a test's own takes its place
+# Whether the server, which PLAYBOOK_TEST_PG_URL names then, has Citus, and its databases are to be distributed.
+DISTRIBUTED = bool(os.environ.get("PLAYBOOK_TEST_DISTRIBUTE"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,103 @@ def _empty_sqlite_database(store: Store) -> None:
     put_empty_database(Path(store.where))
 
 
-KINDS = {"sqlite": Kind(_new_sqlite_database, _empty_sqlite_database)}
+@functools.cache
+def _postgres_database() -> URL:
+    made = postgres.new_database()
+    _MIGRATE(made.render_as_string(hide_password=False))
+    if DISTRIBUTED:
+        maintenance.distribute(made.render_as_string(hide_password=False))
+    return made
+
+
+def _new_postgres_database(_: Path) -> str:
+    """All tests have the same one: making another takes longer than emptying it."""
+    made = _postgres_database()
+    empty(made)
+    return made.render_as_string(hide_password=False)
+
+
+def empty(url: URL) -> None:
+    """Take everything out of the database at *url* but what a new one has."""
+    with postgres.connected(url) as connection:
+        connection.execute("SET session_replication_role = replica")  # neither triggers nor foreign keys
+        with connection.transaction():
+            connection.execute("SELECT FROM heads WHERE playbook_id = 1")  # with Citus, all else is done here too then
+            for name in metadata.tables:
+                if name != "sections":
+                    connection.execute(f"DELETE FROM {name}".encode())
+        connection.execute("SELECT setval('playbooks_id_seq', 1, false)")
+
+
+class NamedRow(tuple[Any, ...]):
+    """A row whose values can be had by their place and by their column's name."""
+
+    def __new__(cls, columns: Sequence[str], values: Sequence[Any]) -> Self:
+        made = super().__new__(cls, values)
+        made._columns = columns
+        return made
+
+    _columns: Sequence[str]
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(self._columns.index(key) if isinstance(key, str) else key)
+
+
+class PlainConnection:
+    """A connection to PostgreSQL as that of `sqlite3` is: values stand for `?` or `:name`, what fails is undone."""
+
+    def __init__(self, url: URL) -> None:
+        self._connection: psycopg.Connection[Any] = postgres.connected(url)
+        self._connection.row_factory = lambda cursor: functools.partial(
+            NamedRow, [column.name for column in cursor.description or ()]
+        )
+        postgres_dialect.speak_as_sqlite(self._connection)
+
+    def execute(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Any:
+        """What the server answers to *statement* with *values*."""
+        statement = statement.replace("%", "%%").replace("?", "%s")
+        if isinstance(values, Mapping):
+            statement = re.sub(r"(?<![:\w]):(\w+)", r"%(\1)s", statement)
+        return self._connection.execute(statement.encode(), values)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._connection.close()
+
+
+# What refuses a row or a statement that breaks a rule of the database.
+REFUSALS = (sqlite3.IntegrityError, psycopg.IntegrityError, psycopg.DataError)
+
+
+@contextmanager
+def raw_connection(store: Store) -> Iterator[Any]:
+    """A plain connection to the database of *store*, past all our code, as a person's shell has it."""
+    path = sqlite_path(store.url)
+    with closing(_plain_sqlite(path) if path else PlainConnection(store.url)) as connection:
+        yield connection
+
+
+def _plain_sqlite(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = lambda cursor, row: NamedRow([column[0] for column in cursor.description], row)
+    return connection
+
+
+def switch_triggers_off(raw: Any) -> None:
+    """Let a plain connection write what the triggers refuse."""
+    if isinstance(raw, PlainConnection):
+        if DISTRIBUTED:
+            pytest.skip("the servers on which the rows are don't hear of it")
+        raw.execute("SET session_replication_role = replica")
+        return
+    for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        raw.execute(f"DROP TRIGGER {name}")
+
+
+KINDS = {
+    "sqlite": Kind(_new_sqlite_database, _empty_sqlite_database),
+    "postgres": Kind(_new_postgres_database, lambda store: empty(store.url)),
+}
 
 
 def put_empty_database(path: Path) -> None:
@@ -84,6 +191,7 @@ def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:
     def create_sharing(url: Any, *, execution_options: Mapping[str, Any], **options: Any) -> Engine:
         return create_engine(url, execution_options={**execution_options, "compiled_cache": compiled}, **options)
 
-    patch.setattr(dialect, "create_engine", create_sharing)
+    for module in (sqlite_dialect, postgres_dialect):
+        patch.setattr(module, "create_engine", create_sharing)
     patch.setattr(DefaultDialect, "__eq__", lambda one, other: type(one) is type(other))
     patch.setattr(DefaultDialect, "__hash__", lambda one: hash(type(one)))

@@ -112,6 +112,15 @@ def filled(folder: Path) -> Path:
     return folder
 
 
+def test_a_merge_for_git_loads_no_sqlalchemy(filled: Path) -> None:
+    """Git starts it for each merge; what it asks the database, it asks as the hooks do."""
+    assert main(["export", "-o", "ours"]) == 0
+    for name in ("base", "theirs"):
+        (filled / name).write_text((filled / "ours").read_text().replace('"last_updated": "', '"last_updated": "1'))
+
+    assert not _loaded_by(_HEAVY, "merge-driver base ours theirs", "textconv ours")
+
+
 def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
     """What only looks at the points reads them as the hooks do, where nothing stands in the way."""
     assert not _loaded_by(

@@ -89,3 +89,10 @@ def test_a_budget_that_is_no_number_is_refused(given: str, monkeypatch: pytest.M
 
     with pytest.raises(SettingError, match="PLAYBOOK_DAILY_TOKENS"):
         settings.daily_tokens()
+
+
+@pytest.mark.parametrize("slip", ["postgresql:/ann:secret@host/db", "postgresql//ann@host/db", "postgres:ann@host/db"])
+def test_a_slip_in_a_server_s_url_is_no_path(slip: str) -> None:
+    """A folder of that name would be made, with the password in it."""
+    with pytest.raises(SettingError, match="begins with postgresql:// and this one doesn't"):
+        settings.database_url(slip)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.torture import attacks, backups, damage, hooks, kills, lessons, mutations, processes, upkeep
+from benchmarks.torture import attacks, backups, damage, hooks, kills, lessons, mutations, processes, team, upkeep
+from tests.postgres import require_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]  # starts processes
 
@@ -71,6 +72,16 @@ def test_a_damaged_database_is_told_and_repaired_and_no_readable_point_is_lost(t
 
     assert found.databases == 12
     assert found.found > 6
+
+
+def test_a_team_s_lessons_and_commands_are_there_once_whatever_was_killed_or_restarted(tmp_path: Path) -> None:
+    """Workers and commands killed, the server restarted in between, then the sessions of all members at once."""
+    require_server()
+    found = team.run(tmp_path, kills=4, restarts=2, members=3, sessions=3, seed=11)
+
+    assert found.workers_killed + found.commands_killed >= 4
+    assert found.restarts.total() == 2
+    assert found.crowd == 9
 
 
 def test_each_backup_that_is_taken_while_a_crowd_writes_is_one_revision(tmp_path: Path) -> None:

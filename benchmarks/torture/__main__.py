@@ -10,9 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.torture import attacks, backups, damage, hooks, kills, learning, lessons, mutations, processes, upkeep
+from benchmarks.torture import (
+    attacks,
+    backups,
+    damage,
+    hooks,
+    kills,
+    learning,
+    lessons,
+    mutations,
+    processes,
+    team,
+    upkeep,
+)
 
-KINDS = ("attacks", "kills", "upkeep", "processes", "mutations", "hooks", "learning", "lessons", "damage", "backups")
+KINDS = (
+    "attacks", "kills", "upkeep", "processes", "mutations", "hooks", "learning", "lessons", "team", "damage", "backups",
+)  # fmt: skip
 
 
 def main() -> int:
@@ -20,7 +34,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="kind", help=f"which ones: {', '.join(KINDS)} (default: all)")
     parser.add_argument(
-        "--kills", type=int, metavar="N", help="how often to kill, of each kind (default: 350; in upkeep 300)"
+        "--kills",
+        type=int,
+        metavar="N",
+        help="how often to kill, of each kind (default: 350; in upkeep 300, in team 100)",
     )
     parser.add_argument("--crowds", type=int, nargs="+", default=[8, 16, 32], metavar="N", help="processes at once")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of each process (default: 10)")
@@ -31,6 +48,8 @@ def main() -> int:
     parser.add_argument("--replies", type=int, default=1500, metavar="N", help="of the model (default: 1500)")
     parser.add_argument("--twins", type=int, default=100, metavar="N", help="times two workers begin (default: 100)")
     parser.add_argument("--ends", type=int, default=32, metavar="N", help="sessions that end at once (default: 32)")
+    parser.add_argument("--restarts", type=int, default=20, metavar="N", help="of a team's server (default: 20)")
+    parser.add_argument("--sessions", type=int, default=40, metavar="N", help="of each of 4 members (default: 40)")
     parser.add_argument("--damages", type=int, default=500, metavar="N", help="files to repair (default: 500)")
     parser.add_argument("--seed", type=int, default=1, help="what the dice start from (default: 1)")
     given = parser.parse_args()
@@ -45,6 +64,7 @@ def main() -> int:
         ("hooks", "", _hooks(given.payloads, given.databases, given.seed)),
         ("learning", "", _learning(_or(given.kills, 350), given.twins, given.ends, given.seed)),
         ("lessons", "", _lessons(given.transcripts, given.replies, given.seed)),
+        ("team", "", _team(_or(given.kills, 100), given.restarts, given.sessions, given.seed)),
         ("backups", "", lambda folder: backups.run(folder, writers=8, rounds=4 * given.rounds, seed=given.seed)),
         ("damage", "", lambda folder: damage.run(folder, count=given.damages, seed=given.seed)),
     ]
@@ -71,6 +91,10 @@ def _learning(kills: int, twins: int, ends: int, seed: int) -> Callable[[Path], 
 
 def _lessons(transcripts: int, replies: int, seed: int) -> Callable[[Path], Any]:
     return lambda folder: lessons.run(folder, transcripts=transcripts, replies=replies, seed=seed)
+
+
+def _team(kills: int, restarts: int, sessions: int, seed: int) -> Callable[[Path], Any]:
+    return lambda folder: team.run(folder, kills=kills, restarts=restarts, members=4, sessions=sessions, seed=seed)
 
 
 def _or(given: int | None, default: int) -> int:

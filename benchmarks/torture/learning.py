@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from benchmarks.torture.promises import promise
 from playbook_db.claude_code import learner, worker
 from playbook_db.cli.main import main as playbook
 from playbook_db.services import edit, import_export, maintenance, mirror, queue
+from playbook_db.services.projects import Project
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.transcripts_made_up import TranscriptBuilder
 
@@ -40,8 +42,8 @@ _LONGEST_WAIT_S = 0.15  # between a request and the kill that it provokes
 _SETTLED_S = 0.05  # after which what a killed worker sent has come in
 _ROOM_CHARS = 1500  # of a chunk: one turn of ours
 _GONE = (0, -signal.SIGKILL)
-_NURSERY = multiprocessing.get_context("forkserver")  # a worker's imports take longer than its work
-_NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learn", __name__])
+NURSERY = multiprocessing.get_context("forkserver")  # a worker's imports take longer than its work
+NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learn", __name__])
 _MOST_ENDS = 5  # of one session, until its hook has had the time that it needs
 
 
@@ -76,7 +78,7 @@ class _Life:
     @property
     def environment(self) -> dict[str, str]:
         """The variables of a worker."""
-        return _environment(self.folder, self.api)
+        return environment_of(self.folder, self.api)
 
     def asked(self, since: int = 0) -> list[tuple[str, str]]:
         """What was asked from the request *since* on: the kind of call and the chunk."""
@@ -93,7 +95,7 @@ def run(folder: Path, *, kills: int, twins: int, ends: int, seed: int) -> Learni
     killed = 0
     while killed < kills:
         life_folder = folder / f"life-{found.lives}"
-        with MessagesApi(*_model(random.Random(f"{seed}-{found.lives}"))) as api:
+        with MessagesApi(*model(random.Random(f"{seed}-{found.lives}"))) as api:
             life = _Life(life_folder, api, tuple(_queue(life_folder, _JOBS, _CHUNKS)))
             try:
                 killed += _kill_often(life, min(_KILLS_A_LIFE, kills - killed), rng, found)
@@ -139,13 +141,13 @@ def _kill_one(life: _Life, rng: random.Random, found: Learning, *, by_command: b
     """Kill a worker, or `playbook learn`, at a moment of chance; False where it was through before that."""
     by_clock = rng.random() < 0.5
     wanted = len(life.api.messages()) + rng.randint(1, 6)
-    transcript = _end(life.folder, rng.randrange(_JOBS))["transcript_path"] if by_command else None
-    victim = _NURSERY.Process(target=_work, args=(life.environment, transcript))
+    transcript = end_of(life.folder, rng.randrange(_JOBS))["transcript_path"] if by_command else None
+    victim = NURSERY.Process(target=work, args=(life.environment, transcript))
     victim.start()
     if by_clock:
         victim.join(rng.uniform(0, _LONGEST_LIFE_S))
     else:
-        _await(lambda: not victim.is_alive() or len(life.api.messages()) >= wanted, "a worker hangs")
+        wait_until(lambda: not victim.is_alive() or len(life.api.messages()) >= wanted, "a worker hangs")
         victim.join(rng.uniform(0, _LONGEST_WAIT_S))
     is_alive = victim.is_alive()
     victim.kill()
@@ -160,7 +162,7 @@ def _kill_one(life: _Life, rng: random.Random, found: Learning, *, by_command: b
 
 def _let_end(life: _Life) -> None:
     """Let one worker do all that is left; one must be enough."""
-    last = _NURSERY.Process(target=_work, args=(life.environment,))
+    last = NURSERY.Process(target=work, args=(life.environment,))
     last.start()
     last.join(LIMIT_S)
     code = last.exitcode
@@ -169,7 +171,7 @@ def _let_end(life: _Life) -> None:
     promise(code == 0, f"the last worker ended with {code}: {_log(life)}")
 
 
-def _work(environment: Mapping[str, str], transcript: str | None = None) -> None:
+def work(environment: Mapping[str, str], transcript: str | None = None) -> None:
     """The worker, in a process of its own; with a *transcript* the command that learns from this one."""
     os.environ.clear()
     os.environ.update(environment)
@@ -201,26 +203,32 @@ def _check_end(life: _Life, found: Learning) -> None:
 
 
 def _check_counts(life: _Life) -> None:
-    """Votes, operations and revisions are those of the chunks that were learnt from: each once, all of each."""
-    done = sorted(_kept(life)[1])
-    ((helpful,),) = _rows(life, f"SELECT helpful FROM key_points WHERE name = '{BALLOT}'")
+    check_counts(partial(_rows, life))
+
+
+def check_counts(ask: Callable[[str], list[Any]]) -> set[str]:
+    """Votes, operations and revisions are those of the chunks that were learnt from: each once, all of each; which
+    these are. *ask* asks the playbook's database."""
+    done = sorted(kept(ask)[1])
+    ((helpful,),) = ask(f"SELECT helpful FROM key_points WHERE name = '{BALLOT}'")
     promise(helpful == len(done), f"{BALLOT} has {helpful} votes after {len(done)} chunks")
     for what, query in (
-        ("votes", "SELECT rationale FROM votes"),
+        ("votes", "SELECT rationale FROM votes WHERE rationale IS NOT NULL"),
         ("added", "SELECT text FROM key_points WHERE section = 'pref'"),
         ("edited", "SELECT text FROM changes WHERE kind = 'edit'"),
         ("deleted", "SELECT reason FROM changes WHERE kind = 'retire'"),
         ("revisions", "SELECT curator_reasoning FROM reflections WHERE revision IS NOT NULL"),
     ):
-        kept = sorted(_chunks_in(str(told)) for (told,) in _rows(life, query))
-        promise(kept == done, f"{what}: {Counter(kept) - Counter(done)} too many, {Counter(done) - Counter(kept)} lost")
-    skipped = _rows(life, "SELECT operation, reason FROM skipped_operations")
+        told = sorted(_chunks_in(str(row)) for (row,) in ask(query))
+        promise(told == done, f"{what}: {Counter(told) - Counter(done)} too many, {Counter(done) - Counter(told)} lost")
+    skipped = ask("SELECT operation, reason FROM skipped_operations")
     promise(not skipped, f"operations came twice: {skipped}")
+    return set(done)
 
 
 def _twins(folder: Path, rounds: int, found: Learning) -> None:
     """Two workers begin at the same instant, again and again: one works, and nothing is done twice."""
-    with MessagesApi(*_model(random.Random(rounds))) as api:
+    with MessagesApi(*model(random.Random(rounds))) as api:
         life = _Life(folder, api, tuple(_queue(folder, rounds, 1, queued=False)))
         works = [
             (_work_in_rounds, {"folder": str(folder), "rounds": rounds, "queues": queues}) for queues in (True, False)
@@ -245,7 +253,7 @@ def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queue
     for number in range(rounds):
         if queues:
             with sandbox.opened(Path(folder)) as (store, project):
-                queue.take_in(store, project.key, _end(Path(folder), number))
+                queue.take_in(store, project.key, end_of(Path(folder), number))
         begin()
         done = worker.run(sandbox.database_url(Path(folder)))
         told.append(done and done.learned)
@@ -255,7 +263,7 @@ def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queue
 
 def _ends(folder: Path, count: int, found: Learning) -> None:
     """*count* sessions end at once, each with its hook, which starts a worker; whatever waits then, the next takes."""
-    with MessagesApi(*_model(random.Random(count))) as api:
+    with MessagesApi(*model(random.Random(count))) as api:
         life = _Life(folder, api, tuple(_queue(folder, count, 1, queued=False)))
         command = [sys.executable, "-I", "-S", str(sandbox.ROOT / "hooks" / "enqueue.py"), "user", sys.executable]
         waiting = list(range(count))
@@ -267,7 +275,7 @@ def _ends(folder: Path, count: int, found: Learning) -> None:
             for number, hook in zip(waiting, hooks, strict=True):
                 assert hook.stdin is not None
                 with contextlib.suppress(BrokenPipeError):
-                    hook.stdin.write(json.dumps(_end(folder, number)).encode())
+                    hook.stdin.write(json.dumps(end_of(folder, number)).encode())
                     hook.stdin.close()
             codes = [hook.wait(LIMIT_S) for hook in hooks]
             promise(set(codes) <= set(HOOK_ENDS), f"a hook failed: {codes}")
@@ -276,10 +284,10 @@ def _ends(folder: Path, count: int, found: Learning) -> None:
             found.cut_short += len(waiting)
         promise(not waiting, f"{len(waiting)} hooks were ended by their own signal {_MOST_ENDS} times")
         with sandbox.living_in(life.environment):
-            _await(lambda: not worker.is_at_work(), "the worker hangs")
+            wait_until(lambda: not worker.is_at_work(), "the worker hangs")
             for _ in range(2):  # a busy machine may begin the hooks' worker late, and the last one leaves then
                 time.sleep(1.0)
-                _await(lambda: not worker.is_at_work(), "the worker hangs")
+                wait_until(lambda: not worker.is_at_work(), "the worker hangs")
                 _let_end(life)
         _check_end(life, Learning())
         promise(len(api.messages()) == 2 * count, f"{len(api.messages())} calls for {count} chunks")
@@ -287,27 +295,36 @@ def _ends(folder: Path, count: int, found: Learning) -> None:
 
 
 def _queue(folder: Path, jobs: int, chunks: int, *, queued: bool = True) -> Iterable[str]:
-    """A project in *folder* with a point to vote on, one to reword, one to delete for each chunk, and *jobs*."""
-    names = [f"{job}.{chunk}" for job in range(jobs) for chunk in range(chunks)]
+    """A project in *folder* with what `fill` makes and *jobs* of so many *chunks*, which come back."""
     with sandbox.opened(folder) as (store, project):
-        for text in ("the ballot", "the one that is reworded"):
-            edit.add(project, text, section="PATTERNS & APPROACHES")
-        for name in names:
-            edit.add(project, f"to be deleted after {name}", section="MISTAKES TO AVOID")
+        names = [f"{job}.{chunk}" for job in range(jobs) for chunk in range(chunks)]
+        fill(project, names)
         mirror.switch(project, on=True)
-        for job in range(jobs):
-            session = TranscriptBuilder(f"s-{job}")
-            for chunk in range(chunks):
-                session.user(f"errand {job}.{chunk}: " + "and so on " * 90)
-                session.assistant(f"Following [{BALLOT}].")
-            told = _end(folder, job)
-            session.write(Path(told["transcript_path"]))
-            if queued:
-                queue.take_in(store, project.key, told)
+        end_sessions(folder, range(jobs), chunks)
+        for job in range(jobs) if queued else ():
+            queue.take_in(store, project.key, end_of(folder, job))
     return names
 
 
-def _end(folder: Path, number: int) -> dict[str, str]:
+def fill(project: Project, chunks: Iterable[str]) -> None:
+    """A point to vote on, one to reword, and one to delete for each of *chunks*."""
+    for text in ("the ballot", "the one that is reworded"):
+        edit.add(project, text, section="PATTERNS & APPROACHES")
+    for chunk in chunks:
+        edit.add(project, f"to be deleted after {chunk}", section="MISTAKES TO AVOID")
+
+
+def end_sessions(folder: Path, jobs: Iterable[int], chunks: int) -> None:
+    """The transcripts of sessions in *folder*, of so many *chunks* each."""
+    for job in jobs:
+        session = TranscriptBuilder(f"s-{job}")
+        for chunk in range(chunks):
+            session.user(f"errand {job}.{chunk}: " + "and so on " * 90)
+            session.assistant(f"Following [{BALLOT}].")
+        session.write(Path(end_of(folder, job)["transcript_path"]))
+
+
+def end_of(folder: Path, number: int) -> dict[str, str]:
     """The end of the session *number*, as a hook hears it and as a job."""
     path = folder / f"s-{number}.jsonl"
     cwd = str(sandbox.project_folder(folder))
@@ -320,7 +337,7 @@ def _end(folder: Path, number: int) -> dict[str, str]:
     }
 
 
-def _model(rng: random.Random) -> tuple[Rule, Rule]:
+def model(rng: random.Random) -> tuple[Rule, Rule]:
     """A model that takes its time and whose answers name their chunk everywhere."""
 
     def reflected(request: Request) -> Answer:
@@ -358,8 +375,12 @@ def _about(request: Request) -> tuple[str, str]:
 
 
 def _kept(life: _Life) -> tuple[set[str], set[str]]:
+    return kept(partial(_rows, life))
+
+
+def kept(ask: Callable[[str], list[Any]]) -> tuple[set[str], set[str]]:
     """The chunks of which a reflection is kept, and those that were learnt from."""
-    rows = _rows(life, "SELECT analysis, finished_at IS NOT NULL FROM reflections")
+    rows = ask("SELECT analysis, finished_at IS NOT NULL FROM reflections")
     told = [(_chunks_in(analysis), done) for analysis, done in rows]
     promise(len({chunk for chunk, _ in told}) == len(told), f"a chunk was reflected on twice: {told}")
     return {chunk for chunk, _ in told}, {chunk for chunk, done in told if done}
@@ -387,7 +408,7 @@ def _rows(life: _Life, query: str) -> list[Any]:
         return connection.execute(query).fetchall()
 
 
-def _environment(folder: Path, api: MessagesApi) -> dict[str, str]:
+def environment_of(folder: Path, api: MessagesApi) -> dict[str, str]:
     return {
         **sandbox.environment(folder),
         "ANTHROPIC_BASE_URL": api.url,
@@ -401,7 +422,7 @@ def _log(life: _Life) -> str:
     return Path(path).read_text(encoding="utf-8") if os.path.exists(path) else ""
 
 
-def _await(wanted: Callable[[], object], problem: str) -> None:
+def wait_until(wanted: Callable[[], object], problem: str) -> None:
     end = time.monotonic() + LIMIT_S
     while not wanted():
         promise(time.monotonic() < end, f"{problem} for {LIMIT_S:g} s")

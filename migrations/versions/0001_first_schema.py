@@ -41,6 +41,7 @@ SECTIONS = (
 )
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")
+TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
     9,
@@ -67,12 +68,15 @@ _WHITE_SPACE = (
 metadata = MetaData()
 
 
-def not_blank(table: str, column: str) -> CheckConstraint:
-    """A check that *column* holds more than white space, as `str.strip` understands it."""
-    codes = ", ".join(map(str, _WHITE_SPACE))
-    return CheckConstraint(
-        f"trim({column}, char({codes})) <> ''", name=f"ck_{table}_{column}_not_blank", info={"not_blank": column}
-    )
+def not_blank(table: str, column: str) -> list[CheckConstraint]:
+    """A check that *column* holds more than white space, as `str.strip` understands it, in each database's words."""
+    codes, characters = ", ".join(map(str, _WHITE_SPACE)), "".join(f"\\u{code:04x}" for code in _WHITE_SPACE)
+    words = {"sqlite": f"char({codes})", "postgresql": f"E'{characters}'"}
+    name = f"ck_{table}_{column}_not_blank"
+    return [
+        CheckConstraint(f"trim({column}, {white}) <> ''", name=name).ddl_if(dialect=dialect)
+        for dialect, white in words.items()
+    ]
 
 
 def one_of(table: str, column: str, *values: str) -> CheckConstraint:
@@ -86,7 +90,7 @@ def at_least(table: str, column: str, least: int) -> CheckConstraint:
 
 def partial_index(name: str, *columns: Any, where: ColumnElement[bool], unique: bool = False) -> Index:
     """An index of the rows for which *where* holds."""
-    return Index(name, *columns, unique=unique, sqlite_where=where, info={"where": where})
+    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
 def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
@@ -112,21 +116,21 @@ def of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
 playbooks = table(
     "playbooks",
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False),
-    Column("kind", Text, nullable=False, server_default=sql("'project'")),
+    Column("key", TEXT, nullable=False),
+    Column("kind", TEXT, nullable=False, server_default=sql("'project'")),
     Column(
         "header",
-        Text,
+        TEXT,
         nullable=False,
         server_default=sql("""'{"version": "1.0", "last_updated": null, "sections": null}'"""),
     ),
     Column("final_newline", Integer, nullable=False, server_default=sql("1")),
-    Column("mirror", Text, nullable=False, server_default=sql("'undecided'")),
-    Column("created_at", Text, nullable=False),
+    Column("mirror", TEXT, nullable=False, server_default=sql("'undecided'")),
+    Column("created_at", TEXT, nullable=False),
     Column("ignored", Integer, nullable=False, server_default=sql("0")),
     Column("live_points", COUNT, nullable=False, server_default=sql("0")),
     UniqueConstraint("key", name="uq_playbooks_key"),
-    not_blank("playbooks", "key"),
+    *not_blank("playbooks", "key"),
     one_of("playbooks", "kind", "project", "user"),
     CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
     one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
@@ -136,8 +140,8 @@ playbooks = table(
 
 sections = table(
     "sections",
-    Column("slug", Text, primary_key=True),
-    Column("name", Text, nullable=False),
+    Column("slug", TEXT, primary_key=True),
+    Column("name", TEXT, nullable=False),
     Column("position", Integer, nullable=False),
     UniqueConstraint("name", name="uq_sections_name"),
     UniqueConstraint("position", name="uq_sections_position"),
@@ -148,12 +152,12 @@ revisions = table(
     "revisions",
     Column("playbook_id", Integer, nullable=False),
     Column("number", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("session_id", Text),
-    Column("message", Text),
-    Column("header", Text),
+    Column("time", TEXT, nullable=False),
+    Column("source", TEXT, nullable=False),
+    Column("actor", TEXT, nullable=False),
+    Column("session_id", TEXT),
+    Column("message", TEXT),
+    Column("header", TEXT),
     Column("final_newline", Integer),
     Column("took_back_from", COUNT),
     Column("took_back_to", COUNT),
@@ -161,7 +165,7 @@ revisions = table(
     of_playbook("revisions"),
     at_least("revisions", "number", 1),
     one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
-    not_blank("revisions", "actor"),
+    *not_blank("revisions", "actor"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
     CheckConstraint(
         "(took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
@@ -175,15 +179,15 @@ key_points = table(
     "key_points",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("section", Text, nullable=False),
+    Column("name", TEXT, nullable=False),
+    Column("section", TEXT, nullable=False),
     Column("position", COUNT, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("text", TEXT, nullable=False),
     Column("helpful", COUNT, nullable=False, server_default=sql("0")),
     Column("harmful", COUNT, nullable=False, server_default=sql("0")),
     Column("created_in", COUNT, nullable=False),
     Column("retired_in", COUNT),
-    Column("retired_reason", Text),
+    Column("retired_reason", TEXT),
     Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
     Column("forgotten", Integer, nullable=False, server_default=sql("0")),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_key_points"),
@@ -193,8 +197,8 @@ key_points = table(
     of_revision("key_points", "created_in"),
     of_revision("key_points", "retired_in"),
     one_of("key_points", "section", *(slug for slug, _, _ in SECTIONS)),
-    not_blank("key_points", "name"),
-    not_blank("key_points", "text"),
+    *not_blank("key_points", "name"),
+    *not_blank("key_points", "text"),
     at_least("key_points", "helpful", 0),
     at_least("key_points", "harmful", 0),
     CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
@@ -222,13 +226,13 @@ changes = table(
     Column("revision", COUNT, nullable=False),
     Column("seq", Integer, nullable=False),
     Column("point_id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("section", Text, nullable=False),
+    Column("kind", TEXT, nullable=False),
+    Column("section", TEXT, nullable=False),
     Column("position", COUNT, nullable=False),
     Column("helpful", COUNT, nullable=False),
     Column("harmful", COUNT, nullable=False),
-    Column("text", Text),
-    Column("reason", Text),
+    Column("text", TEXT),
+    Column("reason", TEXT),
     Column("successor_id", COUNT),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_changes"),
     of_revision("changes"),
@@ -256,9 +260,9 @@ votes = table(
     Column("revision", COUNT, nullable=False),
     Column("seq", Integer, nullable=False),
     Column("point_id", COUNT),
-    Column("name", Text),
-    Column("tag", Text, nullable=False),
-    Column("rationale", Text),
+    Column("name", TEXT),
+    Column("tag", TEXT, nullable=False),
+    Column("rationale", TEXT),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_votes"),
     of_revision("votes"),
     of_point("votes"),
@@ -278,8 +282,8 @@ skipped_operations = table(
     Column("playbook_id", Integer, nullable=False),
     Column("revision", COUNT, nullable=False),
     Column("seq", Integer, nullable=False),
-    Column("operation", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    Column("operation", TEXT, nullable=False),
+    Column("reason", TEXT, nullable=False),
     PrimaryKeyConstraint("playbook_id", "revision", "seq", name="pk_skipped_operations"),
     of_revision("skipped_operations"),
     with_rowid=False,
@@ -288,15 +292,15 @@ skipped_operations = table(
 mirrors = table(
     "mirrors",
     Column("playbook_id", Integer, nullable=False),
-    Column("path", Text, nullable=False),
+    Column("path", TEXT, nullable=False),
     Column("revision", COUNT),
-    Column("sha256", Text, nullable=False),
+    Column("sha256", TEXT, nullable=False),
     Column("size_bytes", COUNT),
     Column("mtime_ns", COUNT),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_mirrors"),
     of_playbook("mirrors"),
     of_revision("mirrors"),
-    not_blank("mirrors", "path"),
+    *not_blank("mirrors", "path"),
 )
 
 erasures = table(
@@ -304,12 +308,12 @@ erasures = table(
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
     Column("revision", COUNT, nullable=False),
-    Column("asked", Text, nullable=False),
-    Column("points", Text, nullable=False),
+    Column("asked", TEXT, nullable=False),
+    Column("points", TEXT, nullable=False),
     Column("fields", COUNT, nullable=False, server_default=sql("0")),
-    Column("time", Text, nullable=False),
-    Column("finished_at", Text),
-    Column("scrubbed_at", Text),
+    Column("time", TEXT, nullable=False),
+    Column("finished_at", TEXT),
+    Column("scrubbed_at", TEXT),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_erasures"),
     of_playbook("erasures"),
     of_revision("erasures"),
@@ -321,15 +325,15 @@ erasures = table(
 transcripts = table(
     "transcripts",
     Column("playbook_id", Integer, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("session_id", Text, nullable=False),
+    Column("path", TEXT, nullable=False),
+    Column("session_id", TEXT, nullable=False),
     Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
-    Column("last_uuid", Text),
-    Column("updated_at", Text, nullable=False),
-    Column("first_uuid", Text),
+    Column("last_uuid", TEXT),
+    Column("updated_at", TEXT, nullable=False),
+    Column("first_uuid", TEXT),
     PrimaryKeyConstraint("playbook_id", "path", name="pk_transcripts"),
     of_playbook("transcripts"),
-    not_blank("transcripts", "path"),
+    *not_blank("transcripts", "path"),
     at_least("transcripts", "learnt_to", 0),
 )
 Index("ix_transcripts_first", transcripts.c.playbook_id, transcripts.c.first_uuid)
@@ -339,21 +343,21 @@ reflections = table(
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
     Column("revision", COUNT),
-    Column("session_id", Text, nullable=False),
-    Column("transcript_path", Text),
+    Column("session_id", TEXT, nullable=False),
+    Column("transcript_path", TEXT),
     Column("from_offset", COUNT),
     Column("to_offset", COUNT),
-    Column("analysis", Text),
-    Column("curator_reasoning", Text),
-    Column("model", Text),
+    Column("analysis", TEXT),
+    Column("curator_reasoning", TEXT),
+    Column("model", TEXT),
     Column("input_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("output_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("cached_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT),
-    Column("created_at", Text, nullable=False),
-    Column("bullet_tags", Text),
-    Column("finished_at", Text),
+    Column("created_at", TEXT, nullable=False),
+    Column("bullet_tags", TEXT),
+    Column("finished_at", TEXT),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_reflections"),
     of_playbook("reflections"),
     of_revision("reflections"),
@@ -375,15 +379,15 @@ model_calls = table(
     "model_calls",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("session_id", Text),
-    Column("model", Text),
+    Column("kind", TEXT, nullable=False),
+    Column("session_id", TEXT),
+    Column("model", TEXT),
     Column("input_tokens", COUNT, nullable=False),
     Column("output_tokens", COUNT, nullable=False),
     Column("cached_tokens", COUNT, nullable=False),
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
+    Column("time", TEXT, nullable=False),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_model_calls"),
     of_playbook("model_calls"),
     one_of("model_calls", "kind", "reflect", "curate"),
@@ -397,22 +401,22 @@ jobs = table(
     "jobs",
     Column("playbook_id", Integer, nullable=False),
     Column("id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("session_id", Text),
-    Column("transcript_path", Text),
-    Column("reason", Text),
-    Column("state", Text, nullable=False, server_default=sql("'queued'")),
+    Column("kind", TEXT, nullable=False),
+    Column("session_id", TEXT),
+    Column("transcript_path", TEXT),
+    Column("reason", TEXT),
+    Column("state", TEXT, nullable=False, server_default=sql("'queued'")),
     Column("attempts", Integer, nullable=False, server_default=sql("0")),
-    Column("not_before", Text),
-    Column("lease_until", Text),
-    Column("error", Text),
-    Column("created_at", Text, nullable=False),
-    Column("finished_at", Text),
-    Column("parent_path", Text),
-    Column("agent_id", Text),
+    Column("not_before", TEXT),
+    Column("lease_until", TEXT),
+    Column("error", TEXT),
+    Column("created_at", TEXT, nullable=False),
+    Column("finished_at", TEXT),
+    Column("parent_path", TEXT),
+    Column("agent_id", TEXT),
     PrimaryKeyConstraint("playbook_id", "id", name="pk_jobs"),
     of_playbook("jobs"),
-    not_blank("jobs", "kind"),
+    *not_blank("jobs", "kind"),
     one_of("jobs", "state", "queued", "running", "done", "failed"),
     at_least("jobs", "attempts", 0),
 )
@@ -429,13 +433,13 @@ partial_index(
 injections = table(
     "injections",
     Column("playbook_id", Integer, nullable=False),
-    Column("session_id", Text, nullable=False),
+    Column("session_id", TEXT, nullable=False),
     Column("seq", Integer, nullable=False),
-    Column("source", Text, nullable=False),
+    Column("source", TEXT, nullable=False),
     Column("revision", COUNT, nullable=False),
-    Column("points", Text, nullable=False),
+    Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
+    Column("time", TEXT, nullable=False),
     PrimaryKeyConstraint("playbook_id", "session_id", "seq", name="pk_injections"),
     of_playbook("injections"),
     at_least("injections", "left_out", 0),
@@ -445,10 +449,10 @@ injections = table(
 citations = table(
     "citations",
     Column("playbook_id", Integer, nullable=False),
-    Column("session_id", Text, nullable=False),
+    Column("session_id", TEXT, nullable=False),
     Column("point_id", COUNT, nullable=False),
     Column("stretches", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
+    Column("time", TEXT, nullable=False),
     PrimaryKeyConstraint("playbook_id", "session_id", "point_id", name="pk_citations"),
     of_playbook("citations"),
     of_point("citations"),

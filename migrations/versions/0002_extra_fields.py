@@ -14,7 +14,7 @@ def upgrade() -> None:
         "extra_fields",
         Column("playbook_id", Integer, nullable=False),
         Column("point_id", BigInteger().with_variant(Integer(), "sqlite"), nullable=False),
-        Column("fields", Text, nullable=False),
+        Column("fields", Text().with_variant(Text(collation="C"), "postgresql"), nullable=False),
         PrimaryKeyConstraint("playbook_id", "point_id", name="pk_extra_fields"),
         ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name="fk_extra_fields_playbook"),
         ForeignKeyConstraint(

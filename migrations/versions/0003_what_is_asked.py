@@ -40,7 +40,7 @@ def upgrade() -> None:
         sa.Column("playbook_id", sa.Integer, nullable=False),
         sa.Column("point_id", COUNT, nullable=False),
         sa.Column("sessions", COUNT, nullable=False),
-        sa.Column("last_at", sa.Text, nullable=False),
+        sa.Column("last_at", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
         sa.PrimaryKeyConstraint("playbook_id", "point_id", name="pk_showings"),
         sa.ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name="fk_showings_playbook"),
         sa.ForeignKeyConstraint(

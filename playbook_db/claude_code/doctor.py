@@ -4,6 +4,7 @@ For the command `playbook doctor`. Nothing of the user's changes: the hook that 
 database of its own.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -14,19 +15,27 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from shlex import quote
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.times import local
-from playbook_db.errors import ConsentError, DatabaseError, ModelError, NoModelError, PlaybookError, TemplateError
+from playbook_db.domain.times import ago, local
+from playbook_db.errors import (
+    ConsentError,
+    DatabaseError,
+    GitError,
+    ModelError,
+    NoModelError,
+    PlaybookError,
+    TemplateError,
+)
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
-from playbook_db.services import diagnostics, learn, maintenance, queue, templates
-from playbook_db.services.projects import Project, Store, is_ignored, open_store, read_playbook
+from playbook_db.services import diagnostics, git, learn, maintenance, queue, team, templates
+from playbook_db.services.projects import Project, Store, find_membership, is_ignored, open_store, read_playbook
 from playbook_db.store import hook_queries
 from playbook_db.store.jobs import Job
 
@@ -43,6 +52,8 @@ _RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
 _TRY = "playbook doctor --online"
 _TINY = Prompt("You answer in one word.", "", "Say: ok", None, max_tokens=100)
 _SESSION = "doctor-made-this-up"
+_CAUSES = ("database", "template", "replica")  # of a hook that shows nothing
+_LONG_UNKNOWN = timedelta(days=1)  # that a team's playbook is as this machine last knew it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +70,10 @@ class Finding:
 def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     """All findings for the database at *url* and the project in *folder*; *online*: the model is asked something."""
     findings: list[Finding] = []
+    _report.cache_clear()
     checks = (
-        _interpreter, _data_folder, _database, _backups, _templates, _project, _queue, _registrations, _hooks, _worker,
-        _model_asked if online else _model, _spending, _diagnostics, _logs,
+        _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
+        _hooks, _worker, _model_asked if online else _model, _spending, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -72,7 +84,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         except Exception as error:  # the outer door: one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
-    causes = [each.remedy for each in findings if each.about in ("database", "template") and each.state == BROKEN]
+    causes = [each.remedy for each in findings if each.about in _CAUSES and each.state == BROKEN]
     return [
         replace(
             each,
@@ -123,7 +135,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 def _database(url: str, folder: str) -> Iterator[Finding]:
     where = maintenance.location(url)
     if settings.sqlite_file(url) is None:
-        yield Finding("database", BROKEN, f"{where} is no SQLite file, which the hooks need", "unset PLAYBOOK_DB_URL")
+        yield from _server(url, where, folder)
         return
     if not _is_there(url) and not hook_queries.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
@@ -143,6 +155,23 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
     with open_store(url) as store:
         if not store.can_write(wait_s=1.0):
             yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")
+
+
+def _server(url: str, where: str, folder: str) -> Iterator[Finding]:
+    """Of a database on a server: whether it can be used, and that the hooks, which never wait for a network, don't."""
+    report = _report(url)
+    if report.problems:
+        command = report.remedy.commands[0] if report.remedy and report.remedy.commands else ("db", "check")
+        state = NOTE if command == ("init",) else BROKEN
+        yield Finding("database", state, report.problems[0], " ".join(("playbook", *command)))
+    else:
+        yield Finding("database", OK, f"{where}: schema {hook_queries.SCHEMA:04d}, sound")
+    if settings.sqlite_file(project_env.database_url(folder)) is None:
+        message = (
+            "it is on a server, which hooks don't ask, so that no session waits for a network: none is shown anything. "
+            "Keep your own playbooks in a file, and let this project join the one on the server"
+        )
+        yield Finding("database", NOTE, message, f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}")
 
 
 def _backups(url: str, folder: str) -> Iterator[Finding]:
@@ -180,6 +209,46 @@ def _project(url: str, folder: str) -> Iterator[Finding]:
                 yield Finding("project", NOTE, message, "playbook project ignore --off")
 
 
+def _git(url: str, folder: str) -> Iterator[Finding]:
+    with suppress(GitError):  # which is of no use here, or refuses a folder that is another user's
+        problem = git.setup_problem(folder)
+        if problem:
+            yield Finding("git", NOTE, problem, "playbook install --git")
+
+
+def _team(url: str, folder: str) -> Iterator[Finding]:
+    if not _is_there(url):
+        return
+    with suppress(DatabaseError), open_store(url) as store:  # a finding of _database
+        project = Project.in_folder(store, folder)
+        membership = find_membership(project)
+        if membership is None:
+            return
+        status = team.read_status(project)
+        if status.problem is not None:
+            state = NOTE if status.is_away or status.schema is not None else BROKEN  # who may only read, reads
+            message = f"learning waits: {status.problem}"
+        else:
+            state, message = OK, f"{status.name} in {status.where}: schema {status.schema:04d}, you may read and write"
+        yield Finding("team", state, message, "playbook team status" if status.problem else "")
+        if status.unsent and status.problem:
+            yield Finding("team", NOTE, f"what {status.unsent} sessions were shown waits, too", "playbook work")
+        yield _replica(status, hook_queries.replica_of(store.where, membership.playbook_id))
+
+
+def _replica(status: team.TeamStatus, path: str) -> Finding:
+    """How the file stands that sessions are shown the team's playbook from."""
+    if status.replica_at is None:
+        return Finding("replica", NOTE, f"{path} isn't there yet: sessions are shown nothing", "playbook work")
+    if status.replica is None:
+        remedy = "playbook work" if os.path.isfile(path) else f"mv {quote(path)} {quote(path)}.aside && playbook work"
+        return Finding("replica", BROKEN, f"{path} can't be read: sessions are shown nothing", remedy)
+    now = datetime.now(UTC)
+    message = f"{path}: revision {status.replica.revision}, known to be current {ago(status.replica_at, now=now)}"
+    is_old = now - status.replica_at > _LONG_UNKNOWN
+    return Finding("replica", NOTE if is_old else OK, message, "playbook work" if is_old else "")
+
+
 def _queue(url: str, folder: str) -> Iterator[Finding]:
     waiting = len(spool.waiting())
     if waiting:
@@ -213,7 +282,13 @@ def _why(job: Job) -> str:
 
 def _is_there(url: str) -> bool:
     path = settings.sqlite_file(url)
-    return path is not None and os.path.exists(path)
+    return not _report(url).problems if path is None else os.path.exists(path)
+
+
+@functools.cache
+def _report(url: str) -> maintenance.Report:
+    """What is wrong with the database on a server, asked once: one that is away takes its time to say nothing."""
+    return maintenance.check_database(url, quick=True)
 
 
 def _registrations(url: str, folder: str) -> Iterator[Finding]:
@@ -368,7 +443,7 @@ _Judge = Callable[[bytes, str], tuple[str, str]]  # of what a hook printed, and 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
     """Run inject on the user's own database, where it records nothing, as the session has no id; and enqueue on a
     database and a project of its own."""
-    programs, silence = install.programs(folder), _silence(url, folder)
+    programs, silence = install.programs(folder), _silence(project_env.database_url(folder), folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
     here = {"CLAUDE_PROJECT_DIR": folder}
     yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
@@ -391,12 +466,17 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
 def _silence(url: str, folder: str) -> str:
     """Why a session in *folder* is shown nothing, where that is as it should be; `""` where it should be shown some."""
     path = settings.sqlite_file(url)
-    if path and (hook_queries.loss_of(path) or not os.path.exists(path)):
+    if path is None:
+        return "the database is on a server"
+    if hook_queries.loss_of(path) or not os.path.exists(path):
         return "" if hook_queries.loss_of(path) else "there is no database yet"
     with suppress(DatabaseError), open_store(url) as store:
         project = Project.in_folder(store, folder)
         if is_ignored(project):
             return "this project is ignored"
+        if find_membership(project) is not None:
+            replica = team.read_status(project, asks=False).replica
+            return "" if replica and replica.points else "the team's playbook is empty, or not here yet"
         return "" if read_playbook(project).points else "the playbook is empty"
     return ""
 

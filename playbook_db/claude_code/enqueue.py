@@ -90,15 +90,16 @@ def _may_be_learned_from(event: events.Event, folder: str) -> bool:
 
 def _store(job: "dict[str, str | None]") -> "str | None":
     """Queue *job* in the database; where that can't be, why (`""` where nothing is wrong)."""
-    path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
-    if path is None or not os.path.exists(path):
-        return ""  # not made yet, or not one that a hook can open
+    path = None
     try:
+        path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
+        if path is None or not os.path.exists(path):
+            return ""  # not made yet, or not one that a hook can open
         connection = hook_queries.connect(path, wait_s=_WAIT_S)
         hook_queries.allow_writes(connection)
         hook_queries.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
     except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
-        return f"{path}: {error}"
+        return f"{path}: {error}" if path else str(error)
     try:
         spool.keep_reserve()
     except OSError:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 0.3
 _WORKER_EVERY_S = 3600.0
+_REPLICA_FOR_S = 60.0  # that a team's playbook is taken for current without asking
 _WAIT_S = 0.05  # for a database that somebody holds; another process that recovers the log needs no longer
 SILENCE = b"{}\n"
 EVENT = "SessionStart"
@@ -53,35 +54,40 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     """Give the session in *folder* its playbook, and start the worker where something waits for it."""
     path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
-    book, problem, text = None, "", ""
+    book = shown = None
+    problem = text = replica = ""
     points: Sequence[hook_queries.StoredPoint] = ()
     try:
         problem = hook_queries.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             project = hook_queries.find_project(connection, projects.project_key(folder))
-            book = (connection, project) if project is not None else None
+            book = shown = (connection, project) if project is not None else None
             if project is not None and not project.is_ignored:
-                template = templates.playbook_template()
-                text, points = prompt_text.compose(template, *hook_queries.candidates(connection, project))
-                work_waits = (
-                    work_waits
-                    or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
-                    or _has_mirror_changed(connection, project, folder)
-                )
+                work_waits = work_waits or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
+                if project.team_name is None:
+                    work_waits = work_waits or _has_mirror_changed(connection, project, folder)
+                else:
+                    replica = hook_queries.replica_of(path, project.id)
+                    work_waits = work_waits or _is_replica_old(replica)
+                    shown = _of_team(replica, project.team_name)
+                if shown is not None:
+                    template = templates.playbook_template()
+                    text, points = prompt_text.compose(template, *hook_queries.candidates(*shown))
     except hook_queries.UnusableError as error:
-        work_waits, problem = work_waits or error.is_old, "" if error.is_old else str(error)
+        work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
-        what = str(error).rstrip(".") if "/" in str(error) else f"{path}: {error}"  # the driver names no file
+        work_waits = work_waits or bool(replica)
+        what = str(error).rstrip(".") if "/" in str(error) else f"{replica or path}: {error}"  # the driver names none
         problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
-    message, keep_told = _message(hook, event, folder, problem, book)
+    message, keep_told = _message(hook, event, folder, problem, book, shown)
     if hook.say(_output(text, message)):
         _keep(hook, keep_told)
-        if text and book and event.session_id:
-            _record(hook, *book, points, event)
+        if text and book and shown and event.session_id:
+            _record(hook, book, shown, points, event)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
@@ -89,11 +95,16 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
 
 
 def _message(
-    hook: hook_runner.Hook, event: events.Event, folder: str, problem: str, book: "session_message.Book | None"
+    hook: hook_runner.Hook,
+    event: events.Event,
+    folder: str,
+    problem: str,
+    book: "session_message.Book | None",
+    shown: "session_message.Book | None",
 ) -> "session_message.Line":
     try:
         is_plugin = sys.argv[1:2] in ([], ["plugin"])
-        return session_message.choose(event, folder, problem=problem, book=book, is_plugin=is_plugin)
+        return session_message.choose(event, folder, problem=problem, book=book, shown=shown, is_plugin=is_plugin)
     except Exception as error:  # the session has its playbook all the same
         hook.note(f"{error}: what there is to tell the user was not told")
         return "", lambda: None
@@ -158,24 +169,44 @@ def _has_mirror_changed(
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
 
+def _of_team(replica: str, name: str) -> "session_message.Book | None":
+    """The team's playbook *name*, as the worker last put it into the file *replica*; None where it hasn't yet. Raises
+    UnusableError or the driver's Error."""
+    if not os.path.exists(replica):
+        return None
+    connection = hook_queries.open_replica(replica)
+    project = hook_queries.find_project(connection, name)
+    return (connection, project) if project is not None else None
+
+
+def _is_replica_old(replica: str) -> bool:
+    """Whether it is time for a worker to ask whether the team has learned anything."""
+    try:
+        return not 0 <= time.time() - os.stat(replica).st_mtime < _REPLICA_FOR_S
+    except OSError:
+        return True
+
+
 def _record(
     hook: hook_runner.Hook,
-    connection: "hook_queries.Connection",
-    project: hook_queries.StoredProject,
+    book: "session_message.Book",
+    shown: "session_message.Book",
     points: "Sequence[hook_queries.StoredPoint]",
     event: events.Event,
 ) -> None:
-    """Record which points the session was shown, unless somebody else is writing just now."""
+    """Record which points of the playbook *shown* the session has got, unless somebody else is writing just now."""
+    connection, project = book
     try:
         connection.execute("PRAGMA busy_timeout = 0")
         hook_queries.allow_writes(connection)
         hook_queries.add_injection(
             connection,
-            project,
+            shown[1],
             points,
             session_id=event.session_id or "",
             source=event.source or "",
             now=hook_runner.timestamp(),
+            unsent_of=None if project.team_name is None else project.id,
         )
     except Exception as error:  # the session has its playbook; this is for statistics
         if "locked" not in str(error):

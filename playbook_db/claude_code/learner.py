@@ -72,6 +72,7 @@ def learn_transcript(
 
     if pass_over(project, path):
         raise SkippedSessionError(session_of(path))
+    queue.bring_cursor(project, path, session_id=session_of(path))
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
     refused: list[str] = []
@@ -88,7 +89,7 @@ def learn_transcript(
                 model,
                 deadline=time.monotonic() + JOB_DEADLINE_S,
                 secrets=secrets,
-                finishes=None if following or refused else finishes,
+                finishes=None if following or refused or project.here else finishes,
                 budget=budget,
             )
             results.append(result)
@@ -97,8 +98,10 @@ def learn_transcript(
         if progress is not None:
             progress(chunk.end)
         chunk = following
-    if finishes is not None and not refused and (not results or results[-1].was_known):
-        queue.finish(project.store, finishes)
+    queue.follow_cursor(project, path, session_id=session_of(path))
+    # A team's database has no jobs: there the cursor alone makes each chunk count once.
+    if finishes is not None and not refused and (project.here or not results or results[-1].was_known):
+        queue.finish(project.own.store, finishes)
     learned = tuple(result for result in results if not result.was_known)
     return TranscriptResult(len(results), learned, tuple(refused))
 
@@ -112,6 +115,7 @@ def pass_over(project: Project, path: str) -> bool:
     cursor = queue.read_cursor(project, path, first_uuid)
     end = max(os.path.getsize(path), cursor.offset)
     queue.move_cursor(project, path, cursor, end, session_id=session_of(path), first_uuid=first_uuid)
+    queue.follow_cursor(project, path, session_id=session_of(path))
     return True
 
 

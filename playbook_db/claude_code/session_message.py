@@ -26,17 +26,20 @@ _MOST_CHARS = 100  # of a point's text
 _MOST_ERROR_CHARS = 200
 
 
-def choose(event: "Event", folder: str, *, problem: str, book: "Book | None", is_plugin: bool) -> "Line":
+def choose(
+    event: "Event", folder: str, *, problem: str, book: "Book | None", shown: "Book | None", is_plugin: bool
+) -> "Line":
     """The line for the session that *event* begins in *folder*; `""` where there is none. Writes nothing.
 
-    *problem* is why it has no playbook; *book* its project's, where there is one.
+    *problem* is why it has no playbook; *book* its project's, where there is one; *shown* the same, or the team's that
+    the session is shown in its place.
     """
     # Nobody reads it in `claude -p`, nor where doctor tries the hook.
     is_read = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0" and event.session_id is not None
     if event.source not in _SOURCES or not is_read or (book and book[1].is_ignored):
         return "", _keep_nothing
     keep: Callable[[], object] = _keep_nothing
-    for text, keep in _lines(folder, problem, book, is_plugin):
+    for text, keep in _lines(folder, problem, book, shown, is_plugin):
         if text:
             from playbook_db.claude_code import registration  # late: mostly there is nothing to tell
 
@@ -46,7 +49,7 @@ def choose(event: "Event", folder: str, *, problem: str, book: "Book | None", is
     return "", keep
 
 
-def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "Iterator[Line]":
+def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None", is_plugin: bool) -> "Iterator[Line]":
     """All that there may be to tell, the most urgent first; what costs a look is looked for in its turn."""
     command = "!playbook" if is_plugin else "playbook"  # a terminal doesn't have the plugin's
     yield problem.replace(": playbook ", f": {command} "), _keep_nothing
@@ -61,11 +64,14 @@ def _lines(folder: str, problem: str, book: "Book | None", is_plugin: bool) -> "
     if waits:
         yield f"learning waits: {_cut(waits[0], _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
     mirror = projects.mirror_path(folder)
-    if (book is None or book[1].mirror == "undecided") and os.path.exists(mirror):
+    is_team = book is not None and book[1].team_name is not None
+    if not is_team and (book is None or book[1].mirror == "undecided") and os.path.exists(mirror):
         told = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
         yield f"{told}. To leave it alone: {command} mirror off", _keep_nothing
-    if book:
-        yield _news(folder, command, book, [failed_at for _, failed_at in errors if failed_at])
+    if book and shown:
+        joined_at = hook_queries.joined_at(book[0], book[1].id) if book[1].team_name else ""
+        key, failures = book[1].team_name or projects.project_key(folder), [at for _, at in errors if at]
+        yield _news(key, command, shown, failures, since=joined_at)
 
 
 def _question(folder: str, command: str) -> str:
@@ -93,18 +99,20 @@ def _set_up() -> str:
     return plugin_env.describe()
 
 
-def _news(folder: str, command: str, book: "Book", failures: "list[str]") -> "Line":
-    """What sessions taught since that was told last, and how many could not be learned from; these at *failures*."""
-    path = os.path.join(settings.data_dir(), "told", session_folder_name(projects.project_key(folder))[-200:])
+def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since: str) -> "Line":
+    """What sessions taught the playbook *key* since that was told last, else after the time *since*, and how many could
+    not be learned from; these at *failures*."""
+    path = os.path.join(settings.data_dir(), "told", session_folder_name(key)[-200:])
     try:
         told_to, _, failed_to = projects.read_plain(path).decode("ascii", "replace").partition(" ")
     except OSError:
-        told_to = failed_to = ""
+        told_to, failed_to = "", since
     connection, project = book
     now_to = f"{project.revision} {max([failed_to, *failures])}"
     if now_to == f"{told_to} {failed_to}":
         return "", _keep_nothing
-    points = hook_queries.learned_points(connection, project.id, since=int(told_to) if told_to.isdigit() else 0)
+    told_to, after = (told_to, "") if told_to.isdigit() else ("0", since)
+    points = hook_queries.learned_points(connection, project.id, since=int(told_to), after=after)
     failed = len([time for time in failures if time > failed_to])
     parts = []
     if points:

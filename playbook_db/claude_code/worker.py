@@ -28,6 +28,8 @@ from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
     AccountError,
     BudgetError,
+    DatabaseError,
+    MissingExtraError,
     ModelError,
     NoModelError,
     PlaybookError,
@@ -37,11 +39,12 @@ from playbook_db.errors import (
     TimeOverError,
     WithheldError,
 )
-from playbook_db.services import forget, learn, maintenance, mirror, queue
-from playbook_db.services.projects import Project, Store, open_store
+from playbook_db.services import forget, learn, maintenance, mirror, queue, team
+from playbook_db.services.projects import Project, Servers, Store, of_team, open_store
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
+    from playbook_db.store.jobs import Job
 
 MAX_MINUTES = 30  # alive; what remains then waits for the next worker
 QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
@@ -49,14 +52,21 @@ _ROUNDS = 3  # times that the spool is read: a job may come in while the last ro
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
 _WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
 _OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
+_LAST_LINES = 20  # of the log, in which what stays wrong isn't said again
+_WAITED_FOR = (
+    NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError, DatabaseError,
+    MissingExtraError,
+)  # fmt: skip
 
 
 @dataclass(slots=True)
 class WorkResult:
-    """What a run of the worker did: jobs taken in from the spool, mirrors taken in, lost sessions queued, jobs learned
-    from, put off and failed; `changed` are the keys of the playbooks that got revisions."""
+    """What a run of the worker did: jobs taken in from the spool, mirrors taken in, replicas of teams' playbooks
+    written anew, lost sessions queued, jobs learned from, put off and failed; `changed` are the keys of the projects
+    whose playbooks got revisions."""
 
     spooled: int = 0
+    replicas: int = 0
     mirrors: int = 0
     lost: int = 0
     learned: int = 0
@@ -100,7 +110,23 @@ def is_at_work() -> bool:
 
 def note(problem: str) -> None:
     """Keep one line about what went wrong in the worker's log."""
-    append_line(os.path.join(settings.logs_dir(), "worker.log"), f"worker: {redact_message(problem, os.environ)}")
+    append_line(_log(), f"worker: {redact_message(problem, os.environ)}")
+
+
+def _log() -> str:
+    return os.path.join(settings.logs_dir(), "worker.log")
+
+
+def _note_once(problem: str) -> None:
+    """The same, unless the log's end says it already: of what each run comes upon until somebody mends it."""
+    try:
+        content = projects.read_plain(_log(), settings.MAX_FILE_BYTES)
+    except OSError:
+        content = b""
+    last = content.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
+    line = f"worker: {' '.join(redact_message(problem, os.environ).split())[:1000]}"
+    if not any(line in each for each in last):
+        note(problem)
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -176,15 +202,17 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
     with contextlib.suppress(OSError):
         spool.keep_reserve()
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
-    with open_store(url) as store:
+    with open_store(url) as store, Servers() as servers:
         queue.release_all(store)  # no other worker is alive
         if not models.by_environment:  # nobody was asked in this run yet
             queue.release_waiting(store)
         result.spooled += sum(_queue_spooled(store, path) for path in spool.waiting())
         _sync(store, result)
         result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
-        if _learn(store, result, models, ends_at):
+        result.replicas += len(team.serve(store, servers, _note_once))
+        if _learn(store, servers, result, models, ends_at):
             _sync(store, result)
+            result.replicas += len(team.serve(store, servers, _note_once))
         try:
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
@@ -234,7 +262,7 @@ def _sync(store: Store, result: WorkResult) -> None:
             note(message)
 
 
-def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) -> bool:
+def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, ends_at: float) -> bool:
     """Learn from the jobs that are due, one after the other; whether there was any."""
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
@@ -244,17 +272,13 @@ def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) ->
             if job.agent_id is not None:
                 time.sleep(_LATE_S)
             path = job.transcript_path or ""
-            if os.path.exists(path) and not learner.pass_over(project, path):
-                learn.check_budget(project)
-                model = models.of(job.key)
-                done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)
-                result.changed += [job.key] * bool(done.revisions)
-                if done.refused:
-                    raise RefusalError(" ".join(done.refused))
-            else:  # a session in which nothing was said leaves none, and some are to be kept out
+            if not os.path.exists(path):  # a session in which nothing was said leaves none
                 queue.finish(store, job)
+            else:
+                with of_team(project, servers) as playbook:
+                    _learn_from(playbook, path, job, result, models, ends_at)
             result.learned += 1
-        except (NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError) as error:
+        except _WAITED_FOR as error:
             if isinstance(error, AccountError):
                 models.note_refusal(job.key, error)
             queue.put_off(store, job, str(error), until=_until(error))
@@ -265,6 +289,18 @@ def _learn(store: Store, result: WorkResult, models: _Models, ends_at: float) ->
             note(f"job {job.id} of {job.key}: {kept}")
             result.failed += 1
     return was_any
+
+
+def _learn_from(project: Project, path: str, job: "Job", result: WorkResult, models: _Models, ends_at: float) -> None:
+    if learner.pass_over(project, path):
+        return queue.finish(project.own.store, job)
+    learn.check_budget(project)
+    model = models.of(job.key)
+    done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)
+    result.changed += [job.key] * bool(done.revisions)
+    if done.refused:
+        raise RefusalError(" ".join(done.refused))
+    return None
 
 
 def _until(error: PlaybookError) -> str | None:

@@ -80,14 +80,29 @@ def project_folder(*, must_exist: bool = False) -> str:
     return folder
 
 
+def named_project() -> str | None:
+    """The folder that `--project` names, None without it."""
+    return _options().get("project")
+
+
 def database_and_folder() -> tuple[str, str]:
     """Both, for a project whose folder must be there."""
     return database_url(), project_folder(must_exist=True)
 
 
 @contextmanager
-def opened(*, sync: bool = True, begins_anew: bool = False, may_be_new: bool = False) -> "Iterator[Project]":
+def opened(
+    *,
+    sync: bool = True,
+    begins_anew: bool = False,
+    may_be_new: bool = False,
+    is_own: bool = False,
+    may_be_old: bool = False,
+) -> "Iterator[Project]":
     """The project that the options and the environment name, in its database.
+
+    Where it has joined a team that is the team's, unless it *is_own*; who only looks at what is there now can do with
+    what this machine last knew of it, and says that it *may_be_old*.
 
     Its mirror, where it is kept, is brought in step before and after, unless *sync* is off. A database that is gone
     though there are backups of it is made where it *begins_anew*. What may give a project its playbook says that it
@@ -97,7 +112,15 @@ def opened(*, sync: bool = True, begins_anew: bool = False, may_be_new: bool = F
     from playbook_db.services.projects import is_known, open_project
 
     url, folder = database_and_folder()
-    with open_project(url, folder, sync=sync, begins_anew=begins_anew, notify=lambda line: notify([line])) as project:
+    with open_project(
+        url,
+        folder,
+        sync=sync,
+        begins_anew=begins_anew,
+        is_own=is_own,
+        may_be_old=may_be_old,
+        notify=lambda line: notify([line]),
+    ) as project:
         is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()
         if may_be_new and not is_named and not projects.is_project(folder) and not is_known(project):
             _ask_for_a_playbook(folder)
@@ -151,7 +174,7 @@ def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
     ctx.obj = ctx.find_root().params
     with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
-        points = quick_reads.live_points(*database_and_folder()) or []
+        points = quick_reads.live_points(*database_and_folder(), may_be_old=True) or []
         return [point.name for point in points if point.name.startswith(incomplete)]
     return []
 

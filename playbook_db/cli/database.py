@@ -1,11 +1,12 @@
-"""Commands on the database as a whole: db path, check, upgrade, repair and metadata, backup, restore-backup."""
+"""Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer,
+distribute."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_url, is_interactive, notify, project_folder
+from playbook_db.cli.context import as_json, database_url, is_interactive, named_project, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
@@ -24,6 +25,7 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate, Listed
     from playbook_db.services.repair import Repaired
+    from playbook_db.store.postgres.grants import Right
     from playbook_db.store.sqlite.backups import Held
 
 
@@ -241,6 +243,85 @@ def metadata(output: str | None) -> None:
     from playbook_db.services.sql import datasette_metadata
 
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
+
+
+@database.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@as_json
+def transfer(source: str, target: str, as_json: bool) -> None:
+    """Copy playbooks into another database.
+
+    FROM and TO are URLs, or paths of SQLite files; TO is made where there is none. All playbooks are copied, or the one
+    of --project, with their whole history, votes, sessions and jobs; what is in FROM stays there. A playbook that TO
+    has already is refused. All is compared afterwards; where anything differs, or at a kill, nothing is there.
+    """
+    from playbook_db import projects, settings
+    from playbook_db.services import maintenance
+
+    folder = named_project()
+    key = None if folder is None else projects.project_key(projects.project_dir(folder))
+    source_url, target_url = settings.database_url(source), settings.database_url(target)
+    copied = maintenance.transfer(source_url, target_url, key)
+    where = maintenance.location(target_url)
+    for each, revisions in ({} if as_json else copied).items():
+        click.echo(f"{one_line(each)}: {count_of(revisions, 'revision')}")
+    text = f"{where}: {count_of(len(copied), 'playbook')} copied, each as it was"
+    playbooks = [{"playbook": each, "revisions": revisions} for each, revisions in copied.items()]
+    print_answer(text, as_json=as_json, database=where, playbooks=playbooks)
+
+
+_MAY = {
+    "reader": "may read all of {where}, and write nothing",
+    "member": "may read and write {where}; what is in its history stays as it is",
+    "owner": "may do all with {where}, and migrate it: playbook db upgrade",
+}
+
+
+@database.command()
+@click.argument("role")
+@click.argument("right", metavar="reader|member|owner", type=click.Choice([*_MAY]))
+@as_json
+def grant(role: str, right: "Right", as_json: bool) -> None:
+    """Say who may do what with a database on a server.
+
+    ROLE is a role of the server, one person's or a group's. A reader reads all playbooks. A member writes them, too,
+    and can't rewrite their history. An owner may migrate the database, and so do everything. What ROLE had by an
+    earlier grant goes.
+    """
+    from playbook_db.services import maintenance
+
+    granted = maintenance.grant(database_url(), role, right)
+    where = maintenance.location(database_url())
+    print_answer(
+        f"{role} {_MAY[right].format(where=where)}", as_json=as_json,
+        database=where, role=role, right=right, owner=granted.owner, beyond=[*granted.beyond],
+    )  # fmt: skip
+    notify(granted.notes)
+    if granted.beyond:
+        notify(
+            [f"{role} may do more by other ways, a role or what everybody may (PUBLIC): {'; '.join(granted.beyond)}"]
+        )
+
+
+@database.command()
+@as_json
+def distribute(as_json: bool) -> None:
+    """Spread a database on a server with Citus by playbook.
+
+    All rows of a playbook then stand together on one of the servers that Citus knows, those of another one maybe on
+    another; nothing else is different. Others wait meanwhile. At a kill, all is as it was; said again, nothing changes.
+    In a project that has joined a team, it is the team's database.
+    """
+    from playbook_db.services import maintenance
+    from playbook_db.services.sql import database_of
+
+    url, _ = database_of(database_url(), project_folder())
+    servers, parts, is_new = maintenance.distribute(url)
+    where = maintenance.location(url)
+    over = f"by playbook over {count_of(servers, 'server')}, in {count_of(parts, 'part')}"
+    text = f"{where} is distributed {over}" if is_new else f"{where} was distributed already {over}"
+    print_answer(text, as_json=as_json, database=where, servers=servers, parts=parts, changed=is_new)
 
 
 COMMANDS = {

@@ -29,7 +29,7 @@ _WORDS = {
     "revisions.message": ("message", "messages"),
     "revisions.header": ("file header", "file headers"),
     "skipped_operations": ("skipped operation", "skipped operations"),
-    "playbooks.header": ("header of the playbook's file", "headers"),
+    "heads.header": ("header of the playbook's file", "headers"),
     "reflections": ("reflection", "reflections"),
     "jobs.error": ("failed job's message", "failed jobs' messages"),
 }

@@ -29,6 +29,7 @@ SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json ha
 @click.option("--since", metavar="REV|TIME", help="Not what was before.")
 @click.option("--until", metavar="REV|TIME", help="Not what came after.")
 @click.option("--source", type=click.Choice(SOURCES), help="Only revisions that came about so.")
+@click.option("--by", metavar="WHO", help="Only what WHO did: ann@laptop, or ann for all machines.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
 def log(as_json: bool, **options: Any) -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.projects import Project
     from playbook_db.store.jobs import Job
+    from playbook_db.store.log_queries import LifeEvent
 
 _TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
@@ -149,7 +150,7 @@ def _unread(project: "Project") -> dict[str, int]:
 
     return {
         path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - queue.learned_to(project, path)
-        for path in worker.list_transcripts(project.key)
+        for path in worker.list_transcripts(project.own.key)
     }
 
 
@@ -201,9 +202,9 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         raise click.UsageError(
             "Give the ID of a session; they are the names of the files that Claude Code keeps of them."
         )
-    with opened(sync=False, may_be_new=True) as project:
+    with opened(sync=False, may_be_new=True, is_own=True) as project:  # whatever a team's server is doing
         known: dict[str, list[str]] = {}
-        for path in worker.list_transcripts(project.key):
+        for path in worker.list_transcripts(project.own.key):
             known.setdefault(learner.session_of(path), []).append(path)
         matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
         if len(matches) > 1:
@@ -253,11 +254,19 @@ def why(name: str, as_json: bool) -> None:
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
             "; ".join(filter(None, (event.text, event.message if event.source == "undo" else None))),
-            f"session {session_name(event.session_id)}" if event.session_id else event.actor,
+            _by(event),
         )
         for event in life.events
     ]
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
+
+
+def _by(event: "LifeEvent") -> str:
+    """Who it was: a session, and the member whose it was where that is told; else the actor."""
+    if event.session_id is None:
+        return event.actor
+    session = f"session {session_name(event.session_id)}"
+    return session if event.actor == event.session_id else f"{event.actor}, {session}"
 
 
 def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
@@ -332,7 +341,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         return
     from playbook_db.services import queue
 
-    with opened(sync=False) as project:
+    with opened(sync=False, is_own=True) as project:
         listed = queue.list_jobs(project.store, None if of_all else project.key)
     if as_json:
         print_json([records.job_record(job) for job in listed])
@@ -369,7 +378,7 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
 
     if bool(numbers) == of_all:
         raise click.UsageError("Give the ids of jobs, or --all.")
-    with opened(sync=False) as project:
+    with opened(sync=False, is_own=True) as project:
         count = queue.retry_all(project.store) if of_all else 0
         for number in numbers:
             if not queue.retry(project.store, project.key, number):
@@ -394,7 +403,7 @@ def drop(number: int, as_json: bool) -> None:
     """
     from playbook_db.services import queue
 
-    with opened(sync=False) as project:
+    with opened(sync=False, is_own=True) as project:
         if not queue.drop(project.store, project.key, number):
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
     print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)

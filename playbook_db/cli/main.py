@@ -36,7 +36,10 @@ _GROUPS = {
         "log": "history", "at": "history", "diff": "history", "undo": "history", "restore": "history",
         "forget": "forget",
     },
-    "Share": {"import": "points", "export": "points", "mirror": "setup"},
+    "Share": {
+        "import": "points", "export": "points", "mirror": "setup", "team": "team", "merge-driver": "git",
+        "textconv": "git",
+    },
     "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},
     "Look after the database": {"backup": "database", "restore-backup": "database", "db": "database"},
 }  # fmt: skip

@@ -103,7 +103,7 @@ def _ordered(points: "Sequence[PromptPoint]", order: str | None) -> "Sequence[Pr
         return sorted(points, key=lambda point: point.harmful - point.helpful) if order else points
     known = quick_reads.age_and_use(*database_and_folder())
     if known is None:
-        with opened() as project, project.store.read(project.key) as book:
+        with opened(may_be_old=True) as project, project.store.read(project.key) as book:
             known = book.age_and_use()
     place = ("age", "used").index(str(order))
     return sorted(points, key=lambda point: known.get(point.name, (0, 0))[place], reverse=True)
@@ -123,7 +123,7 @@ def show(name: str, as_json: bool) -> None:
         return
     from playbook_db.services import history
 
-    with opened() as project:
+    with opened(may_be_old=not history.is_revision(name)) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
@@ -206,7 +206,7 @@ def _live_points() -> "Sequence[PromptPoint]":
         return points
     from playbook_db.services.projects import read_playbook
 
-    with opened() as project:
+    with opened(may_be_old=True) as project:
         return read_playbook(project).points
 
 
@@ -216,7 +216,7 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
         return points
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(may_be_old=True) as project:
         return [(each.point, each) for each in edit.list_retired(project).values()]
 
 
@@ -301,7 +301,7 @@ def render(is_whole: bool, as_json: bool) -> None:
     if text is None:
         from playbook_db.services import import_export
 
-        with opened() as project:
+        with opened(may_be_old=True) as project:
             text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
     if as_json:
         print_json({"text": text})

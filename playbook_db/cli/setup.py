@@ -15,11 +15,17 @@ from playbook_db.errors import InstallError, MirrorError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from playbook_db.services.projects import Project
 
 _ALL = "all"
 _SHOWN_POINTS = 10  # of a file that waits to be taken in
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
+
+
+_in_git = click.option("--git", "in_git", is_flag=True, help="In this git repository: how it merges playbooks.")
+_for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gitattributes, for all clones.")
 
 
 @cli.command("install")
@@ -31,13 +37,19 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
     help="Whose settings: yours for all projects, this project's, or yours for this project.",
 )
 @click.option("--replace", is_flag=True, help="Take the hooks of the older system out, which has JSON files alone.")
+@_in_git
+@_for_all_clones
 @as_json
-def install_hooks(scope: str, replace: bool, as_json: bool) -> None:
+def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json: bool) -> None:
     """Register the hooks in Claude Code's settings.
 
     From there it starts them in every session. Nothing else in the settings file changes, and the file as it was is
-    kept beside it.
+    kept beside it. With --git nothing is registered: git merges this repository's .claude/playbook.json through
+    playbook from now on.
     """
+    if in_git or share:
+        _set_up_git(in_git, share, as_json)
+        return
     from datetime import UTC, datetime
 
     from playbook_db.claude_code import install
@@ -63,6 +75,37 @@ def install_hooks(scope: str, replace: bool, as_json: bool) -> None:
         say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
     _tell_of_older(folder)
+
+
+def _set_up_git(in_git: bool, share: bool, as_json: bool) -> None:
+    done = _git_of_project(in_git).install(project_folder(must_exist=True), share=share)
+    notify(done.notes)
+    if as_json:
+        print_json({"changed": [*done.changed], "command": done.command})
+        return
+    for path in done.changed:
+        click.echo(f"{path}: git merges .claude/playbook.json through playbook")
+    if not done.changed:
+        click.echo("git merges .claude/playbook.json through playbook already; nothing was changed")
+    click.echo(f"git starts: {done.command}")
+    click.echo("(the interpreter is named in full, since git may find no playbook on its PATH)")
+    if share:
+        click.echo("commit .gitattributes; in each clone `playbook install --git` says which command it is there")
+
+
+def _take_out_of_git(in_git: bool, share: bool, as_json: bool) -> None:
+    done = _git_of_project(in_git).uninstall(project_folder(must_exist=True), share=share)
+    notify(done.notes)
+    lines = [f"{path}: taken out" for path in done.changed]
+    print_answer("\n".join(lines) or "nothing of ours is set up in git", as_json=as_json, changed=[*done.changed])
+
+
+def _git_of_project(in_git: bool) -> "ModuleType":
+    if not in_git:
+        raise click.UsageError("--share goes with --git.")
+    from playbook_db.services import git
+
+    return git
 
 
 def model_in_words(folder: str) -> str:
@@ -118,9 +161,17 @@ def _tell_of_older(folder: str) -> bool:
     show_default=True,
     help="Whose settings: yours for all projects, this project's, yours for this project, or all of them.",
 )
+@_in_git
+@_for_all_clones
 @as_json
-def uninstall_hooks(scope: str, as_json: bool) -> None:
-    """Take the hooks out of Claude Code's settings. What was learned stays."""
+def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> None:
+    """Take the hooks out of Claude Code's settings. What was learned stays.
+
+    With --git take out what `install --git` did instead.
+    """
+    if in_git or share:
+        _take_out_of_git(in_git, share, as_json)
+        return
     from playbook_db.claude_code import install
 
     folder = project_folder(must_exist=scope != "user")
@@ -207,7 +258,7 @@ def _offer_replacement(ctx: click.Context) -> None:
     _take_out_older(folder)
     ours = install.find_registrations(folder)
     if not ours.files and ours.plugin is None:
-        ctx.invoke(install_hooks, scope="user", replace=False)
+        ctx.invoke(install_hooks, scope="user", replace=False, in_git=False, share=False)
 
 
 @cli.command("mirror")
@@ -295,7 +346,7 @@ def ignore(off: bool, as_json: bool) -> None:
     """
     from playbook_db.services import projects as projects_service
 
-    with opened(sync=False, may_be_new=True) as here:
+    with opened(sync=False, may_be_new=True, is_own=True) as here:
         projects_service.ignore(here, is_ignored=not off)
         text = f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks"
         print_answer(text, as_json=as_json, project=here.key, ignored=not off)
@@ -315,7 +366,7 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services import queue
 
-    with opened(sync=False) as here:
+    with opened(sync=False, is_own=True) as here:
         folder = here.folder or here.key
         values = project_env.questions(folder)
         if not values:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db import projects, settings
+from playbook_db import settings
 from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_texts, shown_json, table, width_of, wrapped
@@ -52,8 +52,8 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
         query = read_input("-").decode("utf-8", "surrogateescape")
     from playbook_db.services import sql as sql_service
 
-    key = projects.project_key(project_folder())
-    with sql_service.ask(database_url(), query or "", project_key=key, timeout_s=timeout_s) as answer:
+    url, key = sql_service.database_of(database_url(), project_folder())
+    with sql_service.ask(url, query or "", project_key=key, timeout_s=timeout_s) as answer:
         if as_csv:
             _print_csv(answer)
         elif as_json:

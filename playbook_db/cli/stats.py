@@ -35,7 +35,7 @@ _PARTS = {
 def stats(as_json: bool, svg: str | None) -> None:
     """Show the playbook in numbers.
 
-    Points, how they are used, votes, what learning cost, how the file grows.
+    Points, how they are used, votes, what learning cost, who did what where several did, how the file grows.
     """
     from playbook_db.services import statistics
 
@@ -70,6 +70,7 @@ def _lines(numbers: "Statistics") -> Iterator[str]:
     yield _heading("learning", _learning_text(numbers.learning))
     by_source = ", ".join(f"{source} {count:,}" for source, count in numbers.revisions.items())
     yield _heading("revisions", by_source or "none yet")
+    yield from _member_lines(numbers)
     yield from _file_lines(numbers.file)
 
 
@@ -118,6 +119,19 @@ def _week_lines(numbers: "Statistics") -> Iterator[str]:
     rows.append(("in all", *numbers.votes.values(), learning.calls, learning.tokens, learning.cost_usd))
     cells = [(str(name), *(f"{count:,}" for count in counts), f"${cost:,.2f}") for name, *counts, cost in rows]
     yield from _table([("", "helpful", "harmful", "neutral", "calls", "tokens", "cost"), *cells], "<>>>>>>")
+
+
+def _member_lines(numbers: "Statistics") -> Iterator[str]:
+    """Who wrote, where that may be several."""
+    if numbers.members and (numbers.is_shared or sum(member.actor is not None for member in numbers.members) > 1):
+        yield _heading("members", "votes that are in force; more with: playbook log --by WHO")
+        rows = [
+            (one_line(each.actor or "sessions"), *(f"{n:,}" for n in (each.revisions, each.learned, each.votes)))
+            for each in numbers.members
+        ]
+        last = (local(each.last_at)[:16] for each in numbers.members)
+        cells = [(*row, time) for row, time in zip(rows, last, strict=True)]
+        yield from _table([("", "revisions", "learned", "votes", "last"), *cells], "<>>><")
 
 
 def _learning_text(learning: "Learning") -> str:

@@ -9,7 +9,7 @@ import click
 from playbook_db.cli.context import as_json, database_and_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_json
-from playbook_db.domain.times import local
+from playbook_db.domain.times import ago, local
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -50,9 +50,19 @@ def status(short: bool, as_json: bool) -> None:
 
 def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     yield "playbook", found.key
-    yield "database", found.database + ("" if os.path.exists(found.database) else " (not made yet)")
-    yield "mirror", MIRRORS[found.mirror]
+    is_there = found.is_on_server or os.path.exists(found.database)
+    yield "database", found.database + ("" if is_there else " (not made yet)")
+    if found.team is None:
+        yield "mirror", MIRRORS[found.mirror]
+    else:
+        known = "which this machine hasn't got yet: playbook work"
+        if found.team_as_of is not None:
+            at = datetime.fromisoformat(found.team_as_of)
+            known = f"as this machine knew it {ago(at, now=datetime.now(UTC))}: playbook team status"
+        yield "team", f"it is {found.team} there, {known}"
     shown = f"; a session is shown {found.shown}" if found.points else ""
+    if found.is_on_server and found.points:
+        shown = "; a session is shown none, since hooks ask no server: playbook doctor"
     yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
     if found.is_ignored:
         yield "ignored", "no session is shown them, and none is learned from: playbook project ignore --off"
@@ -89,16 +99,8 @@ def _short(found: "Status") -> str:
         return "playbook: ignored here"
     parts = [count_of(found.points, "point")]
     if found.learned is not None:
-        parts.append(f"learned {_ago(found.learned.time)}")
+        parts.append(f"learned {ago(datetime.fromisoformat(found.learned.time), now=datetime.now(UTC))}")
     parts += filter(None, [_jobs(found)])
     if found.waits:
         parts.append("see playbook status")
     return f"playbook: {', '.join(parts)}"
-
-
-def _ago(time: str) -> str:
-    minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds() // 60))
-    for size, unit in ((1440, "day"), (60, "hour"), (1, "minute")):
-        if minutes >= size:
-            return f"{count_of(minutes // size, unit)} ago"
-    return "just now"

@@ -4,7 +4,7 @@ Votes, operations, pruning and the rest all work on a draft, so that several of 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -22,6 +22,18 @@ from playbook_db.domain.playbook import (
 )
 from playbook_db.domain.sections import SECTION_SLUGS
 
+_WORDS = {
+    "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
+    "retire": "retired",
+}  # fmt: skip
+
+
+def summary(changes: Iterable[Change]) -> str:
+    """What *changes* did to how many points, in a few words."""
+    last = {change.point.name: change.kind for change in changes}
+    counts = Counter(last.values())
+    return ", ".join(f"{counts[kind]} {word}" for kind, word in _WORDS.items() if counts[kind]) or "no points changed"
+
 
 class PlaybookSource(Protocol):
     """A playbook that a draft can read in part."""
@@ -29,8 +41,14 @@ class PlaybookSource(Protocol):
     def playbook(self) -> Playbook:
         """All of it."""
 
+    def live_points(self) -> Sequence[KeyPoint]:
+        """Its live points."""
+
     def live_point(self, name: str) -> KeyPoint | None:
         """The live point *name*, None where there is none."""
+
+    def highest_number(self, prefix: str) -> int:
+        """The highest number in the names with that prefix, of points live or retired; 0 where there are none."""
 
     def last_position(self) -> int:
         """The highest position that any point has, live or retired."""
@@ -39,13 +57,13 @@ class PlaybookSource(Protocol):
 class Draft:
     """The live points of a playbook, to be changed; `changes` lists what was done, in order.
 
-    From a source the points are read one by one, as their names are asked for; all of them once something concerns
-    them all, such as a new name or an equal text. With `flat`, new names are `kpt_NNN` whatever the section, as flat
-    files have them.
+    From a source the points are read one by one, as their names are asked for; all live ones once something concerns
+    them all, such as an equal text. With `flat`, new names are `kpt_NNN` whatever the section, as flat files have them.
     """
 
     def __init__(self, source: Playbook | PlaybookSource, *, flat: bool = False) -> None:
         self._source = None if isinstance(source, Playbook) else source  # None once all of it is read
+        self._has_all_points = self._source is None
         self._original = source if isinstance(source, Playbook) else Playbook()
         self._points: dict[str, KeyPoint | None] = dict(self._original.by_name)  # as they are now; None: not live
         self._spent = set(self._original.spent)
@@ -67,7 +85,9 @@ class Draft:
 
     def points(self) -> list[KeyPoint]:
         """The live points as they are now, in canonical order."""
-        self._read_all()
+        if self._source is not None and not self._has_all_points:
+            self._points = {**{point.name: point for point in self._source.live_points()}, **self._points}
+            self._has_all_points = True
         return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def playbook(self) -> Playbook:
@@ -92,8 +112,9 @@ class Draft:
         """A name for a new point of *section*, never used before in this playbook."""
         prefix = LEGACY_PREFIX if self._flat else SECTION_SLUGS[section]
         if prefix not in self._highest:
-            used = ([point.name for point in self.points()], self._spent, self._reserved)
-            self._highest[prefix] = max(highest_number(names, prefix) for names in used)
+            live = [point.name for point in self._points.values() if point is not None]
+            kept = self._source.highest_number(prefix) if self._source is not None else 0
+            self._highest[prefix] = max(kept, *(highest_number(n, prefix) for n in (live, self._spent, self._reserved)))
         self._highest[prefix] += 1
         return format_name(prefix, self._highest[prefix])
 
@@ -151,14 +172,14 @@ class Draft:
 
     def _find(self, name: str) -> KeyPoint | None:
         """The live point *name* as it is now; read from the source where that wasn't done yet."""
-        if name not in self._points and self._source is not None:
+        if name not in self._points and self._source is not None and not self._has_all_points:
             self._points[name] = self._source.live_point(name)
         return self._points.get(name)
 
     def _read_all(self) -> Playbook:
         """The original, all of it read, with what was changed until now on top."""
         if self._source is not None:
-            self._original, self._source = self._source.playbook(), None
+            self._original, self._source, self._has_all_points = self._source.playbook(), None, True
             self._points = {**self._original.by_name, **self._points}
             self._spent |= {name for name in self._original.spent if self._points.get(name) is None}
         return self._original

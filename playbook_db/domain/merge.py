@@ -106,6 +106,7 @@ def merge_three_way(
         notes += kept
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
+    base, theirs = _follow_texts(draft, base, ours, theirs, notes)
     theirs_is_later = _is_later(theirs.header, base.header, ours.header)
     ours_alone = {
         normalised(point.text): point.name
@@ -136,6 +137,99 @@ def merge_three_way(
     if _has_their_order(base, ours, theirs):
         _arrange(draft, theirs)
     return tuple(notes)
+
+
+def under_our_names(
+    draft: Draft, base: Playbook, theirs: Playbook, merged: Playbook
+) -> tuple[Playbook, Playbook, dict[str, str]]:
+    """*base* and *theirs*, what became of it, with the names that the points of *base* got when it was merged into
+    ours, which was *merged* then; and these names, by theirs.
+
+    What has none, as its text was forgotten here since, is left out where it is as it was, else it counts as new.
+    """
+    same = [point.name for point in base.points if _has_same_text(merged.by_name.get(point.name), point)]
+    by_text = {normalised(point.text): point.name for point in reversed(merged.points) if point.name not in same}
+    names = dict(zip(same, same, strict=True))
+    for point in base.points:
+        if point.name not in names and (name := by_text.pop(normalised(point.text), None)) is not None:
+            names[point.name] = name
+    ours = set(names.values())
+    draft.reserve({*theirs.by_name, *ours})
+    points = []
+    for point in theirs.points:
+        before = base.by_name.get(point.name)
+        if point.name in names:
+            points.append(replace(point, name=names[point.name]))
+        elif before is None or before.text != point.text:
+            is_free = before is None and point.name not in ours
+            points.append(point if is_free else replace(point, name=draft.new_name(point.section)))
+            names[point.name] = points[-1].name
+    known = tuple(replace(point, name=names[point.name]) for point in base.points if names.get(point.name) in ours)
+    return replace(base, points=known), replace(theirs, points=tuple(points)), names
+
+
+def _has_same_text(one: KeyPoint | None, other: KeyPoint) -> bool:
+    return one is not None and normalised(one.text) == normalised(other.text)
+
+
+def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
+    """*theirs* without what is retired here, whatever name it has there; and notes."""
+    live = {normalised(point.text) for point in draft.points()}
+    gone = {normalised(each.point.text) for each in retired.values()} - live
+    kept = tuple(point for point in theirs.points if normalised(point.text) not in gone)
+    left_out = (point.name for point in theirs.points if normalised(point.text) in gone)
+    return replace(theirs, points=kept), tuple(
+        f"{name} says what was retired here; it stays retired" for name in left_out
+    )
+
+
+def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
+    """*base* as the ancestor of *theirs* for a merge that takes nothing out: it lacks what *theirs* lacks."""
+    points = tuple(point for point in base.points if point.name in theirs.by_name)
+    fields = tuple(field for field in base.header.fields if field[0] in dict(theirs.header.fields))
+    return replace(base, points=points, header=Header(fields, base.header.final_newline))
+
+
+def _follow_texts(
+    draft: Draft, base: Playbook, ours: Playbook, theirs: Playbook, notes: list[str]
+) -> tuple[Playbook, Playbook]:
+    """*base* and *theirs* for a merge in which what the other side did to a text counts for it under its present name.
+
+    Where two sides gave one name to two texts, a merge gave one of these texts another name. Whoever hadn't seen that
+    yet still votes for it under the old one, which belongs to the other text by now.
+    """
+    ours_new, theirs_new = (
+        {point.text: point.name for point in side.points if point.name not in base.by_name} for side in (ours, theirs)
+    )
+    before, after = base.by_name.copy(), theirs.by_name.copy()
+    for name, point in base.by_name.items():
+        here, there = ours.by_name.get(name), theirs.by_name.get(name)
+        is_ours, is_theirs = (side is not None and side.text != point.text for side in (here, there))
+        our_name = ours_new.get(point.text) if is_ours else None
+        their_name = theirs_new.get(point.text) if is_theirs else None
+        if our_name is None and their_name in after:
+            if here is None:
+                after.pop(their_name)
+            else:
+                before[name], after[their_name] = here, _with_what_was_done(after[their_name], point, here)
+        elif our_name is not None and their_name is None:
+            if other := after.pop(our_name, None):  # it has to get another name anyway
+                name_of_other = draft.new_name(other.section)
+                after[name_of_other] = replace(other, name=name_of_other)
+                notes.append(f"{our_name} belongs to another text here; the incoming one is now {name_of_other}")
+            before[our_name] = ours.by_name[our_name]
+            if there is not None:
+                after[our_name], after[name] = _with_what_was_done(before[our_name], point, there), point
+    if (before, after) == (base.by_name, theirs.by_name):
+        return base, theirs
+    return replace(base, points=tuple(before.values())), replace(theirs, points=tuple(after.values()))
+
+
+def _with_what_was_done(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
+    """*point* with the votes, and the other text, that *after* got since *before*."""
+    helpful, harmful = _votes_of_both(before, point, after)
+    text = point.text if after.text == before.text else after.text
+    return replace(point, text=text, helpful=helpful, harmful=harmful)
 
 
 def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:

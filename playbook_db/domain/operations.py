@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable, why_text_unusable
+from playbook_db.domain.playbook import MAX_NAME_LENGTH, KeyPoint, Skipped, Vote, storable, why_text_unusable
 from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
@@ -72,8 +72,10 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
     """Count *votes* in the draft: `helpful` and `harmful` add one each, `neutral` adds nothing.
 
-    Returns every vote, each with `matched` set: a vote for a point that isn't live counts nowhere. All votes for
-    a point make one change. Source: scoring specification, REQ-SCORE-002.
+    Returns every vote, each with `matched` set: a vote for a point that isn't live counts nowhere, and of what it names
+    the beginning is kept that could be a name. All votes for a point make one change.
+
+    Source: scoring specification, REQ-SCORE-002.
     """
     tallies: dict[str, list[int]] = {}
     marked: list[Vote] = []
@@ -82,7 +84,8 @@ def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
         if matched and vote.tag != "neutral":
             tally = tallies.setdefault(vote.name, [0, 0])
             tally[vote.tag == "harmful"] += 1
-        marked.append(replace(vote, matched=matched))
+        name = vote.name if matched else vote.name[:MAX_NAME_LENGTH]
+        marked.append(replace(vote, name=name, matched=matched))
     for name, (helpful, harmful) in tallies.items():
         point = draft[name]
         draft.change(replace(point, helpful=point.helpful + helpful, harmful=point.harmful + harmful), kind="vote")

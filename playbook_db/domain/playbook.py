@@ -12,7 +12,7 @@ from playbook_db.errors import PointRuleError
 MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
-_MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
+MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 
 
@@ -159,20 +159,30 @@ class Skipped:
 
 def format_name(prefix: str, number: int) -> str:
     """The name with that number: `pat-007`, or `kpt_007` for the legacy prefix."""
-    return f"{prefix}{_joiner(prefix)}{number:03d}"
+    return f"{before_number(prefix)}{number:03d}"
+
+
+def before_number(prefix: str) -> str:
+    """What stands before the number in the names with that prefix."""
+    return f"{prefix}_" if prefix == LEGACY_PREFIX else f"{prefix}-"
 
 
 def number_of(name: str, prefix: str) -> int:
     """The number in *name* if it has the form of *prefix*, else 0."""
-    start = prefix + _joiner(prefix)
-    digits = name[len(start) :]
-    counts = name.startswith(start) and digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS
-    return int(digits) if counts else 0
+    return highest_number((name,), prefix)
 
 
 def highest_number(names: Iterable[str], prefix: str) -> int:
-    """The highest number in those of *names* that have this prefix; 0 where there are none."""
-    return max((number_of(name, prefix) for name in names), default=0)
+    """The highest number in those of *names* that have the form of *prefix*; 0 where there are none."""
+    start = before_number(prefix)
+    behind = len(start)
+    numbers = [
+        int(digits)
+        for name in names
+        if name.startswith(start) and (digits := name[behind:]).isdigit() and digits.isascii()
+        if len(digits) <= MAX_DIGITS
+    ]
+    return max(numbers, default=0)
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:
@@ -224,7 +234,3 @@ def section_named(value: str) -> str:
     if section is None:
         raise PointRuleError(f"There is no section {value!r}. The sections are: {', '.join(SECTION_SLUGS)}.")
     return section
-
-
-def _joiner(prefix: str) -> str:
-    return "_" if prefix == LEGACY_PREFIX else "-"

@@ -52,6 +52,21 @@ def local(time: str) -> str:
     return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
+def day_begin(now: datetime) -> datetime:
+    """When the day of *now* began, in UTC."""
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def ago(moment: datetime, *, now: datetime) -> str:
+    """How long before *now* the *moment* was, in the largest whole unit, as in `5 minutes ago`; `just now`."""
+    seconds = (now - moment).total_seconds()
+    for unit in ("day", "hour", "minute"):
+        count = int(seconds // _UNITS_S[unit])
+        if count > 0:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
 def _ago(text: str, now: datetime) -> datetime | None:
     if text == "now":
         return now

@@ -22,6 +22,7 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import SettingError
 from playbook_db.services import import_export, mirror
 from playbook_db.services.projects import Project
+from playbook_db.store.engine import tried_again
 
 _DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
 Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
@@ -165,6 +166,7 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
     return plain, synced.notes
 
 
+@tried_again
 def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     """Store *given* and write the mirror; notes for the user.
 

@@ -21,6 +21,7 @@ from playbook_db.domain.undo import restore_state
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services import templates
 from playbook_db.services.projects import Project
+from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 _ALWAYS_FITS = 1000  # characters; so short a text needs no look
@@ -35,6 +36,7 @@ class PointDetails:
     extra: str = "{}"
 
 
+@tried_again
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
     """Add a point. Raises PointRuleError where the text is blank or the playbook says it already."""
     chosen = OTHERS if section is None else section_named(section)
@@ -48,6 +50,7 @@ def add(project: Project, text: str, *, section: str | None = None) -> RevisionR
         return book.commit("edit", f"added {added.name}")
 
 
+@tried_again
 def edit(
     project: Project, name: str, *, text: str | None = None, section: str | None = None, was: str | None = None
 ) -> RevisionResult:
@@ -67,6 +70,7 @@ def edit(
         return book.commit("edit", f"edited {name}")
 
 
+@tried_again
 def retire(project: Project, *names: str, reason: str | None = None) -> RevisionResult:
     """Take points out of the playbook, all of *names* or none; they stay in the history and can be restored."""
     with project.store.write(project.key) as book:
@@ -76,6 +80,7 @@ def retire(project: Project, *names: str, reason: str | None = None) -> Revision
         return book.commit("edit", f"retired {', '.join(names)}")
 
 
+@tried_again
 def restore(project: Project, *names: str) -> RevisionResult:
     """Bring retired points back as they were when they were retired, all of *names* or none."""
     with project.store.write(project.key) as book:
@@ -87,6 +92,7 @@ def restore(project: Project, *names: str) -> RevisionResult:
         return book.commit("edit", f"restored {', '.join(names)}")
 
 
+@tried_again
 def vote(project: Project, name: str, tag: str, *others: str) -> RevisionResult:
     """Record a vote of a person on a point, and on *others*; `neutral` is kept but counts nowhere."""
     names = tuple(dict.fromkeys((name, *others)))
@@ -97,6 +103,7 @@ def vote(project: Project, name: str, tag: str, *others: str) -> RevisionResult:
         return book.commit("edit", f"voted {', '.join(names)} {tag}", votes=votes)
 
 
+@tried_again
 def apply_batch(
     project: Project, operations: Sequence[object], evaluations: object = (), *, origin: str, dry_run: bool = False
 ) -> RevisionResult:
@@ -116,6 +123,7 @@ def apply_batch(
         return book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=skipped, notes=notes)
 
 
+@tried_again
 def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
     """Retire the points whose votes say that they harm."""
     with project.store.write(project.key, dry_run=dry_run) as book:

@@ -21,7 +21,7 @@ from playbook_db.errors import DatabaseBusyError, DatabaseError, PointRuleError
 from playbook_db.services import edit, mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import connect, erasure
-from playbook_db.store.engine import Store
+from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.erasure import Field, PointText
 from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite import backups, erased_bytes
@@ -103,8 +103,10 @@ def preview(project: Project, request: Request) -> Forgotten:
     found = work.erase(work.our_files(), dry_run=True)
     holding = work.backups_holding()
     work.note_points()
+    erasures = {key: each for key, each in work.erasures.items() if not each.is_nothing}
+    work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
-        {key: each for key, each in work.erasures.items() if not each.is_nothing},
+        erasures,
         tuple(dict.fromkeys([*found, *work.mirrors_holding()])),
         tuple(holding),
         notes=tuple(work.notes),
@@ -132,8 +134,10 @@ def forget(project: Project, request: Request) -> Forgotten:
     )
     holding = work.backups_holding()
     new_backup, is_rewritten = work.finish(holding)
+    erasures = {key: each for key, each in work.erasures.items() if each.revision is not None}
+    work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
-        {key: each for key, each in work.erasures.items() if each.revision is not None},
+        erasures,
         tuple(dict.fromkeys(found)),
         tuple(holding),
         new_backup,
@@ -221,6 +225,7 @@ def _known_fields(
     return [field for field in before.fields if field.is_history], revision
 
 
+@tried_again
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
     """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
     message = "forgot what matches a pattern" if request.name is None else f"forgot {request.name}"
@@ -232,9 +237,9 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
             if name in book.draft:
                 book.draft.retire(name, reason=erasure.REASON)
         result = book.commit("edit", message, even_if_unchanged=True)
-        fields = [field for field in now.fields if field.table != "playbooks"]
+        fields = [field for field in now.fields if field.table != "heads"]
         eraser = Eraser(now.texts, request.pattern)
-        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["playbooks"])  # written anew since
+        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["heads"])  # written anew since
         by = "name" if request.pattern is None else "match"
         erasure.erase(book, fields, now.forgotten, revision=result.revision or 0, by=by)
     return replace(
@@ -389,6 +394,17 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), pattern))):
         if os.path.isfile(path) and not os.path.islink(path):
             yield path
+
+
+def _out_of_reach(store: Store) -> tuple[str, ...]:
+    """What stays of it where others have the database, too."""
+    if not store.is_shared:
+        return ()
+    return (
+        f"{store.where} keeps the erased rows on its disk for a while. {connect.rewrite_of(store.url)}",
+        "its server's backups, write-ahead log and logs aren't ours: they may still hold it. So may other members' "
+        "machines until they ask it again, and copies of those who have left",
+    )
 
 
 def _sync_mirrors(project: Project) -> list[str]:

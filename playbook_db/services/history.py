@@ -33,14 +33,16 @@ _NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """What a log is to show: only the point `name`, a session (its id or the beginning of it), a source, the revisions
-    from `since` to `until` (a number or a time each), the newest `limit`. None leaves it open."""
+    """What a log is to show: only the point `name`, a session (its id or the beginning of it), a source, who made it
+    (`by`: an actor, or one without the machine), the revisions from `since` to `until` (a number or a time each), the
+    newest `limit`. None leaves it open."""
 
     name: str | None = None
     session: str | None = None
     since: str | None = None
     until: str | None = None
     source: str | None = None
+    by: str | None = None
     limit: int | None = None
 
 
@@ -128,6 +130,11 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
     return _read(project, log_filter, query.limit, most_changes)
 
 
+def is_revision(text: str) -> bool:
+    """Whether *text* may name a revision by its number: that is asked of the history."""
+    return _number_in(text) is not None
+
+
 def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
     """What *text* names: a point, live or retired, else a revision by its number."""
     number = _number_in(text)
@@ -202,7 +209,7 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
     if query.name is not None and point_id is None:
         raise edit.no_such_point(book, query.name)
     session_id = find_session(book, query.session) if query.session is not None and book.revision else None
-    return LogFilter(first, last, session_id, query.source, point_id)
+    return LogFilter(first, last, session_id, query.source, query.by, point_id)
 
 
 def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:

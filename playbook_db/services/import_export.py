@@ -1,21 +1,22 @@
 """Playbook files in and out, and the text that a session gets: what `import`, `export` and `render` do."""
 
 import dataclasses
-from collections import Counter
 from collections.abc import Mapping
 
-from playbook_db.domain import merge, playbook_file, prompt_text
+from playbook_db.domain import draft, merge, playbook_file, prompt_text
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import Header, Playbook, storable
 from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.services import templates
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 _MAX_KEYS_CHARS = 200  # of other keys that are named
 
 
+@tried_again
 def import_playbook(
     project: Project, reading: Reading, *, source: str, replace: bool = False, dry_run: bool = False
 ) -> RevisionResult:
@@ -66,6 +67,12 @@ def export_playbook(project: Project, *, layout: Layout = "sections", with_extra
         return playbook_file.encode(book.playbook(), layout=layout, extras=book.extras() if with_extras else None)
 
 
+def reading_of(book: PlaybookRepository) -> Reading:
+    """The playbook as another takes it in, like a file of it."""
+    text = playbook_file.encode(book.playbook(), extras=book.extras())
+    return playbook_file.decode(text, source="the playbook")
+
+
 def prompt(project: Project) -> str:
     """The text that goes into a session of *project*: the best points that fit under Claude Code's limit; `""` for
     an empty playbook. Raises TemplateError."""
@@ -83,10 +90,4 @@ def prompt_with_all(project: Project) -> str:
 
 def summary(result: RevisionResult) -> str:
     """What a revision did to how many points, in a few words."""
-    last = {change.point.name: change.kind for change in result.changes}
-    words = {
-        "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
-        "retire": "retired",
-    }  # fmt: skip
-    counts = Counter(last.values())
-    return ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind]) or "no points changed"
+    return draft.summary(result.changes)

@@ -5,7 +5,7 @@ revision, the cursor and the end of the job are one commit, so that a kill leave
 said is kept at once: another try asks only for what is missing.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -14,14 +14,15 @@ from playbook_db import project_env, settings
 from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Playbook
+from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
-from playbook_db.domain.times import local, timestamp
+from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.projects import Project, Store
 from playbook_db.store import jobs, learning
+from playbook_db.store.engine import tried_again
 from playbook_db.store.jobs import Job
 from playbook_db.store.learning import Call, ChunkKey, StoredReflection
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
@@ -94,11 +95,7 @@ def learn(
     which the model refuses to answer is passed over, with a RefusalError: it isn't asked about again.
     """
     if not chunk.text.strip():
-        with project.store.write(project.key) as book:
-            was_known = _is_known(book, chunk)
-            if not was_known:
-                _note_done(book, chunk, finishes)
-        return LearnResult(was_known=was_known)
+        return LearnResult(was_known=not _pass_over(project, chunk, finishes))
     with project.store.read(project.key) as book:
         if _is_known(book, chunk):
             return LearnResult(was_known=True)
@@ -109,11 +106,19 @@ def learn(
         reflection = waiting or lesson.reflect(playbook)
         return lesson.curate_and_keep(playbook, reflection, finishes)
     except RefusalError as error:
-        with project.store.write(project.key) as book:
-            if not _is_known(book, chunk):
-                _note_done(book, chunk, None)
+        _pass_over(project, chunk, None)
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
         raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
+
+
+@tried_again
+def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
+    """Keep that *chunk* is done, though nothing was learned from it; False where it was done already."""
+    with project.store.write(project.key) as book:
+        is_new = not _is_known(book, chunk)
+        if is_new:
+            _note_done(book, chunk, finishes)
+    return is_new
 
 
 @dataclass(slots=True)
@@ -151,7 +156,12 @@ class _Lesson:
 
     def _keep(self, call: Call) -> None:
         self.calls.append(call)
-        with self.project.store.write(self.project.key) as book:
+        self._keep_cost(call)
+
+    @tried_again
+    def _keep_cost(self, call: Call) -> None:
+        own = self.project.own
+        with own.store.write(own.key) as book:
             book.add_call(call, session_id=self.chunk.session_id, agreed=self.budget is not None)
 
     def reflect(self, playbook: Playbook) -> StoredReflection:
@@ -169,6 +179,10 @@ class _Lesson:
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
         analysis, tags = self._redacted(answer.text)[:_MAX_SAID_CHARS], _bounded(self._redacted(answer.items))
+        return self._keep_reflection(analysis, tags)
+
+    @tried_again
+    def _keep_reflection(self, analysis: str, tags: list[Any]) -> StoredReflection:
         with self.project.store.write(self.project.key) as book:
             number = book.add_reflection(
                 self.chunk.key,
@@ -203,7 +217,14 @@ class _Lesson:
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
         proposed = self._redacted(answer.items)
-        proposed = _bounded(proposed)
+        said = self._redacted(answer.text)[:_MAX_SAID_CHARS]
+        return self._keep_lesson(reflection, tags, _bounded(proposed), said, finishes)
+
+    @tried_again
+    def _keep_lesson(
+        self, reflection: StoredReflection, tags: Sequence[Vote], proposed: list[Any], said: str, finishes: Job | None
+    ) -> LearnResult:
+        """Keep everything as one revision: the votes *tags*, what the curator *proposed* and *said*."""
         with self.project.store.write(self.project.key) as book:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
@@ -212,19 +233,19 @@ class _Lesson:
             skipped = operations.apply_operations(book.draft, proposed)
             made = book.draft.changes[count:]
             pruned = operations.prune(book.draft)
-            session = self.chunk.session_id
+            session = self.chunk.session_id if self.chunk.session_id.strip() else None
             result = book.commit(
                 "learn",
                 "learnt from a session",
                 votes=votes,
                 skipped=skipped,
                 session_id=session,
-                actor=session or None,
+                actor=session,
             )
             book.finish_reflection(
                 reflection.id,
                 revision=result.revision,
-                curator_reasoning=self._redacted(answer.text)[:_MAX_SAID_CHARS],
+                curator_reasoning=said,
                 calls=[call for call in self.calls if call.kind == "curate"],
             )
             _note_done(book, self.chunk, finishes)
@@ -259,11 +280,12 @@ def _bounded(value: Any, key: str = "") -> Any:
 def tokens_today(store: Store, key: str | None = None) -> int:
     """The tokens of today's budget (UTC) that are used, for the project *key*, or all together."""
     with store.snapshot() as connection:
-        return learning.tokens_since(connection, timestamp(_midnight()), key)
+        return learning.tokens_since(connection, timestamp(day_begin(datetime.now(UTC))), key)
 
 
 def check_budget(project: Project, agreed: Budget | None = None) -> None:
     """Raise BudgetError where the tokens *agreed* on are spent; without them, where today's are."""
+    project = project.own
     if agreed is not None:
         with project.store.snapshot() as connection:
             spent = learning.tokens_since(connection, agreed.since, project.key, agreed=True)
@@ -278,16 +300,12 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
     for whose, budget, key in budgets:
         spent = tokens_today(project.store, key)
         if 0 < budget <= spent:
-            until = timestamp(_midnight() + timedelta(days=1))
+            until = timestamp(day_begin(datetime.now(UTC)) + timedelta(days=1))
             raise BudgetError(
                 f"{spent:,} tokens were used today (UTC){whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} "
                 f"(0: no limit). The work waits until {local(until)} at most.",
                 until=until,
             )
-
-
-def _midnight() -> datetime:
-    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:

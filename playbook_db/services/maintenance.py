@@ -1,22 +1,26 @@
 """Looking after the database: backups taken, listed and put back; whether it is sound."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, migrate
+from playbook_db.store import connect, memberships, migrate
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files, restore
 from playbook_db.store.sqlite.backups import Backup, Held
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.restore import Replaced, State
+
+if TYPE_CHECKING:
+    from playbook_db.store.postgres.grants import Granted, Right
 
 NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks")
 _REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
@@ -67,7 +71,57 @@ def location(url: str) -> str:
 
 def upgrade(url: str) -> tuple[int, str | None]:
     """Bring the database at *url* to our schema; its number, and the path of the backup made before, if any."""
-    return SCHEMA, migrate.ensure_current(url)
+    return SCHEMA, migrate.ensure_current(url, by_hand=True)
+
+
+def distribute(url: str) -> tuple[int, int, bool]:
+    """Spread the database at *url*, on a server with Citus, by playbook over the servers that Citus knows.
+
+    Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which says
+    what is missing.
+    """
+    dialect = connect.dialect_for(url)
+    if dialect.is_shared:
+        migrate.require_current(url)
+    with closing(dialect):
+        return dialect.distribute()
+
+
+def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
+    """Copy the playbook of the project *key*, or all, from one database to another with its whole history, all of it or
+    nothing; the number of revisions of each, by its key.
+
+    Each row is compared afterwards, and each playbook with its history. Raises DatabaseError where a playbook is there
+    already, or anything differs.
+    """
+    from playbook_db.store import transfer as rows
+
+    with (
+        open_store(source_url) as source,
+        open_store(target_url) as target,
+        source.snapshot() as there,
+        target.transaction() as here,
+    ):
+        keys = rows.keys_to_copy(there, key)
+        copied = {each: rows.copy_playbook(each, there, here) for each in keys}
+        problems = [problem for each in keys for problem in store_check.check_history(each, here)]
+        if problems:
+            raise DatabaseError(f"{problems[0]}. Nothing was copied.")
+    return copied
+
+
+def grant(url: str, role: str, right: "Right") -> "Granted":
+    """Let *role* of the server read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
+    if connect.sqlite_path(url):
+        raise DatabaseError(
+            f"{connect.described(url)} is a file, for whose rights the system has chmod. Only a server knows roles: "
+            "name its database with --db postgresql://..."
+        )
+    migrate.require_current(url)
+    from playbook_db.store.postgres import grants
+
+    with open_store(url) as store, store.transaction() as connection:
+        return grants.grant(connection, role, right)
 
 
 def take(url: str, file: str | None = None) -> Taken:
@@ -83,8 +137,10 @@ def take(url: str, file: str | None = None) -> Taken:
 def take_daily(url: str) -> Backup | None:
     """Take the daily backup of the database at *url*, if it is due, and let the oldest go; None where it isn't.
 
-    It is due where the last daily one is a day old and something was written since.
+    It is due where the last daily one is a day old and something was written since; on a server never.
     """
+    if not connect.sqlite_path(url):
+        return None
     path, now = _existing(url), _now()
     daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
     last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
@@ -121,7 +177,7 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
-    path = _path(url)
+    path = _path(url, connect.restore_of)
     with restore.prepared(path, file) as prepared:
         state = restore.state_of(path)
         here = backups.held_in(path, "read") if state == "sound" else []
@@ -130,10 +186,11 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 def put_back(chosen: Candidate) -> Replaced:
     """Put the backup in the place of the database, which is kept; mirrors that were in step with that follow, so that
-    they don't bring back what goes. Raises DatabaseBusyError, BackupError."""
+    they don't bring back what goes. Which projects belong to a team stays as it is. Raises DatabaseBusyError,
+    BackupError."""
     from filelock import FileLock, Timeout
 
-    url, in_step = f"sqlite:///{chosen.path}", dict[str, str]()
+    url, in_step, joined = f"sqlite:///{chosen.path}", dict[str, str](), None
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
     with suppress(Timeout):
@@ -142,8 +199,13 @@ def put_back(chosen: Candidate) -> Replaced:
         if chosen.state == "sound" and SqliteDialect(chosen.path).schema_version() == SCHEMA:
             with open_store(url) as store:
                 in_step = mirror.in_step(store)
+                with store.snapshot() as connection:
+                    joined = memberships.read_all(connection)
         replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
         with open_store(url) as store:
+            if joined is not None:
+                with store.transaction() as connection:
+                    memberships.put_back(connection, joined)
             mirror.follow(store, in_step)
         return replace(replaced, worker_was_at_work=not lock.is_locked)
     finally:
@@ -164,23 +226,25 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     where = connect.described(url)
     try:
         migrate.require_current(url)
-        with store_check.opened_to_check(connect.sqlite_path(url) or "") as store:
+        with store_check.opened_to_check(url) as store:
             problems = check(store, quick=quick)
     except DamagedError as error:
         return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
-    return Report(where, tuple(problems), _REPAIR if problems else None)
+    remedy = _REPAIR if connect.sqlite_path(url) else connect.restore_of(url)
+    return Report(where, tuple(problems), remedy if problems else None)
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _path(url: str) -> str:
+def _path(url: str, remedy: Callable[[str], Remedy] = connect.dump_of) -> str:
     path = connect.sqlite_path(url)
     if not path:
-        raise DatabaseError(f"{connect.described(url)} is no SQLite file; back it up with its own tools.")
+        where = connect.described(url)
+        raise DatabaseError(f"{where} is on a server, which has backups of its own.", remedy(url))
     connect.dialect_for(url)  # raises where something else is in its place
     return path
 

@@ -19,11 +19,11 @@ from playbook_db import files, projects, settings
 from playbook_db.domain import merge, playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.errors import DiskError, MirrorError, PlaybookFileError
+from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services import diagnostics, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
-from playbook_db.store.engine import Store
+from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.repository import Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
@@ -82,6 +82,11 @@ def sync(project: Project) -> Synced:
     mirrored, is_foreign = _standing(project)
     if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
+    from playbook_db.services import git  # late: only a mirror that is kept needs it
+
+    under_way = git.operation_under_way(projects.folder_of_mirror(project.mirror_path))
+    if under_way is not None:  # what the file holds meanwhile is no one's playbook yet
+        return Synced(notes=(f"a git {under_way} is not finished; {project.mirror_path} is left alone until it is",))
     return _sync(project, project.mirror_path, make=mirrored == "on")
 
 
@@ -146,16 +151,24 @@ def accept(project: Project) -> Synced:
 
 def enrol(project: Project) -> Synced:
     """Take the project in where it isn't known yet, and bring its mirror, if one is kept, in step."""
-    with project.store.write(project.key):
-        pass
+    if project.here is None:
+        with project.store.write(project.key):
+            pass
     return sync(project)
 
 
 def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
     """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on.
 
-    Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds.
+    Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds, and for a team's
+    playbook.
     """
+    if project.here is not None:
+        raise MirrorError(
+            f"The playbook of {project.here.key} is the team's: its members share it through {project.store.where}. "
+            "No mirror is kept of it.",
+            Remedy("To have it as a file: {}", ("export", "-o", "playbook.json")),
+        )
     if on and is_foreign(project):
         if not takes_in:
             raise MirrorError(
@@ -219,6 +232,7 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
     return Synced(result, tuple(notes))
 
 
+@tried_again
 def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
     """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
     try:
@@ -227,8 +241,10 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         if not insist and (not error.damaged or error.in_git_merge):  # it may still be of use to somebody
             raise
         return Synced(notes=(f"{error} It was moved to {_set_aside(path)}.",))
+    in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
-        result = _merge(book, reading, path)
+        what = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
+        result = merge_in(book, reading, what, path=path, ancestor=in_git)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
@@ -240,32 +256,65 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
     return Synced(result if result.revision else None, tuple(notes))
 
 
-def _merge(book: PlaybookRepository, reading: Reading, path: str) -> RevisionResult:
-    """Bring a changed mirror in: three ways where a common ancestor is known, else as any file."""
+def merge_in(
+    book: PlaybookRepository,
+    reading: Reading,
+    what: str,
+    *,
+    path: str | None = None,
+    ancestor: tuple[int, Playbook] | None = None,
+    even_if_unchanged: bool = False,
+) -> RevisionResult:
+    """Bring a changed mirror, that at *path*, or another's playbook in, as one revision with the message *what*: three
+    ways where a common *ancestor* is given, or known here, else as any file."""
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
-    ancestor = _common_ancestor(book, theirs, path)
-    if ancestor is None:
+    base_of = ancestor or _common_ancestor(book, theirs, path)
+    if base_of is None:
         notes = merge.merge_two_way(draft, theirs, retired)
         header = theirs.header if book.revision == 0 else book.header
     else:
-        revision, base = ancestor
+        revision, base = base_of
         # A file that doesn't tell its age may be from before an erasure.
         was_erased = book.revision_of(theirs.header) is None or revision < book.last_erased_in()
         notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
         header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
-    keeps_file = holds_all and not left_out and (bool(draft.changes) or book.revision == 0)
+    is_news = bool(draft.changes) or book.revision == 0 or ancestor is not None
+    keeps_file = holds_all and not left_out and is_news
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
-    message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
+    if not keeps_file and theirs.header.last_updated:  # known again where git makes something of it
+        what += f" of {theirs.header.last_updated}"
     extras = import_export.new_extras(book, reading, theirs)
     notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
-    return book.commit("sync", message, notes=notes, header=header, keeps_last_updated=keeps_file, extras=extras)
+    return book.commit(
+        "sync",
+        what,
+        notes=notes,
+        header=header,
+        keeps_last_updated=keeps_file,
+        even_if_unchanged=even_if_unchanged,
+        extras=extras,
+    )
 
 
-def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:
+def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
+    """What we have of the file, as git knows what it was made of; None where its `last_updated` names a revision, or
+    git can't tell."""
+    from playbook_db.services import git
+
+    with project.store.read(project.key) as book:
+        if book.revision_of(theirs.header) is not None:
+            return None
+        versions = git.MirrorVersions(path, book.known_times, size_bytes=len(data))
+    behind = versions.behind(data, "HEAD", before_rebase=True)
+    common = versions.common(behind & versions.lineage.taken_in())
+    return (0, common) if common else None
+
+
+def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:
     """The revision, and the playbook, that the file and ours both come from; None where none is known.
 
     That is the revision which the file's `last_updated` names; else what the file last held. In that case the file
@@ -274,7 +323,7 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> t
     named = book.revision_of(theirs.header)
     if named is not None:
         return named, book.at(named)
-    known = book.mirror(path)
+    known = book.mirror(path) if path is not None else None
     if known is None or known.revision is None:
         return None
     base = book.at(known.revision)
@@ -305,6 +354,7 @@ def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, 
     return True
 
 
+@tried_again
 def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
     """Keep what the file holds, and how it looks at a glance, where that isn't *known*."""
     size_bytes, mtime_ns = _size_and_mtime(path)
@@ -313,6 +363,7 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
             book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
+@tried_again
 def _take_for_ours(project: Project) -> None:
     """Keep that the file at the project's path isn't foreign; what it holds is still to be taken in."""
     with project.store.write(project.key) as book:

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from playbook_db import project_env, projects, settings
-from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store import jobs, repository
-from playbook_db.store.engine import Store
+from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
 from playbook_db.store.repository import PlaybookRepository
 
@@ -24,6 +23,7 @@ _FIRST_WAIT_S = 60.0  # before the second try; four times as long before each fu
 _LONGEST_WAIT_S = 6 * 3600.0
 
 
+@tried_again
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
     """Queue *job* for the project *key*, which is made where need be; False where the project is kept out."""
     with store.write(key) as book:
@@ -39,6 +39,7 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
         return jobs.read_all(connection, key)
 
 
+@tried_again
 def claim(store: Store) -> Job | None:
     """The oldest job that is due, now ours; None where none is. What another worker left is due again first."""
     now = datetime.now(UTC)
@@ -47,13 +48,19 @@ def claim(store: Store) -> Job | None:
         return jobs.claim(connection, now=timestamp(now), lease_until=timestamp(now + timedelta(seconds=LEASE_S)))
 
 
+@tried_again
 def release_all(store: Store) -> int:
-    """Queue again whatever is running: for the one worker there can be, at its start. How many jobs."""
+    """Queue again whatever is running: for the one worker there can be, at its start. How many jobs.
+
+    In a database that others share, theirs are left to them.
+    """
     now = timestamp(datetime.now(UTC))
+    lease_over = now if store.is_shared else "9999"
     with store.transaction() as connection:
-        return jobs.bring_back(connection, lease_over="9999", now=now, most_attempts=_MOST_BEGINNINGS)
+        return jobs.bring_back(connection, lease_over=lease_over, now=now, most_attempts=_MOST_BEGINNINGS)
 
 
+@tried_again
 def release_waiting(store: Store) -> None:
     """Let all jobs that wait through no fault of their own be due now."""
     with store.transaction() as connection:
@@ -66,12 +73,14 @@ def is_any_due(store: Store) -> bool:
         return jobs.is_any_due(connection, now=timestamp(datetime.now(UTC)))
 
 
+@tried_again
 def finish(store: Store, job: Job) -> None:
     """Keep that *job* is done."""
     with store.transaction() as connection:
         jobs.finish(connection, job, now=timestamp(datetime.now(UTC)))
 
 
+@tried_again
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
     """Queue *job* again through no fault of its own, not before *until* or, if that is earlier, `release_waiting`."""
     why = _without_secrets(job, why)
@@ -79,6 +88,7 @@ def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> No
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
 
 
+@tried_again
 def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
     """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already.
 
@@ -96,18 +106,21 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
     return why
 
 
+@tried_again
 def retry(store: Store, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh; False where there is none that failed or waits."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
 
 
+@tried_again
 def retry_all(store: Store) -> int:
     """Queue afresh every job of any project that failed or waits for its next try; how many."""
     with store.transaction() as connection:
         return jobs.retry_all(connection)
 
 
+@tried_again
 def drop(store: Store, key: str, number: int) -> bool:
     """Remove the job *number* of the project *key*, and count its transcript as learnt from as far as it goes now.
 
@@ -175,12 +188,42 @@ def read_cursor(project: Project, path: str, first_uuid: str | None) -> Cursor:
         return Cursor(offset, is_new, book.cursors(first_uuid=first_uuid) if first_uuid and is_new else {})
 
 
+@tried_again
 def move_cursor(
     project: Project, path: str, cursor: Cursor, offset: int, *, session_id: str, first_uuid: str | None
 ) -> None:
     """Count the transcript at *path* as learned from up to the byte *offset*, unless *cursor* has moved meanwhile."""
     with project.store.write(project.key) as book:
         if book.learned_to(path) == cursor.offset:
+            book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
+
+
+@tried_again
+def bring_cursor(project: Project, path: str, *, session_id: str) -> None:
+    """Where the playbook is a team's: note there what this machine alone knows of how far the transcript at *path* was
+    learned from, as of a job that was dropped. Raises ServerError where the user may not write there, before a model is
+    asked for nothing."""
+    if project.here is not None:
+        _copy_cursor(project.here, project, path, session_id)
+
+
+@tried_again
+def follow_cursor(project: Project, path: str, *, session_id: str) -> None:
+    """Where the playbook is a team's: note on this machine too how far the transcript at *path* was learned from, so
+    that it isn't taken for lost, nor learned from once more when the team is left."""
+    if project.here is not None:
+        _copy_cursor(project, project.here, path, session_id, or_of_another=True)
+
+
+def _copy_cursor(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:
+    """Let *target* know of the transcript at *path* what *source* does, where that is more; *or_of_another* that was
+    there before."""
+    with source.store.read(source.key) as book:
+        offset, first_uuid = book.cursor(path)
+    with target.store.write(target.key) as book:
+        known_offset, known_uuid = book.cursor(path)
+        is_same = None in (first_uuid, known_uuid) or first_uuid == known_uuid
+        if (is_same and offset > known_offset) or (or_of_another and not is_same):
             book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
 
 
@@ -206,4 +249,6 @@ def known_transcripts(store: Store) -> list[KnownTranscripts]:
 
 
 def _without_secrets(job: Job, why: str) -> str:
+    from playbook_db.domain.redaction.redact import redact_message  # late: its patterns take a fifth of a second
+
     return projects.as_text(redact_message(why, os.environ, project_env.brought(job.key)))

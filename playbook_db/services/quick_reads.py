@@ -1,7 +1,8 @@
 """The playbook read as the hooks read it, without SQLAlchemy: for commands that only look, and so start at once.
 
 Each function gives None where it can't tell, and the other services must be asked: the database is no SQLite file, is
-at another schema or damaged; the mirror isn't in step or waits for consent; there is no such point.
+at another schema or damaged; the mirror isn't in step or waits for consent; there is no such point; the playbook is a
+team's.
 """
 
 import os
@@ -13,7 +14,7 @@ from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import TypeVar
 
     from playbook_db.store.hook_queries import Connection, PointLifespan, Retirement, StoredPoint, StoredProject
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
 _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 
 
-def live_points(url: str, folder: str) -> "list[StoredPoint] | None":
-    """The live points of the project in *folder*, in canonical order."""
-    return _read(url, folder, lambda connection, project: hook_queries.live_points(connection, project.id), [])
+def live_points(url: str, folder: str, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
+    """The live points of the project in *folder*, in canonical order; of a team's playbook those that this machine
+    knows, if they *may_be_old*."""
+
+    def query(connection: "Connection", project: "StoredProject") -> "list[StoredPoint]":
+        return hook_queries.live_points(connection, project.id)
+
+    return _read(url, folder, query, [], of_replica=may_be_old)
 
 
 def age_and_use(url: str, folder: str) -> "dict[str, tuple[int, int]] | None":
@@ -58,8 +64,28 @@ def prompt(url: str, folder: str, *, whole: bool) -> str | None:
     return _read(url, folder, query, "")
 
 
-def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T]", nothing: "N") -> "T | N | None":
-    """What *query* finds in one state of the database; *nothing* where the project has no playbook yet."""
+def known_times(url: str, folder: str, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
+    """What is known of files of the project in *folder* by their *times*, as `hook_queries.known_times` says."""
+    return _read(
+        url,
+        folder,
+        lambda connection, project: hook_queries.known_times(connection, project.id, times),
+        {},
+        in_step=False,
+    )
+
+
+def _read(
+    url: str,
+    folder: str,
+    query: "Callable[[Connection, StoredProject], T]",
+    nothing: "N",
+    *,
+    in_step: bool = True,
+    of_replica: bool = False,
+) -> "T | N | None":
+    """What *query* finds in one state of the database; *nothing* where the project has no playbook yet. The mirror must
+    be *in_step*, where that matters. A team's playbook is only read *of_replica*."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -68,7 +94,16 @@ def _read(url: str, folder: str, query: "Callable[[Connection, StoredProject], T
         try:
             connection.execute("BEGIN")
             project = hook_queries.find_project(connection, projects.project_key(folder))
-            if not _is_mirror_in_step(connection, project, folder):
+            if project is not None and project.team_name is not None:
+                if not of_replica:
+                    return None
+                replica = hook_queries.open_replica(hook_queries.replica_of(path, project.id))
+                try:
+                    shown = hook_queries.find_project(replica, project.team_name)
+                    return query(replica, shown) if shown else nothing
+                finally:
+                    replica.close()
+            if in_step and not _is_mirror_in_step(connection, project, folder):
                 return None
             return query(connection, project) if project else nothing
         finally:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from playbook_db.services.repair import Repaired
     from playbook_db.services.statistics import Statistics
     from playbook_db.services.status import Status
+    from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
     from playbook_db.store.hook_queries import PointLifespan, Retirement
     from playbook_db.store.jobs import Job
@@ -250,6 +251,27 @@ def session_record(session: "SessionSummary") -> Record:
     return _record(session, session_id="session", first_at="first")
 
 
+def team_status_record(status: "TeamStatus") -> Record:
+    """How a project and its team stand (`team status`)."""
+    at = status.replica_at
+    return {
+        "name": status.name,
+        "database": status.where,
+        "joined_at": status.joined_at,
+        "schema": status.schema,
+        "revision": status.revision,
+        "problem": status.problem,
+        "members": [
+            {"actor": each.actor, "revisions": each.revisions, "last": each.last_at} for each in status.members
+        ],
+        "replica": {
+            "revision": status.replica and status.replica.revision,
+            "current_at": at and at.isoformat(timespec="microseconds"),
+        },
+        "waits": {"jobs": status.queued, "failed": status.failed, "showings": status.unsent},
+    }
+
+
 def job_record(job: "Job") -> Record:
     """A transcript that waits to be learned from, or was (`jobs`)."""
     return {
@@ -343,6 +365,8 @@ def status_record(status: "Status") -> Record:
         "database": status.database,
         "mirror": status.mirror,
         "ignored": status.is_ignored,
+        "team": status.team,
+        "team_as_of": status.team_as_of,
         "points": status.points,
         "shown": status.shown,
         "revision": status.revision,
@@ -373,7 +397,8 @@ def statistics_record(numbers: "Statistics") -> Record:
 
     `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
     each `..._share` is a part of `use.shown`, null where nothing was shown; `votes.unmatched` are for no live point;
-    `stretches` are chunks of transcripts; sizes are null where they can't be told.
+    `stretches` are chunks of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
+    own; sizes are null where they can't be told.
     """
     use, learning, file = numbers.use, numbers.learning, numbers.file
     ages = {f"last_{days}_days": count for days, count in numbers.ages}
@@ -400,6 +425,7 @@ def statistics_record(numbers: "Statistics") -> Record:
         },
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
+        "members": [_record(member, last_at="last") for member in numbers.members],
         "file": {
             "size_bytes": file.size_bytes,
             "tables": [asdict(table) for table in file.tables],

@@ -95,7 +95,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
     path = connect.sqlite_path(url)
     where = connect.described(url)
     if not path:
-        raise RepairError(f"{where} is no SQLite file; repair it with its own tools.")
+        raise RepairError(f"{where} is on a server, which has backups of its own.", connect.restore_of(url))
     if not os.path.isfile(path) and not files.has_log(path):
         migrate.refuse_lost(url)
         raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))

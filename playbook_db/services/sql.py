@@ -5,14 +5,15 @@ What the views and tables mean, and the worked questions, are written in docs/sq
 
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playbook_db import __version__
+from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
-from playbook_db.store import connect
+from playbook_db.store import connect, hook_queries
 from playbook_db.store.user_sql import Answer, ask
 
 __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
@@ -33,6 +34,26 @@ class Question:
     title: str
     sql: str
     note: str
+
+
+def database_of(url: str, folder: str) -> tuple[str, str]:
+    """The URL of the database that has the playbook of the project in *folder*, where *url* is the user's own, and its
+    key there; a project that has joined no team costs a look at the file."""
+    key = projects.project_key(folder)
+    path = settings.sqlite_file(url)
+    try:
+        with closing(hook_queries.connect(path or "", wait_s=0)) as connection:
+            project = hook_queries.find_project(connection, key)
+    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
+        return url, key  # who opens it says what is wrong, or puts it right
+    if project is None or project.team_name is None:
+        return url, key
+    from playbook_db.services import team  # late: most projects have joined none
+    from playbook_db.services.projects import Project, open_store, server_url
+
+    with open_store(url) as store:
+        membership = team.require(Project.in_folder(store, folder))
+        return server_url(store, membership), membership.name
 
 
 def read_docs() -> str:
@@ -95,6 +116,9 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "injections": {"facets": ["source"], "sort_desc": "time"},
     "citations": {"sort_desc": "time"},
     "erasures": {"sort_desc": "time"},
+    "heads": {"hidden": True},
+    "memberships": {"sort_desc": "joined_at"},
+    "unsent_injections": {"sort_desc": "time"},
     "alembic_version": {"hidden": True},
 }
 

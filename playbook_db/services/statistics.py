@@ -1,6 +1,6 @@
 """The playbook in numbers: its points, what sessions made of them, what learning cost, and how the file grows."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -118,9 +118,22 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
+class ActorTotals:
+    """What an actor did, as `log --by` takes it (None: sessions, in a file of one's own): how many revisions and, of
+    these, by learning; the votes of his that are in force; when he last wrote."""
+
+    actor: str | None
+    revisions: int
+    learned: int
+    votes: int
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
-    """A playbook in numbers, at one moment. `ages` says how many live points came in the last so many days; `weeks` go
-    without a gap from the first in which anything happened to this one."""
+    """A playbook in numbers, at one moment; `is_shared` where others have the database, too. `ages` says how many live
+    points came in the last so many days; `weeks` go without a gap from the first in which anything happened to this
+    one."""
 
     project: str
     time: str
@@ -131,6 +144,8 @@ class Statistics:
     learning: Learning
     weeks: tuple[Week, ...]
     revisions: dict[str, int]
+    members: tuple[ActorTotals, ...]
+    is_shared: bool
     file: Growth
 
     @property
@@ -177,7 +192,9 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         _use(counts),
         _learning(counts),
         _weeks(counts.votes, counts.calls, moment.astimezone(UTC).date()),
-        counts.revisions,
+        dict(_sums((each.source, each.count) for each in counts.revisions).most_common()),
+        _members(counts),
+        project.store.is_shared,
         Growth(
             counts.file_bytes,
             tuple(counts.tables),
@@ -223,6 +240,27 @@ def _learning(counts: Counts) -> Learning:
         **{kind: sum(getattr(day, kind) for day in counts.calls) for kind in kinds},
         unpriced=counts.unpriced,
         helpful_points=sum(point.helpful > point.harmful for point in counts.live),
+    )
+
+
+def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
+    """The counts of each thing added up, in the order of the things."""
+    sums = Counter[Any]()
+    for thing, count in sorted(counted, key=str):
+        sums[thing] += count
+    return sums
+
+
+def _members(counts: Counts) -> tuple[ActorTotals, ...]:
+    """Who did what, who did most first."""
+    made = counts.revisions
+    revisions = _sums((each.actor, each.count) for each in made)
+    learned = _sums((each.actor, each.count) for each in made if each.source == "learn")
+    last_at = {each.actor: each.last_at for each in sorted(made, key=lambda each: each.last_at)}
+    votes = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in counts.votes)
+    return tuple(
+        ActorTotals(actor, count, learned[actor], votes[actor], last_at[actor])
+        for actor, count in revisions.most_common()
     )
 
 

@@ -5,17 +5,18 @@ Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain import prompt_text
-from playbook_db.domain.times import timestamp
+from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 _WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
+_NOTHING = (0, 0, "undecided", 0, 0, None)  # the row of a project that isn't known
 
 Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
 
@@ -32,17 +33,21 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where the playbook of the project `key` stands.
+    """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
+    it, and knew at the time `team_as_of` that it was current (None: it never did).
 
-    `shown` is how many of its `points` go into a session; `queued`, `running` and `failed` count jobs. `waits` says
-    what waits for the user, or why learning waits. `tokens_today` and `cost_usd_all_today` are of all projects,
-    `cost_usd_today` of this one; `daily_tokens` is the budget, 0 for none; `agreed_today` are the tokens beside it.
+    `shown` is how many of its `points` go into a session, none where the database `is_on_server`, which hooks never
+    ask; `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
+    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
+    budget, 0 for none; `agreed_today` are the tokens beside it.
     """
 
     key: str
     database: str
     mirror: str
     is_ignored: bool
+    team: str | None
+    team_as_of: str | None
     points: int
     shown: int
     revision: int
@@ -56,6 +61,7 @@ class Status:
     daily_tokens: int
     cost_usd_today: float
     cost_usd_all_today: float
+    is_on_server: bool = False
 
 
 def read(url: str, folder: str) -> Status:
@@ -68,25 +74,25 @@ def read(url: str, folder: str) -> Status:
         try:
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             try:
-                return _read(connection.execute, path, folder)
+                found = hook_queries.find_project(connection, projects.project_key(folder))
+                return _read(connection.execute, path, folder, found)
             finally:
                 connection.close()
         except (hook_queries.UnusableError, hook_queries.driver().Error):
             pass  # the store says what is wrong, or puts it right
-    from playbook_db.store.engine import open_store  # late: it brings SQLAlchemy
+    from playbook_db.store.engine import open_store, runner_of  # late: it brings SQLAlchemy
 
-    with open_store(url) as store, store.snapshot() as opened:
-        return _read(opened.exec_driver_sql, store.where, folder)
+    with open_store(url) as store, store.read(projects.project_key(folder)) as book:
+        status = _read(runner_of(book.connection), store.where, folder, book.stored())
+        return replace(status, shown=0, is_on_server=True) if store.is_shared else status
 
 
-def _read(execute: Execute, database: str, folder: str) -> Status:
+def _read(execute: Execute, database: str, folder: str, found: hook_queries.StoredProject | None) -> Status:
     key = projects.project_key(folder)
-    row = next(iter(execute(hook_queries.PROJECT, {"key": key})), None)
-    project = hook_queries.StoredProject(row or (0, 0, "undecided", 0, 0))
+    project = found or hook_queries.StoredProject(_NOTHING)
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(midnight)})
+    used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
     [(tokens, agreed, cost, cost_of_all)] = used
     rows = execute(hook_queries.JOB_ERRORS, of_project)
     errors = [error.removeprefix(hook_queries.WAITS) for error, failed_at in rows if not failed_at]
@@ -95,10 +101,8 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
         database=database,
         mirror=project.mirror,
         is_ignored=project.is_ignored,
-        points=project.live_points,
-        shown=_shown(execute, project) if project.live_points and not project.is_ignored else 0,
-        revision=project.revision,
-        learned=_learned(list(execute(hook_queries.LAST_LEARNED, of_project))),
+        team=project.team_name,
+        **(_points(execute, project) if project.team_name is None else _points_of_team(database, project)),
         queued=jobs.get("queued", 0),
         running=jobs.get("running", 0),
         failed=jobs.get("failed", 0),
@@ -109,6 +113,34 @@ def _read(execute: Execute, database: str, folder: str) -> Status:
         cost_usd_today=cost,
         cost_usd_all_today=cost_of_all,
     )
+
+
+def _points(execute: Execute, project: hook_queries.StoredProject, known_at: str | None = None) -> dict[str, Any]:
+    """The fields of a status that are about the points."""
+    return {
+        "team_as_of": known_at,
+        "points": project.live_points,
+        "shown": _shown(execute, project) if project.live_points and not project.is_ignored else 0,
+        "revision": project.revision,
+        "learned": _learned(list(execute(hook_queries.LAST_LEARNED, {"playbook_id": project.id}))),
+    }
+
+
+def _points_of_team(database: str, project: hook_queries.StoredProject) -> dict[str, Any]:
+    """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
+    path = hook_queries.replica_of(database, project.id)
+    try:
+        replica = hook_queries.open_replica(path)
+        try:
+            shown = hook_queries.find_project(replica, project.team_name or "")
+            if shown is not None and replica.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
+                shown.is_ignored = project.is_ignored
+                return _points(replica.execute, shown, timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC)))
+        finally:
+            replica.close()
+    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
+        pass  # doctor says what is wrong
+    return _points(lambda query, values: (), hook_queries.StoredProject(_NOTHING))
 
 
 def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:
@@ -131,7 +163,7 @@ def _learned(rows: list[Any]) -> Learned | None:
 def _waits_for_the_user(folder: str, project: hook_queries.StoredProject) -> list[str]:
     waits = []
     mirror = projects.mirror_path(folder)
-    if project.mirror == "undecided" and os.path.exists(mirror):
+    if project.mirror == "undecided" and project.team_name is None and os.path.exists(mirror):
         waits.append(f"{mirror} is not in use yet. To look at it and take it in: playbook init")
     names = project_env.questions(folder) if project_env.may_ask(folder) else {}
     if names and project_env.consent(folder) is None:

@@ -21,6 +21,7 @@ from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, Un
 from playbook_db.services import edit
 from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.projects import Project
+from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 
@@ -42,6 +43,7 @@ class _RehearsedError(Exception):
     """All is planned, and nothing is to be kept."""
 
 
+@tried_again
 def undo(
     project: Project, revisions: RevisionRange | None = None, *, prefer: Side | None = None, dry_run: bool = False
 ) -> UndoResult:
@@ -55,6 +57,7 @@ def undo(
         return _undo(book, chosen, _description(book, chosen), prefer=prefer)
 
 
+@tried_again
 def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False
 ) -> list[UndoResult]:
@@ -98,6 +101,7 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
     return ranges
 
 
+@tried_again
 def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResult:
     """Let the playbook become what it was at *moment*, a revision or a time: all that came later is taken back."""
     with project.store.write(project.key, dry_run=dry_run) as book:
@@ -109,6 +113,7 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResu
         return _undo(book, later, f"all after revision {revision}", prefer=None)
 
 
+@tried_again
 def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
     """Let the point *name* become what it was at *moment*, whether it is live now or not; all else stays.
 

@@ -4,8 +4,6 @@ Each check takes a connection and returns what is wrong, in words; nothing where
 """
 
 import functools
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -14,20 +12,24 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
 from playbook_db.domain.undo import effective_undos
-from playbook_db.store.connect import dialect_of
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store import migrate
+from playbook_db.store.connect import dialect_for, dialect_of, sqlite_path
+from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
 
 _MISCOUNTED = sql("""
-SELECT p.key FROM playbooks AS p WHERE p.live_points <> (
-    SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NULL
+SELECT p.key FROM playbooks AS p JOIN heads AS h ON h.playbook_id = p.id WHERE h.live_points <> (
+    SELECT count(*) FROM key_points AS k WHERE k.playbook_id = h.playbook_id AND k.retired_in IS NULL
 )
+UNION
+SELECT p.key FROM playbooks AS p JOIN revisions AS r ON r.playbook_id = p.id AND r.number = 1
+LEFT JOIN heads AS h ON h.playbook_id = r.playbook_id WHERE h.playbook_id IS NULL
 """)
 _REVISIONS = sql("""
 SELECT p.key, count(*), min(r.number), max(r.number)
-FROM revisions AS r LEFT JOIN playbooks AS p ON p.id = r.playbook_id GROUP BY r.playbook_id
+FROM revisions AS r LEFT JOIN playbooks AS p ON p.id = r.playbook_id GROUP BY r.playbook_id, p.key
 """)
 _RANKS = sql("""
 SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
@@ -40,13 +42,13 @@ _SHOWINGS = sql("""
 WITH counted AS (
     SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, max(i.time) AS last_at
     FROM injections AS i CROSS JOIN json_each(i.points) AS shown
-    CROSS JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = shown.value
+    CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
     GROUP BY i.playbook_id, k.id
 )
 SELECT DISTINCT p.key FROM (
-    SELECT * FROM (SELECT * FROM counted EXCEPT SELECT playbook_id, point_id, sessions, last_at FROM showings)
+    SELECT * FROM (SELECT * FROM counted EXCEPT SELECT playbook_id, point_id, sessions, last_at FROM showings) AS less
     UNION ALL
-    SELECT * FROM (SELECT playbook_id, point_id, sessions, last_at FROM showings EXCEPT SELECT * FROM counted)
+    SELECT * FROM (SELECT playbook_id, point_id, sessions, last_at FROM showings EXCEPT SELECT * FROM counted) AS more
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
 Check = Callable[[Connection], list[str]]
@@ -54,8 +56,13 @@ _TOLERANCE = 1e-9  # of a rank; another machine may round the last bit another w
 
 
 @contextmanager
-def opened_to_check(path: str) -> Iterator[Store]:
-    """The database file *path* as it is: nothing is made, migrated or written, whatever is in it."""
+def opened_to_check(url: str) -> Iterator[Store]:
+    """The database at *url* as it is: nothing is made, migrated or written, whatever is in it."""
+    path = sqlite_path(url)
+    if path is None:
+        with Store(dialect_for(url).make_engine()) as store:
+            yield store
+        return
     with closing(open_file(path, "read")), Store(SqliteDialect(path, "check").make_engine()) as store:
         yield store
 
@@ -82,7 +89,8 @@ def check_file(connection: Connection) -> list[str]:
 def check_structure(connection: Connection) -> list[str]:
     """Tables, indexes, views and triggers: all that a fresh database has. What people add is theirs, but for triggers,
     which could change what we write."""
-    there, fresh = dialect_of(connection).structure(connection), _fresh_structure()
+    dialect = dialect_of(connection)
+    there, fresh = dialect.structure(connection), dialect.fresh_structure(migrate.run_migrations)
     problems = [f"the {name} is missing" for name in sorted(fresh.keys() - there.keys())]
     problems += [
         f"the {name} is none of ours" for name in sorted(there.keys() - fresh.keys()) if name.startswith("trigger")
@@ -126,7 +134,7 @@ def check_histories(connection: Connection) -> list[str]:
     """Each playbook equals what its history says."""
     problems = []
     for key in all_keys(connection):
-        problems += _problems(functools.partial(_check_history, key), connection)
+        problems += _problems(functools.partial(check_history, key), connection)
     return problems
 
 
@@ -138,7 +146,8 @@ THOROUGH = (
 )
 
 
-def _check_history(key: str, connection: Connection) -> list[str]:
+def check_history(key: str, connection: Connection) -> list[str]:
+    """The playbook of the project *key* equals what its history says."""
     book = PlaybookRepository(connection, key)
     by_history, now = book.at(book.revision), book.playbook()
     problems = []
@@ -152,16 +161,8 @@ def _check_history(key: str, connection: Connection) -> list[str]:
 def _problems(check: Check, connection: Connection) -> list[str]:
     """What *check* says; where it can't read what it checks, that is the problem."""
     try:
-        return check(connection)
+        with dialect_of(connection).apart(connection):
+            return check(connection)
     except Exception as error:  # whatever damaged bytes make the code stumble over, it is the file that is wrong
         cause = getattr(error, "orig", None) or error
         return [f"what is stored can't be read: {type(cause).__name__}: {cause}"]
-
-
-@functools.cache
-def _fresh_structure() -> dict[str, str]:
-    """The structure of a database that was just made."""
-    with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
-        url = f"sqlite:///{os.path.join(folder, 'fresh.db')}"
-        with open_store(url) as store, store.snapshot() as connection:
-            return dialect_of(connection).structure(connection)

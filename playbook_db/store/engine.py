@@ -4,18 +4,26 @@
 rolls back on any exception. No model call, no file and no sleep belongs inside one.
 """
 
-from collections.abc import Iterator
+import functools
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Self
+from typing import Any, ParamSpec, Self, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, CursorResult, Engine
+from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
-from playbook_db.errors import DatabaseBusyError
+from playbook_db.errors import ConflictError, DatabaseBusyError, ServerAwayError
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.repository import PlaybookRepository
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_WAITS_S = (0.01, 0.05, 0.2, 0.5, 1.0)  # at most, at random, before a use case is begun again
 
 
 class Store:
@@ -36,14 +44,30 @@ class Store:
         """The database in words for a message: its path, or its URL without the password."""
         return self._dialect.where
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether others than this user and his workers have the database too."""
+        return self._dialect.is_shared
+
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A transaction that writes: all of it is kept at the end, or nothing of it.
 
-        Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds.
+        Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds,
+        ServerAwayError where the server can't be used; who lost it while it committed is told that he can't know.
         """
-        with self._dialect.explained(), self._engine.begin() as connection:
-            yield connection
+        is_at_end = False
+        try:
+            with self._dialect.explained(), self._engine.begin() as connection:
+                yield connection
+                is_at_end = True
+        except ServerAwayError:
+            if is_at_end:
+                raise ServerAwayError(
+                    f"The connection to {self.where} was lost at the very end: what was asked is kept whole, or not at "
+                    "all. Look before you ask again: playbook log"
+                ) from None
+            raise
         self._dialect.after_commit()
 
     @contextmanager
@@ -95,11 +119,37 @@ class Store:
         self.close()
 
 
+def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
+    """What runs a statement of `hook_queries` on *connection*, of whatever database."""
+    return lambda statement, values: connection.execute(sql(statement), values)
+
+
+def tried_again(use_case: Callable[P, T]) -> Callable[P, T]:
+    """*use_case*, begun again as a whole where others wrote at the same time: nothing of it was kept. It does nothing
+    outside its transaction that can't be done twice."""
+
+    @functools.wraps(use_case)
+    def begun_again(*args: P.args, **given: P.kwargs) -> T:
+        for wait_s in _WAITS_S:
+            try:
+                return use_case(*args, **given)
+            except ConflictError:
+                time.sleep(random.uniform(0, wait_s))  # noqa: S311 - no secret hangs on it
+        return use_case(*args, **given)
+
+    return begun_again
+
+
 def open_store(url: str, *, begins_anew: bool = False) -> Store:
     """Open the database at *url*; make it, or bring it to our schema after a backup, where need be.
 
     Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseLostError for one that is gone
     though there are backups of it, unless it *begins_anew*, DatabaseError for one that can't be used.
     """
-    migrate.ensure_current(url, begins_anew=begins_anew)
-    return Store(dialect_for(url).make_engine())
+    dialect = dialect_for(url)
+    try:
+        migrate.bring_to_schema(url, dialect, begins_anew=begins_anew)
+    except BaseException:
+        dialect.close()
+        raise
+    return Store(dialect.make_engine())

@@ -21,7 +21,7 @@ from playbook_db.store.tables import changes, erasures, key_points, metadata, pl
 # The columns with words of people or models, and the form in which each keeps them. Every other column of texts holds
 # names, keys, paths, times or kinds: what programs look for, and nobody's secret.
 WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
-    "playbooks": {"header": "header"},
+    "heads": {"header": "header"},
     "revisions": {"message": "text", "header": "header"},
     "key_points": {"text": "text", "retired_reason": "text"},
     "extra_fields": {"fields": "json"},
@@ -123,8 +123,7 @@ def find(
         number = table.c.number if table is revisions else table.c.get("revision")
         point = table.c.id if table is key_points else table.c.get("point_id")
         query = select(*key, *(null() if column is None else column for column in (number, point)), *columns)
-        is_owner = (table.c.id if table is playbooks else table.c.playbook_id) == playbook_id
-        query = query.where(is_owner, or_(*(column.is_not(None) for column in columns)))
+        query = query.where(table.c.playbook_id == playbook_id, or_(*(column.is_not(None) for column in columns)))
         if number is not None and table.name in _HISTORY:
             query = query.where(number > after)
         for row in connection.execute(query):

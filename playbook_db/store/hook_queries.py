@@ -10,12 +10,12 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from sqlite3 import Connection as Connection
     from typing import Any
 
 
-SCHEMA = 4  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 5  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 
@@ -27,9 +27,10 @@ ORDER BY s.position, k.position
 """
 
 PROJECT = """
-SELECT p.id, p.ignored, p.mirror, p.live_points,
-       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0)
-FROM playbooks AS p WHERE p.key = :key
+SELECT p.id, p.ignored, p.mirror, coalesce(h.live_points, 0),
+       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
+       (SELECT t.name FROM memberships AS t WHERE t.playbook_id = p.id)
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.key = :key
 """
 
 RANKED_POINTS = f"""
@@ -52,6 +53,8 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL
 ORDER BY k.retired_in DESC, k.position
 """
 
+ALL_TEXTS = "SELECT k.id, k.text FROM key_points AS k WHERE k.playbook_id = :playbook_id"
+
 POINT = f"""
 SELECT k.id, {_POINT}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.name = :name
@@ -71,6 +74,16 @@ JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
 JOIN revisions AS l ON l.playbook_id = k.playbook_id
     AND l.number = (SELECT max(c.revision) FROM changes AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)
 WHERE k.playbook_id = :playbook_id AND k.name = :name
+"""
+
+# The revisions that a file's `last_updated` may name: by their time, or by that of a file whose header they kept.
+NAMED_BY_TIME = """
+SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
+"""
+NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL"
+# Those that took in a file which they don't equal, whose `last_updated` then ends their message.
+TOOK_IN = """
+SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
 """
 
 NEWEST = 50  # points that are looked at for those without votes: the time must not hang on how many there are
@@ -93,14 +106,16 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
                AND (j.not_before IS NULL OR j.not_before <= :now))
 """
 
-# The live points that learning added, the newest first.
+# The live points that learning added after a revision and a time, the newest first.
 LEARNED_POINTS = """
 SELECT k.name, k.text FROM revisions AS r
 CROSS JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number AND c.kind = 'add'
 CROSS JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id AND k.retired_in IS NULL
-WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn'
+WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn' AND r.time > :after
 ORDER BY r.number DESC, c.seq DESC
 """
+
+JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
 WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
 # Why jobs wait until some time, and then why others failed and when, newest first.
@@ -117,7 +132,7 @@ SELECT r.number, r.time, r.session_id, c.kind, count(c.kind) FROM revisions AS r
 LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
 WHERE r.playbook_id = :playbook_id AND r.number = (
     SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id AND l.source = 'learn')
-GROUP BY c.kind
+GROUP BY r.number, r.time, r.session_id, c.kind
 """
 
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
@@ -132,11 +147,18 @@ FROM model_calls AS m WHERE m.time >= :since
 """
 
 ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
+ADD_HEAD = "INSERT INTO heads (playbook_id) VALUES (:playbook_id) ON CONFLICT (playbook_id) DO NOTHING"
 
 ADD_INJECTION = """
 INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
 SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+"""
+
+# Of a team's playbook, whose database only the worker asks.
+ADD_UNSENT_INJECTION = """
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out)
+VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out)
 """
 
 # A transcript that waits already is not queued twice.
@@ -197,17 +219,18 @@ class PointLifespan:
 
 class StoredProject:
     """Where a project's playbook stands: its number, whether it is kept out, its mirror's state, how many points are
-    live, and the number of its last revision."""
+    live, the number of its last revision, and its name in the team's database where it has joined one."""
 
-    __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision")
+    __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision", "team_name")
 
     id: int
     mirror: str
     live_points: int
     revision: int
+    team_name: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.id, ignored, self.mirror, self.live_points, self.revision = row
+        self.id, ignored, self.mirror, self.live_points, self.revision, self.team_name = row
         self.is_ignored = bool(ignored)
 
 
@@ -312,6 +335,27 @@ def backups_of(path: str) -> "tuple[str, str]":
     return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
 
 
+def replica_of(path: str, playbook_id: int) -> str:
+    """The file in which the worker keeps a team's playbook for who may not wait for a network: that of the project
+    whose own playbook has the number *playbook_id* in the database file *path*."""
+    path = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
+    folder, name = os.path.split(path)
+    return os.path.join(folder, "teams", f"{name[:-3] if name.endswith('.db') else name}-{playbook_id}.db")
+
+
+def open_replica(path: str) -> "Connection":
+    """Open the replica in the file *path*, to read. It is never written to: a newer one takes its place.
+
+    Raises UnusableError or the driver's Error.
+    """
+    try:
+        return _open_file(path, "mode=ro&immutable=1", 0.0)
+    except UnusableError:
+        is_file = os.path.isfile(path)
+        what = "is no replica of this version" if is_file else "is no regular file; move it away"
+        raise UnusableError(f"{path} {what}. The worker writes it anew: playbook work", is_old=is_file) from None
+
+
 def _require_schema(connection: "Connection", path: str) -> None:
     """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
     connection.execute("PRAGMA query_only = ON")
@@ -359,6 +403,11 @@ def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[St
     return [(StoredPoint(row[:7]), Retirement(*row[7:9])) for row in rows]
 
 
+def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
+    """The texts of all points, live and retired, by their numbers."""
+    return dict(connection.execute(ALL_TEXTS, {"playbook_id": playbook_id}))
+
+
 def find_point(
     connection: "Connection", playbook_id: int, name: str
 ) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
@@ -372,6 +421,31 @@ def find_point(
     extra = connection.execute(EXTRA, of_point).fetchone()
     retirement = None if row[7] is None else Retirement(*row[7:9])
     return StoredPoint(row[:7]), retirement, lifespan, extra[0] if extra else "{}"
+
+
+def known_times(connection: "Connection", playbook_id: int, times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
+    """What is known of files by their *times*, each the `last_updated` of one: the last revision that it names, and
+    true; else the first into which it came, and false. Of a time that says nothing, nothing."""
+    of = {"playbook_id": playbook_id}
+    named = [(time, row[0]) for time in times for row in connection.execute(NAMED_BY_TIME, {**of, "time": time})]
+    headers, messages = ((connection.execute(query, of) if times else ()) for query in (NAMED_BY_HEADER, TOOK_IN))
+    return known_of(times, named, headers, messages)
+
+
+def known_of(
+    times: "Collection[str]",
+    named: "Iterable[tuple[str, int]]",
+    headers: "Iterable[tuple[int, str]]",
+    messages: "Iterable[tuple[int, str]]",
+) -> "dict[str, tuple[int, bool]]":
+    """The same, of what the three queries found: *named* are the times and revisions of the first."""
+    import json  # late: hooks don't come here
+
+    came = sorted(((number, message.rpartition(" of ")[2]) for number, message in messages), reverse=True)
+    known = {time: (number, False) for number, time in came if time in times}
+    by_header = ((json.loads(header).get("last_updated"), number) for number, header in headers)
+    whole = sorted((*named, *(each for each in by_header if each[0] in times)), key=lambda each: each[1])
+    return known | {time: (number, True) for time, number in whole}
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":
@@ -389,9 +463,19 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
     return bool(found)
 
 
-def learned_points(connection: "Connection", playbook_id: int, *, since: int) -> "list[tuple[str, str]]":
-    """The names and texts of the live points that learning added after the revision *since*, the newest first."""
-    return connection.execute(LEARNED_POINTS, {"playbook_id": playbook_id, "since": since}).fetchall()
+def learned_points(
+    connection: "Connection", playbook_id: int, *, since: int, after: str = ""
+) -> "list[tuple[str, str]]":
+    """The names and texts of the live points that learning added after the revision *since* and the time *after*, the
+    newest first."""
+    of = {"playbook_id": playbook_id, "since": since, "after": after}
+    return connection.execute(LEARNED_POINTS, of).fetchall()
+
+
+def joined_at(connection: "Connection", playbook_id: int) -> str:
+    """When the project joined a team; `""` where it hasn't."""
+    row = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone()
+    return row[0] if row else ""
 
 
 def job_errors(connection: "Connection", playbook_id: int) -> "list[tuple[str, str | None]]":
@@ -414,12 +498,14 @@ def add_injection(
     session_id: str,
     source: str,
     now: str,
+    unsent_of: "int | None" = None,
 ) -> None:
-    """Keep which points a session was shown."""
+    """Keep which points a session was shown; of a team's playbook, for the project's own that has the number
+    *unsent_of*."""
     connection.execute(
-        ADD_INJECTION,
+        ADD_INJECTION if unsent_of is None else ADD_UNSENT_INJECTION,
         {
-            "playbook_id": project.id,
+            "playbook_id": project.id if unsent_of is None else unsent_of,
             "session_id": session_id,
             "source": source,
             "revision": project.revision,

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, true, update
 from sqlalchemy import text as sql
 
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
+from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import jobs, playbooks
 
 _ADD_JOB = sql(hook_queries.ADD_JOB)
+_MOST_LOOKED_AT = 50  # projects with a job that is due, when one is claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,32 @@ def read_all(connection: Connection, key: str | None = None) -> list[Job]:
 def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
     """The oldest job that is due, now running until *lease_until*; None where none is.
 
-    A project that is kept out, or whose earlier job runs, is passed over.
+    A project that is kept out, or whose earlier job runs, is passed over. However many claim at once, each gets another
+    job: who claims one writes to its playbook.
     """
-    for job in _read(connection, _is_due(now), limit=1):
+    due = _is_due(now)
+    if dialect_of(connection).is_shared:
+        due &= playbooks.c.key == _lock_first(connection, due)
+    for job in _read(connection, due, limit=1):
         running = {"state": "running", "lease_until": lease_until, "not_before": None, "error": None}
         _update(connection, job, attempts=jobs.c.attempts + 1, **running)
         return job
+    return None
+
+
+def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
+    """The project whose job is the oldest that is *due* among those to which nobody writes, locked from now on; where
+    somebody writes to each, the first that has one when he is done."""
+    waiting = select(playbooks.c.key).join(jobs, playbooks.c.id == jobs.c.playbook_id).where(due)
+    waiting = waiting.group_by(playbooks.c.key).order_by(func.min(jobs.c.created_at), playbooks.c.key)
+    keys = connection.scalars(waiting.limit(_MOST_LOOKED_AT)).all()
+    for waits in (False, True):
+        for key in keys:
+            with connection.begin_nested() as attempt:
+                locked = dialect_of(connection).lock_playbook(connection, key, waits=waits)
+                if locked and _read(connection, due & (playbooks.c.key == key), limit=1):
+                    return str(key)
+                attempt.rollback()  # which lets go of the lock
     return None
 
 
@@ -90,7 +112,8 @@ def bring_back(connection: Connection, *, lease_over: str, now: str, most_attemp
 
     One that has been begun *most_attempts* times has failed: it may be what ends the workers.
     """
-    left = _read(connection, (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over))
+    is_left = (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over)
+    left = [job for job in _read(connection, is_left) if _is_still(connection, job, is_left)]
     for job in left:
         if job.attempts >= most_attempts:
             fail(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
@@ -165,12 +188,19 @@ def _is(job: Job) -> ColumnElement[bool]:
     return (jobs.c.playbook_id == of_project) & (jobs.c.id == job.id)
 
 
+def _is_still(connection: Connection, job: Job, condition: ColumnElement[bool]) -> bool:
+    """Whether *condition* holds for *job* once nobody else can change it any more."""
+    dialect_of(connection).lock_playbook(connection, job.key)
+    return bool(_read(connection, condition & _is(job)))
+
+
 def _update(connection: Connection, job: Job, **columns: object) -> None:
     connection.execute(update(jobs).where(_is(job)).values(columns))
 
 
 def _queue_again(connection: Connection, job: Job, **columns: object) -> None:
     """Queue *job* with *columns*; where the same transcript has been queued meanwhile, that job takes over."""
+    dialect_of(connection).lock_playbook(connection, job.key)
     is_twin = (playbooks.c.key == job.key) & (jobs.c.id != job.id) & (jobs.c.kind == job.kind)
     is_twin &= (jobs.c.transcript_path == as_text(job.transcript_path or "")) & (jobs.c.state == "queued")
     if _read(connection, is_twin, limit=1):

@@ -87,7 +87,7 @@ SELECT r.number, r.time, r.source, r.actor, r.session_id, r.message, r.took_back
      WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
     (SELECT count(*) FROM votes AS v {by_voted}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
-    CASE WHEN :point_id IS NULL THEN (
+    CASE WHEN CAST(:point_id AS BIGINT) IS NULL THEN (
         SELECT count(*) FROM votes AS v
         WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.point_id IS NULL
     ) END AS unmatched_votes,
@@ -132,12 +132,14 @@ WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) =
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which revisions are asked for: those from `first` to `last`, of a session or a source, that touched a point."""
+    """Which revisions are asked for: those from `first` to `last`, of a session, a source or an actor (whose name may
+    stand before a machine's), that touched a point."""
 
     first: int
     last: int
     session_id: str | None = None
     source: str | None = None
+    actor: str | None = None
     point_id: int | None = None
 
 
@@ -342,6 +344,8 @@ class LogQueries(PlaybookRows):
     def _revisions(self, log_filter: LogFilter) -> TextClause:
         filters = "" if log_filter.session_id is None else "AND r.session_id = :session_id"
         filters += "" if log_filter.source is None else " AND r.source = :source"
+        if log_filter.actor is not None:
+            filters += " AND (r.actor = :actor OR substr(r.actor, 1, length(:actor) + 1) = :actor || '@')"
         if log_filter.point_id is None:
             which = f"r.number BETWEEN :first AND :last {filters}"
             parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_voted": ""}

@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from playbook_db import settings
@@ -24,13 +24,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
+def ensure_current(url: str, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
     """Make or migrate the database at *url* if it isn't at our schema; the backup's path where one was made.
 
-    One that is gone is made where it *begins_anew*, else only where there are no backups of it. Several processes may
-    call this at once; one does the work. Raises SchemaTooNewError, DatabaseLostError.
+    One that is gone is made where it *begins_anew*, else only where there are no backups of it. One that is shared is
+    migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
+    SchemaTooOldError, DatabaseLostError.
     """
-    dialect = dialect_for(url)
+    with closing(dialect_for(url)) as dialect:
+        return bring_to_schema(url, dialect, begins_anew=begins_anew, by_hand=by_hand)
+
+
+def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
+    """The same, where the *dialect* of the database at *url* is there and goes on being used."""
     version = _version(dialect)
     if version and begins_anew:
         raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
@@ -38,6 +44,8 @@ def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
         return None
     if not version and not begins_anew:
         refuse_lost(url)
+    if version and dialect.is_shared and not by_hand:
+        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=True)
     dialect.prepare()
     with dialect.exclusive():
         version = _version(dialect)
@@ -52,15 +60,15 @@ def ensure_current(url: str, *, begins_anew: bool = False) -> str | None:
 
 def require_current(url: str) -> None:
     """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema; change nothing."""
-    dialect = dialect_for(url)
-    version = _version(dialect)
+    with closing(dialect_for(url)) as dialect:
+        version = _version(dialect)
     if not version:
         refuse_lost(url)
         no_database = f"There is no database at {dialect.where}."
         what = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
         raise DatabaseError(what, Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
-        raise SchemaTooOldError(dialect.where, version, SCHEMA)
+        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
 
 
 def refuse_lost(url: str) -> None:
@@ -91,15 +99,20 @@ def refuse_unreleased(dialect: Dialect) -> None:
 
 def migrate(url: str) -> None:
     """Run all migrations on the database at *url*, in one transaction; nobody else may be at it."""
-    from alembic import command
-    from alembic.config import Config
-
     dialect = dialect_for(url)
     dialect.prepare()
     with _migrating(dialect) as connection:
-        config = Config(attributes={"connection": connection})
-        config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
-        command.upgrade(config, "head")
+        run_migrations(connection)
+
+
+def run_migrations(connection: "Connection") -> None:
+    """Run all migrations on *connection*, inside the transaction that is under way there."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", migrations_folder().replace("%", "%%"))
+    command.upgrade(config, "head")
 
 
 def run_alembic_command(context: Any, url: str | None) -> None:

@@ -10,17 +10,28 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 from sqlalchemy import text as sql
 
 from playbook_db import settings
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, RetiredPoint, Skipped, Vote
+from playbook_db.domain.playbook import (
+    MAX_DIGITS,
+    Change,
+    Header,
+    KeyPoint,
+    Playbook,
+    RetiredPoint,
+    Skipped,
+    Vote,
+    before_number,
+)
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
+from playbook_db.store.hook_queries import StoredProject
 from playbook_db.store.learning import LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
@@ -29,6 +40,7 @@ from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import injections, jobs, mirrors, playbooks, transcripts
 
 # Statements are made once: putting one together costs more than running it.
+_ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
@@ -38,27 +50,41 @@ _POINT = sql(hook_queries.POINT)
 _EXTRA = sql(hook_queries.EXTRA)
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
+# The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
+_FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
+# Where a playbook goes on: the highest number in names of one prefix, the last position, the highest id.
+_ENDS = sql("""
+SELECT coalesce(max(CAST(substr(name, :behind) AS bigint)), 0),
+       (SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id),
+       (SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id)
+FROM key_points
+WHERE playbook_id = :playbook_id AND name >= :lowest AND name < :beyond
+    AND length(name) <= :longest AND rtrim(substr(name, :behind), '0123456789') = ''
+""")
 _OPEN = sql("""
-SELECT p.id, p.header, p.final_newline, r.number, r.time
-FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
-    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
-WHERE p.key = :project_key
+SELECT h.header, h.final_newline, r.number, r.time
+FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
+    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id)
+WHERE h.playbook_id = :playbook_id
 """)
 _LISTED = sql("""
-SELECT p.key, p.live_points, coalesce(r.number, 0), r.time, p.mirror, p.ignored
-FROM playbooks AS p LEFT JOIN revisions AS r ON r.playbook_id = p.id
-    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
-ORDER BY p.key
+SELECT p.key, coalesce(h.live_points, 0),
+       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = h.playbook_id), 0),
+       (SELECT r.time FROM revisions AS r WHERE r.playbook_id = h.playbook_id ORDER BY r.number DESC LIMIT 1),
+       p.mirror, p.ignored
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id ORDER BY p.key
 """)
 _KEPT_MIRRORS = sql("""
-SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
+SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
 FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
-WHERE p.mirror IN ('on', 'found') AND p.ignored = 0 ORDER BY m.path
+WHERE p.mirror IN ('on', 'found') AND p.ignored = 0
+  AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
 _MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
 _IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")
-_LIVE_COUNT = sql("SELECT live_points FROM playbooks WHERE id = :playbook_id")
+_LIVE_COUNT = sql("SELECT live_points FROM heads WHERE playbook_id = :playbook_id")
+_TEAM_NAME = sql("SELECT name FROM memberships WHERE playbook_id = :playbook_id")
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
 _CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
 _MIRROR = sql("""
@@ -121,26 +147,28 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     """
 
     def __init__(
-        self, connection: Connection, key: str, *, now: datetime | None = None, is_writable: bool = False
+        self, connection: Connection, key: str, *, now: datetime | None = None, locked: int | None = None
     ) -> None:
-        row = connection.execute(_OPEN, {"project_key": key}).first()
-        super().__init__(connection, row.id if row else 0)
+        playbook_id = locked or connection.execute(_FIND, {"project_key": key}).scalar() or 0
+        super().__init__(connection, playbook_id)
+        row = self._execute(_OPEN).first() if playbook_id else None
         self.key = key
         self.header = header_of(row.header, row.final_newline) if row else Header()
         self.revision: int = (row and row.number) or 0
         self.last_time: str | None = row.time if row else None
         self.now = timestamp(now or datetime.now(UTC))
-        self._is_writable = is_writable
+        self._is_writable = locked is not None
+        self._last_position: int | None = None  # where it is known
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
-        dialect_of(connection).lock_playbook(connection, key)
-        book = cls(connection, key, now=now, is_writable=True)
-        if not book.playbook_id:
-            connection.execute(insert(playbooks).values(key=key, created_at=book.now))
-            book = cls(connection, key, now=now, is_writable=True)
-        return book
+        dialect = dialect_of(connection)
+        locked = dialect.lock_playbook(connection, key)
+        if locked is None:  # another may be making it at this moment
+            connection.execute(_ADD_PROJECT, {"key": key, "now": timestamp(now or datetime.now(UTC))})
+            locked = dialect.lock_playbook(connection, key)
+        return cls(connection, key, now=now, locked=locked)
 
     @cached_property
     def draft(self) -> Draft:
@@ -167,8 +195,9 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
 
         *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
         time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
-        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`. *extras*
-        are, by name, the fields as JSON that points have from now on beside what a point is.
+        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`; in a
+        database that others have, too, it is the member, whatever session was behind it. *extras* are, by name, the
+        fields as JSON that points have from now on beside what a point is.
         """
         changes = self.draft.changes
         changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
@@ -184,12 +213,13 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": (actor or "").strip() or settings.actor(),
+            "actor": self._actor(actor),
             "session_id": session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "took_back_from": undone.first if undone else None,
             "took_back_to": undone.last if undone else None,
         }
+        self._last_position = None
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
         if undone is not None:
             self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
@@ -197,21 +227,42 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
 
+    def _actor(self, given: str | None) -> str:
+        is_shared = dialect_of(self.connection).is_shared
+        return settings.member() if is_shared else (given or "").strip() or settings.actor()
+
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
-        points = tuple(map(point_of, self._execute(_LIVE_POINTS)))
         used_up = self._execute(_USED_UP).all()
-        last_position = max((position for _, position in used_up), default=0)
-        return Playbook(points, frozenset(name for name, _ in used_up), self.header, last_position)
+        names, last_position = frozenset([row[0] for row in used_up]), max([row[1] for row in used_up], default=0)
+        return Playbook(self.live_points(), names, self.header, last_position)
+
+    def live_points(self) -> tuple[KeyPoint, ...]:
+        """The live points in canonical order."""
+        rows = self._execute(_LIVE_POINTS).all()
+        if self._is_writable:
+            self._ids |= {row.name: row.id for row in rows}
+        return tuple(map(point_of, rows))
 
     def live_point(self, name: str) -> KeyPoint | None:
         """The live point *name*, None where there is none."""
         row = self._execute(_POINT, name=name).first()
+        if row:
+            self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
+
+    def highest_number(self, prefix: str) -> int:
+        """The highest number in the names with that prefix, of points live or retired; 0 where there are none."""
+        start = before_number(prefix)
+        names = {"lowest": f"{start}0", "beyond": f"{start}:", "longest": len(start) + MAX_DIGITS}  # ":" follows "9"
+        ends = self._execute(_ENDS, behind=len(start) + 1, **names).one()
+        number, self._last_position, self._highest_id = map(int, ends)  # who asks for a name needs these, too
+        return number
 
     def last_position(self) -> int:
         """The highest position that any point has, live or retired; 0 where there is none."""
-        return int(self._execute(_LAST_POSITION).scalar_one())
+        known = self._last_position
+        return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
     def candidates(self) -> tuple[Iterator[KeyPoint], list[KeyPoint], int]:
         """What `domain.prompt_text` chooses from: the live points, best first; the newest without votes; how many are
@@ -248,6 +299,13 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
         return dict(self._execute(_CREATED_IN).all())
+
+    def stored(self) -> StoredProject:
+        """Where the playbook stands, as a hook sees it."""
+        live_points, team_name = self._execute(_LIVE_COUNT).scalar() or 0, self._execute(_TEAM_NAME).scalar()
+        return StoredProject(
+            (self.playbook_id, self.is_ignored(), self.mirror_state(), live_points, self.revision, team_name)
+        )
 
     def is_ignored(self) -> bool:
         """Whether the hooks and the worker keep out of the project."""

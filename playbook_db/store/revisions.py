@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Table, bindparam, insert
+from sqlalchemy import Connection, Table, bindparam, insert
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
@@ -12,6 +12,7 @@ from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.undo import Undo
+from playbook_db.store.connect import dialect_of
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, taken_back, votes
 
@@ -23,9 +24,9 @@ SET section = :section, position = :position, text = :text, helpful = :helpful, 
     retired_in = :retired_in, retired_reason = :retired_reason, rank = :rank
 WHERE playbook_id = :playbook_id AND id = :id
 """)
-_UPDATE_PLAYBOOK = sql("""
-UPDATE playbooks SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
-WHERE id = :playbook_id
+_UPDATE_HEAD = sql("""
+UPDATE heads SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
+WHERE playbook_id = :playbook_id
 """)
 _NO_LONGER_TAKEN_BACK = sql("DELETE FROM taken_back WHERE playbook_id = :playbook_id AND undo IN :undos").bindparams(
     bindparam("undos", expanding=True)
@@ -57,6 +58,11 @@ def _operation_text(operation: object) -> str:
 class RevisionWriter(PlaybookRows):
     """How the history of one playbook grows."""
 
+    def __init__(self, connection: Connection, playbook_id: int) -> None:
+        super().__init__(connection, playbook_id)
+        self._highest_id: int | None = None  # where it is known
+        self._ids: dict[str, int] = {}  # of the points that were read or written, by name
+
     def append_revision(
         self,
         columns: Mapping[str, Any],
@@ -75,52 +81,54 @@ class RevisionWriter(PlaybookRows):
             "final_newline": int(header.final_newline),
         }
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
-        self._execute(insert(revisions), **columns, **kept_header)
-        successors = {change.successor for change in changed if change.successor}
-        ids = self._write_points(number, changed, successors | {vote.name for vote in cast if vote.matched})
-        self._insert(
-            changes,
-            number,
-            [
-                {
-                    "seq": seq,
-                    "point_id": ids[change.point.name],
-                    "kind": change.kind,
-                    **_state(change.point),
-                    "text": change.point.text if change.reworded else None,
-                    "reason": change.reason,
-                    "successor_id": ids.get(change.successor) if change.successor else None,
-                }
-                for seq, change in enumerate(changed, 1)
-            ],
-        )
-        self._insert(
-            votes,
-            number,
-            [
-                {
-                    "seq": seq,
-                    "point_id": ids[vote.name] if vote.matched else None,
-                    "name": None if vote.matched else vote.name,
-                    "tag": vote.tag,
-                    "rationale": vote.rationale,
-                }
-                for seq, vote in enumerate(cast, 1)
-            ],
-        )
-        self._insert(
-            skipped_operations,
-            number,
-            [
-                {"seq": each.index + 1, "operation": _operation_text(each.item), "reason": each.reason}
-                for each in skipped
-            ],
-        )
-        self._execute(_UPDATE_PLAYBOOK, **header_columns, more_points=_more_points(changed))
+        ids, new = self._numbers(changed, cast)
+        with dialect_of(self.connection).at_once(self.connection):
+            self._execute(insert(revisions), **columns, **kept_header)
+            self._write_points(number, changed, ids, new)
+            self._insert(
+                changes,
+                number,
+                [
+                    {
+                        "seq": seq,
+                        "point_id": ids[change.point.name],
+                        "kind": change.kind,
+                        **_state(change.point),
+                        "text": change.point.text if change.reworded else None,
+                        "reason": change.reason,
+                        "successor_id": ids.get(change.successor) if change.successor else None,
+                    }
+                    for seq, change in enumerate(changed, 1)
+                ],
+            )
+            self._insert(
+                votes,
+                number,
+                [
+                    {
+                        "seq": seq,
+                        "point_id": ids[vote.name] if vote.matched else None,
+                        "name": None if vote.matched else vote.name,
+                        "tag": vote.tag,
+                        "rationale": vote.rationale,
+                    }
+                    for seq, vote in enumerate(cast, 1)
+                ],
+            )
+            self._insert(
+                skipped_operations,
+                number,
+                [
+                    {"seq": each.index + 1, "operation": _operation_text(each.item), "reason": each.reason}
+                    for each in skipped
+                ],
+            )
+            self._execute(_UPDATE_HEAD, **header_columns, more_points=_more_points(changed))
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
         """Keep the undos that are in force *now*, where those *before* are kept."""
-        self._execute(_NO_LONGER_TAKEN_BACK, undos=[undo.number for undo in before if undo not in now])
+        if ended := [undo.number for undo in before if undo not in now]:
+            self._execute(_NO_LONGER_TAKEN_BACK, undos=ended)
         rows = [
             {"playbook_id": self.playbook_id, "undo": undo.number, "first": undo.undone.first, "last": undo.undone.last}
             for undo in now
@@ -134,38 +142,44 @@ class RevisionWriter(PlaybookRows):
             of_revision = {"playbook_id": self.playbook_id, "revision": revision}
             self.connection.execute(insert(table), [of_revision | row for row in rows])
 
-    def _write_points(self, revision: int, changed: Sequence[Change], named: set[str]) -> dict[str, int]:
-        """Bring the points to where *changed* leaves them; the numbers of these and of the *named* points, by name."""
-        last = {change.point.name: change for change in changed}
-        ids = self._ids(last.keys() | named)
+    def _write_points(self, revision: int, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]) -> None:
+        """Bring the points to where *changed* leaves them: their numbers are *ids*, the *new* ones come."""
         new_points, updates = [], []
-        next_id = 0 if ids.keys() >= last.keys() else self._execute(_HIGHEST_ID).scalar_one() + 1
-        for name, change in last.items():
+        for name, change in {change.point.name: change for change in changed}.items():
             leaves = change.kind == "retire"
             row = {
                 "playbook_id": self.playbook_id,
+                "id": ids[name],
                 **_state(change.point),
                 "text": change.point.text,
                 "retired_in": revision if leaves else None,
                 "retired_reason": change.reason if leaves else None,
                 "rank": prompt_text.rank(change.point.helpful, change.point.harmful, revision),
             }
-            if name in ids:
-                updates.append({**row, "id": ids[name]})
+            if name in new:
+                new_points.append({**row, "name": name, "created_in": revision})
             else:
-                ids[name], next_id = next_id, next_id + 1
-                new_points.append({**row, "id": ids[name], "name": name, "created_in": revision})
+                updates.append(row)
         if new_points:
             self.connection.execute(insert(key_points), new_points)
         if updates:
             self.connection.execute(_UPDATE_POINT, updates)
-        return ids
 
-    def _ids(self, names: set[str]) -> dict[str, int]:
-        if not names:
-            return {}
-        rows = self._execute(_IDS, names=list(names)) if len(names) <= _FEW else self._execute(_ALL_IDS)
-        return {name: number for name, number in rows if name in names}
+    def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
+        """The numbers of the points that *changed* and *cast* name, by name, and which of these are new."""
+        names = dict.fromkeys(change.point.name for change in changed)
+        names |= dict.fromkeys(change.successor for change in changed if change.successor)
+        names |= dict.fromkeys(vote.name for vote in cast if vote.matched)
+        new = {change.point.name for change in changed if change.kind == "add"}  # a name is given once
+        unknown = names.keys() - self._ids.keys() - new
+        if unknown:
+            known = self._execute(_IDS, names=list(unknown)) if len(unknown) <= _FEW else self._execute(_ALL_IDS)
+            self._ids.update(known.all())
+        if new:
+            last = self._highest_id if self._highest_id is not None else self._execute(_HIGHEST_ID).scalar_one()
+            self._ids |= {name: number for number, name in enumerate(filter(new.__contains__, names), last + 1)}
+            self._highest_id = last + len(new)
+        return self._ids, new
 
 
 def _state(point: KeyPoint) -> dict[str, object]:

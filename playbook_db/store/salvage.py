@@ -31,8 +31,10 @@ from playbook_db.store.tables import (
     changes,
     erasures,
     extra_fields,
+    heads,
     jobs,
     key_points,
+    memberships,
     metadata,
     mirrors,
     model_calls,
@@ -41,13 +43,14 @@ from playbook_db.store.tables import (
     transcripts,
 )
 
-_LEARNING = (transcripts, jobs, model_calls)
-_TABLES = (playbooks, revisions, key_points, extra_fields, changes, erasures, mirrors, *_LEARNING)
+_BESIDE = (transcripts, jobs, model_calls, memberships)
+_TABLES = (playbooks, heads, revisions, key_points, extra_fields, changes, erasures, mirrors, *_BESIDE)
 _SETTINGS = ("kind", "mirror", "ignored")
 _CHANGES = ("add", "vote", "edit", "move", "retire", "restore")
 # What an index tells of a row whose own page is gone.
 _KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
 _MIRROR = "/.claude/playbook.json"
+_OWN_ROW_WITH_HEAD = 9  # values of a playbook's row before schema 5
 
 Row = dict[str, Any]
 
@@ -57,8 +60,8 @@ class SavedPlaybook:
     """A playbook as it was last seen, under its number in the damaged file.
 
     `keys` are those that it may have, the likeliest first; `header` is None where it can't be read; `times` are those
-    of its revisions; `settings` are columns of its own row; `learning` holds the rows of its cursors, jobs and calls;
-    `extras` is what entries of files said of points beside what a point is, by their numbers.
+    of its revisions; `settings` are columns of its own row; `beside` holds the rows of its cursors, jobs, calls and
+    membership; `extras` is what entries of files said of points beside what a point is, by their numbers.
     """
 
     number: int
@@ -68,7 +71,7 @@ class SavedPlaybook:
     points: tuple[SavedPoint, ...]
     mirror_paths: tuple[str, ...]
     settings: Row
-    learning: Mapping[str, list[Row]]
+    beside: Mapping[str, list[Row]]
     extras: Mapping[int, str]
 
     @property
@@ -94,19 +97,19 @@ def read(pages: Pages) -> list[SavedPlaybook]:
     saved = []
     for number in sorted({number for table in (playbooks, key_points, changes) for number in rows[table.name]}):
         own = {name: of_playbooks.get(number, []) for name, of_playbooks in rows.items()}
-        row = own["playbooks"][0] if own["playbooks"] else {}
+        row, head = (next(iter(own[name]), {}) for name in ("playbooks", "heads"))
         paths = tuple(mirror["path"] for mirror in own["mirrors"])
         keys = (row.get("key"), index_keys.get(number), *(path.removesuffix(_MIRROR) for path in paths))
         saved.append(
             SavedPlaybook(
                 number,
                 tuple(key for key in keys if key and key.strip()),
-                _header(row),
+                _header(head),
                 _times(own["revisions"]),
                 tuple(_points(number, own, index_names)),
                 paths,
                 {name: row[name] for name in _SETTINGS if name in row},
-                {table.name: own[table.name] for table in _LEARNING},
+                {table.name: own[table.name] for table in _BESIDE},
                 {row["point_id"]: row["fields"] for row in own["extra_fields"] if _is_object(row["fields"])},
             )
         )
@@ -153,7 +156,7 @@ def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
 
 
 def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | None) -> None:
-    """Put the settings, cursors, jobs and calls that were *saved* in the place of those that the playbook has, whose
+    """Put the settings, cursors, jobs, calls and membership that were *saved* in the place of the playbook's, whose
     points have come in by *revision*; what had been forgotten is forgotten again.
 
     Its mirrors count as never seen: what they hold is none of the revisions that are left.
@@ -170,9 +173,9 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
     statements: list[Insert | Update] = []
     if saved.settings:
         statements.append(update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings))
-    for table in _LEARNING:
+    for table in _BESIDE:
         replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")
-        statements += [replacing.values(row | {"playbook_id": playbook_id}) for row in saved.learning[table.name]]
+        statements += [replacing.values(row | {"playbook_id": playbook_id}) for row in saved.beside[table.name]]
     for statement in statements:
         with suppress(IntegrityError), connection.begin_nested():  # what breaks a check was damaged
             connection.execute(statement)
@@ -300,11 +303,9 @@ def _row_of(table: Table, record: Record) -> Row | None:
     """*record* as a row of *table*, None where it can be none. One that was written before a migration added the last
     columns is so much shorter."""
     columns, least = _columns(table)
-    values = record.values
+    values = _values(table, record)
     if not least <= len(values) <= len(columns):
         return None
-    if table is playbooks:
-        values = (record.rowid, *values[1:])
     for value, (_, types, is_nullable) in zip(values, columns, strict=False):
         if not is_nullable if value is None else type(value) not in types:
             return None
@@ -314,6 +315,16 @@ def _row_of(table: Table, record: Record) -> Row | None:
     if row.get("section", "oth") not in SLUG_SECTIONS or min(row.get("helpful", 0), row.get("harmful", 0)) < 0:
         return None
     return None if table is changes and row["kind"] not in _CHANGES else row
+
+
+def _values(table: Table, record: Record) -> tuple[Any, ...]:
+    """The values of *record* as those of a row of *table*. Before schema 5 a playbook's own row held its head."""
+    values = record.values
+    if table not in (playbooks, heads) or not values or values[0] is not None:
+        return values
+    if len(values) == _OWN_ROW_WITH_HEAD:
+        values = (*values[:3], *values[5:8]) if table is playbooks else (None, *values[3:5], values[8])
+    return (record.rowid, *values[1:])
 
 
 @functools.cache
@@ -340,6 +351,8 @@ def _roots(pages: Pages) -> dict[str, int]:
             match record.values:
                 case ("table" | "index", str(name), str(), int(root), _):
                     roots.setdefault(name, root)
+    if "playbooks" in roots:
+        roots.setdefault("heads", roots["playbooks"])
     return roots
 
 

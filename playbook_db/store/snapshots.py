@@ -1,7 +1,8 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Row
@@ -64,10 +65,10 @@ _LAST_BEFORE = sql("""
 SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id AND time <= :time
 """)
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
-_BY_TIME = sql("""
-SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
-""")
-_WITH_HEADER = sql("SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL")
+_TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
+_NAMED_BY_TIME = sql(hook_queries.NAMED_BY_TIME)
+_NAMED_BY_HEADER = sql(hook_queries.NAMED_BY_HEADER)
+_TOOK_IN = sql(hook_queries.TOOK_IN)
 _UNDOS = sql("""
 SELECT number, took_back_from, took_back_to FROM revisions
 WHERE playbook_id = :playbook_id AND took_back_from IS NOT NULL ORDER BY number DESC
@@ -76,6 +77,8 @@ _IN_FORCE = sql("""
 SELECT undo, first, last FROM taken_back
 WHERE playbook_id = :playbook_id AND first <= :last AND last >= :first ORDER BY undo DESC
 """)
+
+_MANY = 20  # times, for which all are read at once: each query is a way to a server and back
 
 ALL_REVISIONS = RevisionRange(0, MAX_COUNTER)
 
@@ -121,10 +124,25 @@ class Snapshots(PlaybookRows):
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
         if header.last_updated is None:
             return None
-        by_time = self._execute(_BY_TIME, time=header.last_updated).scalars()
-        with_header = self._execute(_WITH_HEADER)
-        by_header = (r.number for r in with_header if json.loads(r.header).get("last_updated") == header.last_updated)
-        return max((*by_time, *by_header), default=None)
+        number, _ = self._known_of([header.last_updated], ()).get(header.last_updated, (None, True))
+        return number
+
+    def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
+        """What is known of files by their *times*, as `hook_queries.known_times` says."""
+        return self._known_of(times, map(tuple, self._execute(_TOOK_IN)))
+
+    def _known_of(self, times: Collection[str], messages: "Iterable[Any]") -> dict[str, tuple[int, bool]]:
+        if len(times) > _MANY:
+            named = [(row.time, row.number) for row in self._execute(_TIMES) if row.time in times]
+        else:
+            named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
+        return hook_queries.known_of(times, named, map(tuple, self._execute(_NAMED_BY_HEADER)), messages)
+
+    def named(self) -> dict[str, int]:
+        """The revisions by what the `last_updated` of a file of them is."""
+        found = {row.time: row.number for row in self._execute(_TIMES)}
+        headers = [(json.loads(row.header).get("last_updated"), row.number) for row in self._execute(_NAMED_BY_HEADER)]
+        return found | {time: number for time, number in sorted(headers, key=itemgetter(1)) if isinstance(time, str)}
 
     def time_of(self, revision: int) -> str | None:
         """When *revision* was made; None where there is no such revision."""

@@ -26,10 +26,14 @@ FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE p.key = :
 """)
 _CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
 _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
+# An actor, or NULL for a session: in a file of one's own they are all of one person, who isn't told by them.
+_WHO = """
+CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
+"""
 # Not from `vote_log`, which looks up the point of each vote. Summed up by revision first, in the order of the rows:
 # sorting all votes by day takes four times as long.
-_VOTES = sql("""
-SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session,
+_VOTES = sql(f"""
+SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session, {_WHO} AS who,
        sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
 FROM (
     SELECT playbook_id, revision,
@@ -43,7 +47,7 @@ JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
 WHERE coalesce((SELECT t.last FROM taken_back AS t
                 WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision
-GROUP BY day, by_session
+GROUP BY day, by_session, who
 """)
 _CALLS = sql("""
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
@@ -56,9 +60,9 @@ WHERE p.key = :key AND m.cost_usd IS NULL
 _LEARNED = sql("""
 SELECT count(DISTINCT session_id), count(*) FROM reflection_log WHERE playbook = :key AND finished_at IS NOT NULL
 """)
-_SOURCES = sql("""
-SELECT r.source, count(*) FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id
-WHERE p.key = :key GROUP BY r.source ORDER BY count(*) DESC, r.source
+_REVISIONS = sql(f"""
+SELECT r.source, {_WHO} AS who, count(*), max(r.time) FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id
+WHERE p.key = :key GROUP BY r.source, who
 """)
 
 
@@ -75,11 +79,23 @@ class LivePoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Revisions:
+    """How many revisions of one source an actor made (None: sessions, in a file of one's own), and when the last."""
+
+    source: str
+    actor: str | None
+    count: int
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class DayVotes:
-    """The votes in force that sessions, or people, cast on one day; `unmatched` ones are for no live point."""
+    """The votes in force that sessions, or people, cast on one day, by their actor, as in `Revisions`; `unmatched` ones
+    are for no live point."""
 
     day: str
     is_by_session: bool
+    actor: str | None
     helpful: int
     harmful: int
     neutral: int
@@ -125,7 +141,7 @@ class TableSize:
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What is counted of one playbook: `retired` points by section, `learned_from` in sessions and chunks, `unpriced`
-    calls, `revisions` by source, the most first. `file_bytes` and `tables` are of the whole database; the size is None
+    calls. `file_bytes` and `tables` are of the whole database; the size is None
     where it isn't one file, and empty tables are left out."""
 
     live: list[LivePoint]
@@ -136,7 +152,7 @@ class Counts:
     calls: list[DayCalls]
     unpriced: int
     learned_from: tuple[int, int]
-    revisions: dict[str, int]
+    revisions: list[Revisions]
     file_bytes: int | None
     tables: list[TableSize]
 
@@ -161,7 +177,7 @@ def count(connection: Connection, key: str) -> Counts:
         calls=[DayCalls(*row) for row in rows(_CALLS)],
         unpriced=rows(_UNPRICED)[0][0],
         learned_from=rows(_LEARNED)[0],
-        revisions=dict(rows(_SOURCES)),
+        revisions=[Revisions(*row) for row in rows(_REVISIONS)],
         file_bytes=dialect.size_bytes(connection),
         tables=_tables(connection, dialect.table_bytes(connection)),
     )

@@ -4,8 +4,8 @@
 `playbook_id`, and its unique keys begin with it, so that a distributed PostgreSQL can shard by playbook. Times are
 UTC, ISO 8601, as text. docs/sql.md tells what each column means.
 
-What databases word differently stands here in SQLite's words, and as `info` for the dialect of another: `where` of a
-partial index, `not_blank` of a check.
+What databases word differently stands here once for each: a text's order, which rows a partial index holds, what a
+check says.
 """
 
 from typing import Any
@@ -33,6 +33,7 @@ from sqlalchemy.types import TypeEngine
 from playbook_db.domain.sections import SLUG_SECTIONS
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
+TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
     9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
@@ -42,12 +43,15 @@ _FIRST_HEADER = """'{"version": "1.0", "last_updated": null, "sections": null}'"
 metadata = MetaData()
 
 
-def not_blank(table: str, column: str) -> CheckConstraint:
-    """A check that *column* holds more than white space, as `str.strip` understands it."""
-    codes = ", ".join(map(str, _WHITE_SPACE))
-    return CheckConstraint(
-        f"trim({column}, char({codes})) <> ''", name=f"ck_{table}_{column}_not_blank", info={"not_blank": column}
-    )
+def not_blank(table: str, column: str) -> list[CheckConstraint]:
+    """A check that *column* holds more than white space, as `str.strip` understands it, in each database's words."""
+    codes, characters = ", ".join(map(str, _WHITE_SPACE)), "".join(f"\\u{code:04x}" for code in _WHITE_SPACE)
+    words = {"sqlite": f"char({codes})", "postgresql": f"E'{characters}'"}
+    name = f"ck_{table}_{column}_not_blank"
+    return [
+        CheckConstraint(f"trim({column}, {white}) <> ''", name=name).ddl_if(dialect=dialect)
+        for dialect, white in words.items()
+    ]
 
 
 def one_of(table: str, column: str, *values: str) -> CheckConstraint:
@@ -68,7 +72,7 @@ def index(
 ) -> None:
     """An index on *columns* in each playbook, of all rows or of those for which *where* holds."""
     of_table = (table.c[column] if isinstance(column, str) else column for column in ("playbook_id", *columns))
-    info = {} if where is None else {"where": where}
+    info = {} if where is None else {"where": where}  # for any other database, whose part of SQLAlchemy stays out so
     Index(name, *of_table, unique=unique, sqlite_where=where, info=info)
 
 
@@ -112,27 +116,34 @@ def of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
 playbooks = table(
     "playbooks",
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False),
-    Column("kind", Text, nullable=False, server_default=sql("'project'")),
-    Column("header", Text, nullable=False, server_default=sql(_FIRST_HEADER)),
-    Column("final_newline", Integer, nullable=False, server_default=sql("1")),
-    Column("mirror", Text, nullable=False, server_default=sql("'undecided'")),
-    Column("created_at", Text, nullable=False),
+    Column("key", TEXT, nullable=False),
+    Column("kind", TEXT, nullable=False, server_default=sql("'project'")),
+    Column("mirror", TEXT, nullable=False, server_default=sql("'undecided'")),
+    Column("created_at", TEXT, nullable=False),
     Column("ignored", Integer, nullable=False, server_default=sql("0")),
-    Column("live_points", COUNT, nullable=False, server_default=sql("0")),
     UniqueConstraint("key", name="uq_playbooks_key"),
-    not_blank("playbooks", "key"),
+    *not_blank("playbooks", "key"),
     one_of("playbooks", "kind", "project", "user"),
-    CheckConstraint("final_newline IN (0, 1)", name="ck_playbooks_final_newline"),
     one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
     CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
-    *at_least(0, "playbooks", "live_points"),
+)
+
+# What every commit changes of a playbook besides its points; where a database locks rows, what its writers lock, one
+# after the other. Not in the playbook's own row: where playbooks are spread over servers, each has all of `playbooks`.
+heads = table(
+    "heads",
+    *in_playbook("heads"),
+    Column("header", TEXT, nullable=False, server_default=sql(_FIRST_HEADER)),
+    Column("final_newline", Integer, nullable=False, server_default=sql("1")),
+    Column("live_points", COUNT, nullable=False, server_default=sql("0")),
+    CheckConstraint("final_newline IN (0, 1)", name="ck_heads_final_newline"),
+    *at_least(0, "heads", "live_points"),
 )
 
 sections = table(
     "sections",
-    Column("slug", Text, primary_key=True),
-    Column("name", Text, nullable=False),
+    Column("slug", TEXT, primary_key=True),
+    Column("name", TEXT, nullable=False),
     Column("position", Integer, nullable=False),
     UniqueConstraint("name", name="uq_sections_name"),
     UniqueConstraint("position", name="uq_sections_position"),
@@ -143,18 +154,18 @@ revisions = table(
     "revisions",
     *in_playbook("revisions", "number"),
     Column("number", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("session_id", Text),
-    Column("message", Text),
-    Column("header", Text),
+    Column("time", TEXT, nullable=False),
+    Column("source", TEXT, nullable=False),
+    Column("actor", TEXT, nullable=False),
+    Column("session_id", TEXT),
+    Column("message", TEXT),
+    Column("header", TEXT),
     Column("final_newline", Integer),
     Column("took_back_from", COUNT),
     Column("took_back_to", COUNT),
     *at_least(1, "revisions", "number"),
     one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
-    not_blank("revisions", "actor"),
+    *not_blank("revisions", "actor"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
     CheckConstraint(
         "(took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
@@ -183,15 +194,15 @@ key_points = table(
     UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
     *in_playbook("key_points", "id"),
     Column("id", COUNT, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("section", Text, nullable=False),
+    Column("name", TEXT, nullable=False),
+    Column("section", TEXT, nullable=False),
     Column("position", COUNT, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("text", TEXT, nullable=False),
     Column("helpful", COUNT, nullable=False, server_default=sql("0")),
     Column("harmful", COUNT, nullable=False, server_default=sql("0")),
     Column("created_in", COUNT, nullable=False),
     Column("retired_in", COUNT),
-    Column("retired_reason", Text),
+    Column("retired_reason", TEXT),
     Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
     Column("forgotten", Integer, nullable=False, server_default=sql("0")),
     ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
@@ -199,8 +210,8 @@ key_points = table(
     of_revision("key_points", "retired_in"),
     # Said twice on purpose: foreign keys are off in a plain `sqlite3` shell, checks never are.
     one_of("key_points", "section", *SLUG_SECTIONS),
-    not_blank("key_points", "name"),
-    not_blank("key_points", "text"),
+    *not_blank("key_points", "name"),
+    *not_blank("key_points", "text"),
     *at_least(0, "key_points", "helpful", "harmful"),
     CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
     CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
@@ -214,7 +225,7 @@ extra_fields = table(
     "extra_fields",
     *in_playbook("extra_fields", "point_id"),
     Column("point_id", COUNT, nullable=False),
-    Column("fields", Text, nullable=False),
+    Column("fields", TEXT, nullable=False),
     of_point("extra_fields"),
 )
 
@@ -222,13 +233,13 @@ changes = table(
     "changes",
     *in_revision("changes"),
     Column("point_id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("section", Text, nullable=False),
+    Column("kind", TEXT, nullable=False),
+    Column("section", TEXT, nullable=False),
     Column("position", COUNT, nullable=False),
     Column("helpful", COUNT, nullable=False),
     Column("harmful", COUNT, nullable=False),
-    Column("text", Text),
-    Column("reason", Text),
+    Column("text", TEXT),
+    Column("reason", TEXT),
     Column("successor_id", COUNT),
     of_point("changes"),
     of_point("changes", "successor_id"),
@@ -245,9 +256,9 @@ votes = table(
     "votes",
     *in_revision("votes"),
     Column("point_id", COUNT),
-    Column("name", Text),
-    Column("tag", Text, nullable=False),
-    Column("rationale", Text),
+    Column("name", TEXT),
+    Column("tag", TEXT, nullable=False),
+    Column("rationale", TEXT),
     of_point("votes"),
     one_of("votes", "tag", "helpful", "harmful", "neutral"),
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
@@ -259,21 +270,32 @@ index("ix_votes_unmatched", votes, "name", where=votes.c.name.is_not(None))
 skipped_operations = table(
     "skipped_operations",
     *in_revision("skipped_operations"),
-    Column("operation", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    Column("operation", TEXT, nullable=False),
+    Column("reason", TEXT, nullable=False),
     with_rowid=False,
 )
 
 mirrors = table(
     "mirrors",
     *in_playbook("mirrors", "path"),
-    Column("path", Text, nullable=False),
+    Column("path", TEXT, nullable=False),
     Column("revision", COUNT),
-    Column("sha256", Text, nullable=False),
+    Column("sha256", TEXT, nullable=False),
     Column("size_bytes", COUNT),
     Column("mtime_ns", COUNT),
     of_revision("mirrors"),
-    not_blank("mirrors", "path"),
+    *not_blank("mirrors", "path"),
+)
+
+# Which playbooks' projects have joined a team: where its database is, without the password, and their names there.
+memberships = table(
+    "memberships",
+    *in_playbook("memberships"),
+    Column("url", TEXT, nullable=False),
+    Column("name", TEXT, nullable=False),
+    Column("joined_at", TEXT, nullable=False),
+    CheckConstraint("url <> '' AND name <> ''", name="ck_memberships_named"),
+    with_rowid=False,
 )
 
 erasures = table(
@@ -281,12 +303,12 @@ erasures = table(
     *in_playbook("erasures", "id"),
     Column("id", COUNT, nullable=False),
     Column("revision", COUNT, nullable=False),
-    Column("asked", Text, nullable=False),
-    Column("points", Text, nullable=False),
+    Column("asked", TEXT, nullable=False),
+    Column("points", TEXT, nullable=False),
     Column("fields", COUNT, nullable=False, server_default=sql("0")),
-    Column("time", Text, nullable=False),
-    Column("finished_at", Text),
-    Column("scrubbed_at", Text),
+    Column("time", TEXT, nullable=False),
+    Column("finished_at", TEXT),
+    Column("scrubbed_at", TEXT),
     of_revision("erasures"),
     one_of("erasures", "asked", "name", "match"),
     *at_least(0, "erasures", "fields"),
@@ -298,13 +320,13 @@ erasures = table(
 transcripts = table(
     "transcripts",
     *in_playbook("transcripts", "path"),
-    Column("path", Text, nullable=False),
-    Column("session_id", Text, nullable=False),
+    Column("path", TEXT, nullable=False),
+    Column("session_id", TEXT, nullable=False),
     Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
-    Column("last_uuid", Text),
-    Column("updated_at", Text, nullable=False),
-    Column("first_uuid", Text),
-    not_blank("transcripts", "path"),
+    Column("last_uuid", TEXT),
+    Column("updated_at", TEXT, nullable=False),
+    Column("first_uuid", TEXT),
+    *not_blank("transcripts", "path"),
     *at_least(0, "transcripts", "learnt_to"),
 )
 index("ix_transcripts_first", transcripts, "first_uuid")
@@ -314,21 +336,21 @@ reflections = table(
     *in_playbook("reflections", "id"),
     Column("id", COUNT, nullable=False),
     Column("revision", COUNT),
-    Column("session_id", Text, nullable=False),
-    Column("transcript_path", Text),
+    Column("session_id", TEXT, nullable=False),
+    Column("transcript_path", TEXT),
     Column("from_offset", COUNT),
     Column("to_offset", COUNT),
-    Column("analysis", Text),
-    Column("curator_reasoning", Text),
-    Column("model", Text),
+    Column("analysis", TEXT),
+    Column("curator_reasoning", TEXT),
+    Column("model", TEXT),
     Column("input_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("output_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("cached_tokens", COUNT, nullable=False, server_default=sql("0")),
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT),
-    Column("created_at", Text, nullable=False),
-    Column("bullet_tags", Text),
-    Column("finished_at", Text),
+    Column("created_at", TEXT, nullable=False),
+    Column("bullet_tags", TEXT),
+    Column("finished_at", TEXT),
     of_revision("reflections"),
     *at_least(0, "reflections", "input_tokens", "output_tokens", "cached_tokens"),
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
@@ -341,15 +363,15 @@ model_calls = table(
     "model_calls",
     *in_playbook("model_calls", "id"),
     Column("id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("session_id", Text),
-    Column("model", Text),
+    Column("kind", TEXT, nullable=False),
+    Column("session_id", TEXT),
+    Column("model", TEXT),
     Column("input_tokens", COUNT, nullable=False),
     Column("output_tokens", COUNT, nullable=False),
     Column("cached_tokens", COUNT, nullable=False),
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
+    Column("time", TEXT, nullable=False),
     Column(
         "agreed",
         Integer,
@@ -366,20 +388,20 @@ jobs = table(
     "jobs",
     *in_playbook("jobs", "id"),
     Column("id", COUNT, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("session_id", Text),
-    Column("transcript_path", Text),
-    Column("reason", Text),
-    Column("state", Text, nullable=False, server_default=sql("'queued'")),
+    Column("kind", TEXT, nullable=False),
+    Column("session_id", TEXT),
+    Column("transcript_path", TEXT),
+    Column("reason", TEXT),
+    Column("state", TEXT, nullable=False, server_default=sql("'queued'")),
     Column("attempts", Integer, nullable=False, server_default=sql("0")),
-    Column("not_before", Text),
-    Column("lease_until", Text),
-    Column("error", Text),
-    Column("created_at", Text, nullable=False),
-    Column("finished_at", Text),
-    Column("parent_path", Text),
-    Column("agent_id", Text),
-    not_blank("jobs", "kind"),
+    Column("not_before", TEXT),
+    Column("lease_until", TEXT),
+    Column("error", TEXT),
+    Column("created_at", TEXT, nullable=False),
+    Column("finished_at", TEXT),
+    Column("parent_path", TEXT),
+    Column("agent_id", TEXT),
+    *not_blank("jobs", "kind"),
     one_of("jobs", "state", "queued", "running", "done", "failed"),
     *at_least(0, "jobs", "attempts"),
 )
@@ -390,15 +412,29 @@ index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == 
 injections = table(
     "injections",
     *in_playbook("injections", "session_id", "seq"),
-    Column("session_id", Text, nullable=False),
+    Column("session_id", TEXT, nullable=False),
     Column("seq", Integer, nullable=False),
-    Column("source", Text, nullable=False),
+    Column("source", TEXT, nullable=False),
     Column("revision", COUNT, nullable=False),
-    Column("points", Text, nullable=False),
+    Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
+    Column("time", TEXT, nullable=False),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
+)
+
+# What sessions were shown of a team's playbook, until the team's database has it: points and revision are those there.
+unsent_injections = table(
+    "unsent_injections",
+    *in_playbook("unsent_injections", "session_id", "time"),
+    Column("session_id", TEXT, nullable=False),
+    Column("time", TEXT, nullable=False),
+    Column("source", TEXT, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("points", TEXT, nullable=False),
+    Column("left_out", COUNT, nullable=False),
+    *at_least(0, "unsent_injections", "left_out"),
+    with_rowid=False,
 )
 
 # Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it.
@@ -407,7 +443,7 @@ showings = table(
     *in_playbook("showings", "point_id"),
     Column("point_id", COUNT, nullable=False),
     Column("sessions", COUNT, nullable=False),
-    Column("last_at", Text, nullable=False),
+    Column("last_at", TEXT, nullable=False),
     of_point("showings"),
     *at_least(1, "showings", "sessions"),
     with_rowid=False,
@@ -416,10 +452,10 @@ showings = table(
 citations = table(
     "citations",
     *in_playbook("citations", "session_id", "point_id"),
-    Column("session_id", Text, nullable=False),
+    Column("session_id", TEXT, nullable=False),
     Column("point_id", COUNT, nullable=False),
     Column("stretches", COUNT, nullable=False),
-    Column("time", Text, nullable=False),
+    Column("time", TEXT, nullable=False),
     of_point("citations"),
     *at_least(1, "citations", "stretches"),
     with_rowid=False,

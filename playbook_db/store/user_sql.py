@@ -16,7 +16,7 @@ from typing import Any
 from playbook_db import settings
 from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store import migrate
-from playbook_db.store.connect import sqlite_path
+from playbook_db.store.connect import dialect_for, sqlite_path
 from playbook_db.store.sqlite import files
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -88,7 +88,14 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
         raise QueryError("the statement is no UTF-8 text")
     if not query.strip("; \t\r\n"):
         raise QueryError("there is no statement")
-    path = sqlite_path(url) or ""
+    path = sqlite_path(url)
+    if path is None:
+        from playbook_db.store.postgres.user_sql import open_answer  # late, as it brings the driver
+
+        migrate.require_current(url)
+        with open_answer(dialect_for(url), query, project_key, timeout_s) as answer:
+            yield Answer(*answer)
+        return
     with files.without_new_log(path):
         migrate.require_current(url)
         clock = _Clock(timeout_s)

@@ -101,8 +101,9 @@ CREATE VIEW shown_points AS
 SELECT p.key AS playbook, i.session_id, i.time, i.source, i.revision, k.name
 FROM playbooks AS p
 JOIN injections AS i ON i.playbook_id = p.id
-JOIN json_each(i.points) AS shown
-JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = shown.value AND instr(i.points, k.id) > 0;
+CROSS JOIN json_each(i.points) AS shown
+JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
+                    AND instr(i.points, CAST(k.id AS TEXT)) > 0;
 
 CREATE VIEW cited_points AS
 SELECT p.key AS playbook, c.session_id, c.time, k.name, c.stretches
@@ -118,9 +119,9 @@ SELECT p.key AS playbook, k.name, s.name AS section, k.text,
         WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS cited_in,
        1.0 * (SELECT count(*) FROM citations AS c
               WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
-                AND EXISTS (SELECT 1 FROM injections AS i JOIN json_each(i.points) AS point
+                AND EXISTS (SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS point
                             WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
-                              AND point.value = c.point_id)) / w.sessions AS cited_rate,
+                              AND CAST(point.value AS BIGINT) = c.point_id)) / w.sessions AS cited_rate,
        sum(CASE WHEN v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
        sum(CASE WHEN v.tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
        avg(CASE v.tag WHEN 'helpful' THEN 1.0 WHEN 'harmful' THEN 0.0 END) AS helpful_rate,
@@ -136,7 +137,7 @@ LEFT JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
                                   WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                                   ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 WHERE k.retired_in IS NULL
-GROUP BY p.key, k.name;
+GROUP BY p.key, k.name, p.id, k.playbook_id, k.id, s.slug, w.playbook_id, w.point_id;
 
 CREATE VIEW rewordings AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message, k.name,

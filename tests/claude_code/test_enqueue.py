@@ -344,9 +344,10 @@ def test_without_permission_the_job_is_in_the_spool_or_the_log_says_why(client: 
         assert len(client.spooled()) == 1
 
 
-def test_a_database_that_a_hook_cannot_open_leaves_the_job_to_the_spool(client: Client) -> None:
-    """PostgreSQL needs a driver that a hook has no time for."""
-    client.enqueue(PLAYBOOK_DB_URL="postgresql://u:secret@host/db")
+@pytest.mark.parametrize("url", ["postgresql://u:secret@host/db", "postgresql:/u:secret@host/db"])
+def test_a_database_that_a_hook_cannot_open_leaves_the_job_to_the_spool(client: Client, url: str) -> None:
+    """PostgreSQL needs a driver that a hook has no time for; a URL with a slip names no database at all."""
+    client.enqueue(PLAYBOOK_DB_URL=url)
 
     assert len(client.spooled()) == 1
     assert "secret" not in "".join(client.log())

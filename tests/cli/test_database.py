@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.services import edit
+from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
+from tests import postgres
 from tests.cli.conftest import Playbook
 
 pytestmark = pytest.mark.slow  # databases in many states
@@ -73,15 +74,15 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
     ("spoil", "told", "is_seen_quickly"),
     [
         ("DELETE FROM revisions WHERE number = 5", "not counted from 1 to 13: they go from 1 to 14", True),
-        ("UPDATE playbooks SET live_points = 7", "the count of live points of", True),
+        ("UPDATE heads SET live_points = 7", "the count of live points of", True),
         ("DROP TRIGGER changes_no_update", "the trigger changes_no_update is missing", True),
         ("DROP VIEW history", "the view history is missing", True),
         ("DROP INDEX ix_jobs_state", "the index ix_jobs_state is missing", True),
         ("CREATE TRIGGER spy AFTER INSERT ON votes BEGIN SELECT 1; END", "the trigger spy is none of ours", True),
         ("ALTER TABLE jobs ADD COLUMN more TEXT", "the table jobs isn't as it should be", True),
         ("UPDATE key_points SET section = 'xyz' WHERE id = 3", "CHECK constraint failed", True),
-        ("UPDATE playbooks SET header = 'no json'", "can't be read: JSONDecodeError", False),
-        ("UPDATE playbooks SET header = '[1]'", "can't be read", False),
+        ("UPDATE heads SET header = 'no json'", "can't be read: JSONDecodeError", False),
+        ("UPDATE heads SET header = '[1]'", "can't be read", False),
         ("UPDATE key_points SET text = 'another' WHERE id = 3", "is not what its history says", False),
         ("UPDATE key_points SET text = CAST(x'ff' AS TEXT) WHERE id = 3", "can't be read", False),
         ("UPDATE key_points SET helpful = 5 WHERE id = 3", "is not what its history says", False),
@@ -254,3 +255,43 @@ def test_an_upgrade_makes_the_database_where_there_is_none(playbook: Playbook, h
 
     assert first.out == second.out == f"{path} is at schema {SCHEMA:04d}\n"
     assert not (path.parent / "backups").exists()
+
+
+def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> None:
+    """It is told what can."""
+    done = playbook("db", "distribute")
+
+    assert (done.code, done.out) == (1, "")
+    assert f"{database} is a file. Only a database on a PostgreSQL server with Citus" in done.err
+
+
+def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path) -> None:
+    """What they are is told; a file is refused in words, and so is a right that there isn't."""
+    refused = playbook("db", "grant", "ben", "reader")
+    assert refused.err.startswith(f"playbook: {database} is a file, for whose rights the system has chmod.")
+    assert "'reader', 'member', 'owner'" in playbook("db", "grant", "ben", "boss").err
+    server = postgres.require_server()
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own; its users are not ours to make")
+    url = postgres.new_database()
+    with postgres.connected(server) as superuser:
+        superuser.execute("CREATE ROLE ben")
+    try:
+        assert playbook("--db", str(url), "init").code == 0
+        granted = playbook("--db", str(url), "db", "grant", "ben", "reader")
+        assert (granted.out, granted.err) == (
+            f"ben may read all of {maintenance.location(str(url))}, and write nothing\n",
+            "playbook: ben can't log in by itself: others may, who are granted it (or: ALTER ROLE ben LOGIN)\n",
+        )
+        again = playbook("--db", str(url), "db", "grant", "ben", "member", "--json").json
+        assert again == {
+            "database": maintenance.location(str(url)),
+            "role": "ben",
+            "right": "member",
+            "owner": "postgres",
+            "beyond": [],
+        }
+    finally:
+        postgres.drop_database(url)
+        with postgres.connected(server) as superuser:
+            superuser.execute("DROP ROLE ben")

@@ -19,9 +19,11 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import doctor, install, plugin_env, worker_start
 from playbook_db.domain.times import local
-from playbook_db.services import queue
+from playbook_db.services import maintenance, queue
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from playbook_db.store.hook_queries import SCHEMA
+from tests import postgres
 from tests.cli.conftest import Playbook, Result
 from tests.messages_api import Answer, MessagesApi
 
@@ -154,7 +156,7 @@ def test_a_locked_database_is_broken(findings: Findings, home: Path) -> None:
 def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Path) -> None:
     """Integrity is more than SQLite's own: what stands beside the points must be true of them."""
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
-        connection.execute("UPDATE playbooks SET live_points = 7")
+        connection.execute("UPDATE heads SET live_points = 7")
         connection.commit()
 
     (finding,) = findings()["database"]
@@ -302,6 +304,55 @@ def test_why_a_session_is_shown_nothing_is_told(findings: Findings, playbook: Pl
         playbook("init")
 
     assert findings()["inject"][0]["told"].startswith(f"shows nothing, as {told}")
+
+
+@pytest.mark.usefixtures("well")
+def test_a_database_on_a_server_is_told_with_what_brings_it_into_sessions(
+    findings: Findings, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hooks ask no server, so nothing of theirs is broken; only one that can't be used is."""
+    postgres.require_server()
+    url = postgres.new_database()
+    monkeypatch.setenv("PLAYBOOK_DB_URL", str(url))
+
+    empty = findings()["database"]
+    playbook("add", "use type hints")
+    found = findings()
+    status = playbook("status").out
+    playbook("work")
+    postgres.drop_database(url)
+    gone = findings()
+
+    where = maintenance.location(str(url))
+    assert [(finding["state"], finding["remedy"]) for finding in empty] == [
+        ("note", "playbook init"),
+        ("note", f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}"),
+    ]
+    assert found["database"][0]["told"] == f"{where}: schema {SCHEMA:04d}, sound"
+    assert "which hooks don't ask" in found["database"][1]["told"]
+    assert found["inject"][0]["told"].startswith("shows nothing, as the database is on a server")
+    assert found["queue"][0]["told"] == "0 queued, 0 running, 0 done, 0 failed"
+    assert {finding["state"] for each in found.values() for finding in each} == {"ok", "note"}
+    assert "(not made yet)" not in status
+    assert "1; a session is shown none, since hooks ask no server: playbook doctor" in status
+    assert [finding["state"] for finding in gone["database"]] == ["broken", "note"]
+    assert "worker.log" not in gone
+
+
+@pytest.mark.usefixtures("well")
+def test_a_database_on_a_server_that_the_hooks_have_no_part_in_is_only_looked_at(
+    playbook: Playbook, home: Path
+) -> None:
+    """It was named for this command alone."""
+    postgres.require_server()
+    url = postgres.new_database()
+    playbook("--db", str(url), "init")
+
+    found = playbook("--db", str(url), "doctor", "--json").json["findings"]
+
+    postgres.drop_database(url)
+    assert [finding["state"] for finding in found if finding["about"] == "database"] == ["ok"]
+    assert [finding["told"][:13] for finding in found if finding["about"] == "inject"] == ["shows 1 point"]
 
 
 @pytest.mark.usefixtures("well")

@@ -14,7 +14,11 @@ import pytest
 from sqlalchemy import CheckConstraint
 
 from playbook_db.cli.history import SOURCES
+from playbook_db.domain import operations
+from playbook_db.domain.playbook import Vote
 from playbook_db.services.history import local
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
 from playbook_db.store.tables import revisions
 from tests.cli.conftest import Playbook
 
@@ -379,3 +383,52 @@ def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch
     ]
     assert "ben@desk" in playbook("log", "-n", "1").out
     assert "\tann@laptop" in playbook("why", "oth-001").out
+
+
+def test_a_log_of_one_member_is_what_he_did_on_all_his_machines(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or on one of them; nobody whose name only begins so."""
+    for number, actor in enumerate(["ann@laptop", "ann@desk", "anna@laptop", "ann"], 1):
+        monkeypatch.setenv("PLAYBOOK_ACTOR", actor)
+        playbook("add", f"advice number {number}")
+
+    def made(*asked: str) -> list[int]:
+        return [revision["revision"] for revision in playbook("log", "--json", *asked).json]
+
+    assert made("--by", "ann") == [4, 2, 1]
+    assert made("--by", "ann@laptop") == [1]
+    assert made("oth-002", "--by", "ann") == [2]
+    assert made("oth-002", "--by", "anna") == []
+    assert "there is no such revision" in playbook("log", "--by", "ben").err
+    members = playbook("stats", "--json").json["members"]
+    assert [(member["actor"], member["revisions"]) for member in members] == [
+        ("ann", 1), ("ann@desk", 1), ("ann@laptop", 1), ("anna@laptop", 1)
+    ]  # fmt: skip
+    assert "\nmembers    votes that are in force; more with: playbook log --by WHO\n" in playbook("stats").out
+
+
+def test_who_alone_wrote_is_no_member(playbook: Playbook) -> None:
+    """Numbers of a playbook of one's own don't say who one is."""
+    playbook("add", "use uv")
+
+    assert "members" not in playbook("stats").out
+
+
+def test_a_lesson_of_a_member_is_told_with_him_and_his_session(
+    playbook: Playbook, folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a database that others have, too, keeps it; where the session is its own author it is told once."""
+    session = "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90"
+    playbook("add", "use uv")
+    with open_store(f"sqlite:///{home / '.claude' / 'playbook' / 'playbook.db'}") as store:
+        for actor in ("ann@laptop", session):
+            with store.write(Project.in_folder(store, str(folder)).key) as book:
+                cast = operations.cast_votes(book.draft, [Vote("oth-001", "helpful")])
+                book.commit("learn", "learned", votes=cast, session_id=session, actor=actor)
+
+    told = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[1:]]
+    assert told == [f"ann@laptop, session {session}", f"session {session}"]
+    first, second, *_ = (line for line in playbook("log").out.splitlines() if line.startswith("revision"))
+    assert first.endswith(f"  learn  session {session}")
+    assert second.endswith(f"  learn  ann@laptop  session {session}")

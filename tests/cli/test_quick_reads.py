@@ -60,7 +60,7 @@ def through_services(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Run
 
     def run(*arguments: str) -> Result:
         with monkeypatch.context() as patch:
-            patch.setattr(quick_reads, "_read", lambda *_: None)
+            patch.setattr(quick_reads, "_read", lambda *_, **__: None)
             return playbook(*arguments)
 
     return run

@@ -162,7 +162,7 @@ def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
         (("sql", "SELECT :me"), 1, ":project"),
         (("sql", ""), 1, "no statement"),
         (("sql", "--csv", "--json", "SELECT 1"), 2, "one of --csv, --line and --json"),
-        (("sql", "SELECT 1", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),
+        (("sql", "SELECT 1", "--db", "postgresql://me:pw@127.0.0.1:1/db"), 1, "can't be reached"),
         (("sql", "SELECT 1", "--db", "nowhere.db"), 1, "playbook init"),
         (("db", "metadata", "--db", "postgresql://me:pw@host/db"), 1, "no SQLite file"),
         (("db", "metadata", "-o", "nowhere/x.json"), 2, "nowhere/x.json can't be written"),

@@ -73,7 +73,18 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "revisions": ["all", "by_source"],
         "file": ["size_bytes", "tables", "backups"],
     }  # fmt: skip
-    assert list(told) == ["project", "time", "points", "use", "votes", "learning", "weeks", "revisions", "file"]
+    assert list(told) == [
+        "project",
+        "time",
+        "points",
+        "use",
+        "votes",
+        "learning",
+        "weeks",
+        "revisions",
+        "members",
+        "file",
+    ]
     assert told["project"] == str(folder)
     assert told["points"]["age"] == {"last_7_days": 2, "last_30_days": 2, "last_90_days": 2, "older": 0}
     assert told["points"]["sections"][0] == {"section": "PATTERNS & APPROACHES", "live": 2, "retired": 1}

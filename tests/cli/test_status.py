@@ -118,18 +118,6 @@ def test_an_ignored_project_says_so(playbook: Playbook) -> None:
     assert playbook("status", "--short").out == "playbook: ignored here\n"
 
 
-@pytest.mark.parametrize(
-    ("ago", "said"),
-    [({"seconds": 20}, "just now"), ({"minutes": 1}, "1 minute ago"), ({"hours": 5}, "5 hours ago"),
-     ({"days": 40}, "40 days ago"), ({"hours": -1}, "just now")],
-)  # fmt: skip
-def test_how_long_ago_is_told_in_one_unit(ago: dict[str, int], said: str) -> None:
-    """Also where a clock goes wrong."""
-    from playbook_db.cli import status
-
-    assert status._ago((datetime.now(UTC) - timedelta(**ago)).isoformat()) == said
-
-
 def test_a_database_that_the_hooks_can_not_read_is_read_all_the_same(playbook: Playbook) -> None:
     """One that somebody holds, or of an older schema: the store waits for it, or brings it up to date."""
     playbook("add", "use uv")

@@ -95,11 +95,13 @@ def bring(world: World, **variables: str) -> None:
     file.write_text(json.dumps({"env": variables}))
 
 
-def ask_playbook(world: World, *arguments: str) -> str:
-    """What `playbook ARGUMENT ...` says in a terminal of the user's own in the project."""
-    variables = {"PATH": "/usr/bin:/bin", "HOME": str(world.home), "PYTHONPATH": str(REPOSITORY)}
+def ask_playbook(world: World, *arguments: str, given: str = "") -> str:
+    """What `playbook ARGUMENT ...` says in a terminal of the user's own in the project, *given* what he types."""
+    variables = {"PATH": "/usr/bin:/bin", "HOME": str(world.home), "PYTHONPATH": str(REPOSITORY), **world.variables}
     command = [sys.executable, "-P", "-m", "playbook_db", *arguments]
-    done = subprocess.run(command, cwd=world.project, env=variables, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=world.project, env=variables, input=given, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done
     return done.stdout
 

@@ -25,6 +25,7 @@ from tests.contract.playbooks import (
     by_name,
     outcome_of,
 )
+from tests.databases import KINDS, Kind
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +91,13 @@ def curate(
 def carried(request: pytest.FixtureRequest) -> Carried:
     """The ways on which a program may carry a loaded playbook to where it saves it."""
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def _each_kind_of_database(database_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What load_playbook() and save_playbook() use is the user's own file, or a database on a server."""
+    if database_kind is not KINDS["sqlite"]:
+        monkeypatch.setenv("PLAYBOOK_DB_URL", database_kind.new(tmp_path))
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """What the documented functions did to a loaded playbook is in the history as if the database had been told."""
 
 import copy
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from playbook_db.services import edit, forget, history
 from playbook_db.services.projects import Project
 from tests.builders import a_sections_dict, an_entry
 from tests.contract.playbooks import PATTERNS, an_addition, by_json, write_file
+from tests.databases import raw_connection
 
 HISTORY = (
     "SELECT kind, name, helpful, harmful, text, reason, successor FROM history WHERE playbook = ? AND revision = ?"
@@ -52,8 +51,8 @@ def stocked(kept: Project) -> Project:
 
 def rows(query: str, project: Project, revision: int) -> list[tuple[Any, ...]]:
     """The rows of *revision*, in any order but one."""
-    with closing(sqlite3.connect(project.store.where)) as raw:
-        return sorted(raw.execute(query, (project.key, revision)), key=repr)
+    with raw_connection(project.store) as raw:
+        return sorted(raw.execute(query, (project.key, revision)).fetchall(), key=repr)
 
 
 def learn(project: Project) -> None:

@@ -16,11 +16,13 @@ from playbook_db.cli.main import main
 from playbook_db.cli.sql import aligned
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Playbook
-from playbook_db.services import import_export
+from playbook_db.services import import_export, maintenance
 from playbook_db.services import sql as sql_service
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
+from tests.databases import DISTRIBUTED
 from tests.docs.hafen import TODAY, live_two_weeks
+from tests.postgres import drop_database, new_database, require_server
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -40,6 +42,25 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, d
         environment.delenv("CLAUDE_CONFIG_DIR", raising=False)
         project = Project.in_folder(store, str(folder))
         yield project, {revised.revision or 0: read_playbook(project) for revised in live_two_weeks(project)}
+
+
+@pytest.fixture(scope="module")
+def on_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """The same project after the same weeks, in a database on a server."""
+    require_server()
+    url = new_database()
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "hafen"
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as environment, open_store(str(url)) as store:
+        environment.setenv("HOME", str(home))
+        environment.delenv("CLAUDE_CONFIG_DIR", raising=False)
+        project = Project.in_folder(store, str(folder))
+        list(live_two_weeks(project))
+        if DISTRIBUTED:
+            maintenance.distribute(str(url))
+        yield project
+    drop_database(url)
 
 
 @pytest.fixture
@@ -135,6 +156,21 @@ def test_worked_query_gives_the_answer_that_is_printed(
         assert [line[: len(shown)] for line, shown in zip(lines, printed, strict=False)] == printed
     else:
         assert lines == printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_worked_query_gives_the_same_answer_on_a_server(on_server: Project, question: str) -> None:
+    """In the very same words."""
+    if DISTRIBUTED and "RECURSIVE" in QUESTIONS[question].sql:
+        pytest.skip("Citus asks no such query of views")
+    printed = ANSWERS[question].splitlines()
+    query = QUESTIONS[question].sql.replace("'now'", f"'{TODAY}'")
+
+    with sql_service.ask(str(on_server.store.url), query, project_key=on_server.key) as answer:
+        lines = list(aligned(answer.columns, answer.rows))
+
+    assert [line[: len(shown)] for line, shown in zip(lines, printed, strict=False)] == printed
 
 
 def test_first_example_of_the_docs_is_true(hafen: Project, capsys: pytest.CaptureFixture[str]) -> None:

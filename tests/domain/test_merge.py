@@ -640,3 +640,46 @@ def test_a_forgotten_name_does_not_come_in() -> None:
 
     assert list(kept.by_name) == ["pat-002"]
     assert notes == ("pat-001 was forgotten here; the text that came in for it was left out",)
+
+
+# --- a text that got another name in between ---
+
+
+def _named(**texts_and_votes: tuple[str, int]) -> Playbook:
+    points = (
+        a_key_point(name.replace("_", "-"), text, helpful=votes) for name, (text, votes) in texts_and_votes.items()
+    )
+    return a_playbook(*points)
+
+
+@pytest.mark.parametrize("renamed_by", ["ours", "theirs"])
+@pytest.mark.parametrize(
+    ("done", "expected"),
+    [
+        ({"pat_001": ("ann's", 3)}, {"pat-001": ("ben's", 5), "pat-002": ("ann's", 3)}),
+        ({"pat_001": ("ann's, better", 1)}, {"pat-001": ("ben's", 5), "pat-002": ("ann's, better", 1)}),
+        ({}, {"pat-001": ("ben's", 5)}),
+    ],
+    ids=["voted on", "reworded", "retired"],
+)
+def test_what_was_done_to_a_text_follows_it_to_its_new_name(
+    renamed_by: str, done: dict[str, tuple[str, int]], expected: dict[str, tuple[str, int]]
+) -> None:
+    """Ben's point has Ann's name by now; a vote for hers under that name is none for his."""
+    base, seen = _named(pat_001=("ann's", 1)), _named(**done)
+    renamed = _named(pat_001=("ben's", 5), pat_002=("ann's", 1))
+
+    draft, _ = after_merging(base, *((renamed, seen) if renamed_by == "ours" else (seen, renamed)))
+
+    assert {point.name: (point.text, point.helpful) for point in draft.points()} == expected
+
+
+@pytest.mark.parametrize("renamed_by", ["ours", "theirs"])
+def test_it_follows_it_also_where_that_name_was_given_again(renamed_by: str) -> None:
+    """Nothing is lost of three texts that had, or got, the same two names."""
+    base, seen = _named(pat_001=("ann's", 1)), _named(pat_001=("ann's", 3), pat_002=("another", 7))
+    renamed = _named(pat_001=("ben's", 5), pat_002=("ann's", 1))
+
+    draft, _ = after_merging(base, *((renamed, seen) if renamed_by == "ours" else (seen, renamed)))
+
+    assert {point.text: point.helpful for point in draft.points()} == {"ann's": 3, "ben's": 5, "another": 7}

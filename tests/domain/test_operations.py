@@ -19,7 +19,7 @@ from playbook_db.domain.operations import (
     read_votes,
     unknown_sections,
 )
-from playbook_db.domain.playbook import Playbook, Vote
+from playbook_db.domain.playbook import MAX_NAME_LENGTH, Playbook, Vote
 from tests.builders import a_draft, a_key_point, few_texts, json_values, playbooks_of_few_texts
 
 _TWO_DIFFERENT = "`source_ids` must name two different points that exist"
@@ -517,6 +517,13 @@ def test_vote_for_an_unknown_name_comes_back_unmatched_and_counts_nowhere() -> N
 
     assert taken == (Vote("pat-999", "helpful", "phantom", matched=False), Vote("pat-001", "neutral", matched=True))
     assert draft.changes == []
+
+
+def test_of_a_name_that_none_could_have_the_beginning_is_kept() -> None:
+    """A model, or a file, may name anything; a server's index takes no more."""
+    (taken,) = cast_votes(a_draft(), [Vote("鱼" * 5000, "helpful")])
+
+    assert taken.name == "鱼" * MAX_NAME_LENGTH
 
 
 def test_vote_for_a_point_that_has_left_hits_no_other() -> None:

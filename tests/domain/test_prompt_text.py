@@ -89,10 +89,15 @@ def test_any_point_is_exactly_one_line(name: str, helpful: int, harmful: int, te
     line = render_point(name, helpful, harmful, text)
 
     assert line.splitlines() == [line]
-    assert line.startswith(f"[{name}] helpful={helpful} harmful={harmful} :: ")
+    assert line.startswith(f"[{shown(name)}] helpful={helpful} harmful={harmful} :: ")
 
 
-@given(names, counters, counters, texts.filter(lambda text: len(f"{text}.".splitlines()) == 1 and shown(text) == text))
+@given(
+    names.filter(lambda name: shown(name) == name),
+    counters,
+    counters,
+    texts.filter(lambda text: len(f"{text}.".splitlines()) == 1 and shown(text) == text),
+)
 def test_text_of_one_line_stands_as_it_is(name: str, helpful: int, harmful: int, text: str) -> None:
     """Nothing else is rewritten: backslashes, quotes, braces, any script."""
     assert render_point(name, helpful, harmful, text) == f"[{name}] helpful={helpful} harmful={harmful} :: {text}"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.times import parse_time
+from playbook_db.domain.times import ago, parse_time
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 29, 22, 30, tzinfo=UTC)  # in Berlin it is the 30th already, and summer time since a day
@@ -90,3 +90,13 @@ def test_no_text_breaks_the_reading(text: str) -> None:
     read = parse_time(text, now=NOW, zone=BERLIN)
 
     assert read is None or read.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [({"seconds": 20}, "just now"), ({"minutes": 1}, "1 minute ago"), ({"hours": 5}, "5 hours ago"),
+     ({"days": 40}, "40 days ago"), ({"hours": -1}, "just now")],
+)  # fmt: skip
+def test_how_long_ago_is_told_in_one_unit(passed: dict[str, int], said: str) -> None:
+    """Also where a clock goes wrong."""
+    assert ago(NOW - timedelta(**passed), now=NOW) == said

@@ -12,6 +12,7 @@ from playbook_db.llm.model import Model
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
+from tests.databases import KINDS, Kind
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.transcripts_made_up import TranscriptBuilder
 
@@ -51,9 +52,13 @@ def answers(reflected: Any, curated: Any) -> tuple[Rule, Rule]:
 
 
 @pytest.fixture
-def database(home: Path) -> Iterator[Store]:
-    """The user's own database, as hooks and worker find it."""
-    with open_store(f"sqlite:///{home / '.claude' / 'playbook' / 'playbook.db'}") as opened:
+def database(database_kind: Kind, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The user's own database, as hooks and worker find it, or one on a server."""
+    url = f"sqlite:///{home / '.claude' / 'playbook' / 'playbook.db'}"
+    if database_kind is not KINDS["sqlite"]:
+        url = database_kind.new(tmp_path)
+        monkeypatch.setenv("PLAYBOOK_DB_URL", url)
+    with open_store(url) as opened:
         yield opened
 
 

@@ -153,6 +153,7 @@ def test_odd_replies_are_skipped_with_a_reason_and_spoil_nothing(
     assert maintenance.check(learner_project.store) == []
 
 
+@pytest.mark.sqlite
 def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path
 ) -> None:
@@ -178,7 +179,7 @@ def test_no_reply_can_forge_a_line_of_what_a_session_is_shown(
 def test_a_session_without_a_name_is_learned_from(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, by: str
 ) -> None:
-    """Its file's name stands for it; where that is blank too, the revision is the user's."""
+    """Its file's name stands for it; where that is blank too, the revision is the user's, as all on a server are."""
     monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
     session = TranscriptBuilder("\n")
     session.user("mend the bug")
@@ -189,7 +190,9 @@ def test_a_session_without_a_name_is_learned_from(
         assert _work(learner_project).learned == 1
 
     with learner_project.store.read(learner_project.key) as book:
-        assert book.read_log(LogFilter(1, 99), limit=1, most_changes=1)[0].actor == by
+        (made,) = book.read_log(LogFilter(1, 99), limit=1, most_changes=1)
+    assert made.actor == ("ann@laptop" if learner_project.store.is_shared else by)
+    assert made.session_id == ("s-9" if by == "s-9" else None)
 
 
 @pytest.mark.parametrize("is_escaped", [True, False], ids=["escaped", "as it is"])

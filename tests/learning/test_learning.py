@@ -102,6 +102,7 @@ def test_whoever_comes_second_keeps_nothing(
     assert len(_points(learner_project)) == 2
 
 
+@pytest.mark.sqlite
 def test_secrets_and_private_words_reach_neither_the_model_nor_the_database(
     learner_project: Project, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,6 +302,7 @@ def test_a_job_that_fails_is_kept_and_says_why(
     assert (again.state, again.attempts, again.error) == ("queued", 0, None)
 
 
+@pytest.mark.sqlite
 def test_what_a_killed_worker_left_running_is_done_by_the_next(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

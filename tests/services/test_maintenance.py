@@ -24,7 +24,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite.backups import Backup, list_backups
 
-pytestmark = pytest.mark.slow  # databases of many states
+pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
 
 _FROZEN = Path(__file__).parents[1] / "frozen"
 
@@ -78,7 +78,7 @@ def test_where_there_is_no_database_none_is_made(tmp_path: Path, content: bytes 
 
 def test_another_kind_of_database_is_refused_in_words() -> None:
     """Its password isn't shown."""
-    with pytest.raises(DatabaseError, match=r"is no SQLite file; back it up with its own tools") as told:
+    with pytest.raises(DatabaseError, match=r"has backups of its own\. Run: pg_dump") as told:
         maintenance.take("postgresql://me:secret@host/x")
 
     assert "secret" not in str(told.value)

@@ -25,7 +25,7 @@ from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
 from tests.sample_database import write_sample_database
 
-pytestmark = pytest.mark.slow  # databases of many states
+pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
 
 _PAGE = 4096
 

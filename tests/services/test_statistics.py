@@ -15,7 +15,8 @@ from sqlalchemy import text as sql
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
-from playbook_db.services import edit, statistics
+from playbook_db.services import edit, history, statistics, undo
+from playbook_db.services.history import LogQuery
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.statistics import Statistics
 from playbook_db.store import hook_queries
@@ -245,6 +246,7 @@ def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path
     assert {table.name: table.rows for table in numbers.file.tables}["key_points"] == 2
 
 
+@pytest.mark.sqlite
 def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> None:
     """Its size is that of the file once the log is in it; the tables' sizes, indexes included, are most of that."""
     _add(project, a_key_point("pat-001"))
@@ -258,7 +260,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
     project.store.tidy()
     assert file.size_bytes == os.path.getsize(project.store.where)
     assert {table.name: table.rows for table in file.tables} == {
-        "playbooks": 1, "sections": 5, "revisions": 1, "key_points": 1, "changes": 1,
+        "playbooks": 1, "sections": 5, "heads": 1, "revisions": 1, "key_points": 1, "changes": 1,
     }  # fmt: skip
     sizes = [table.size_bytes or 0 for table in file.tables]
     assert sizes == sorted(sizes, reverse=True)
@@ -266,6 +268,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
     assert file.backups == (("2026-11-01T00:00:00.000000+00:00", 3), ("2026-11-03T00:00:00.000000+00:00", 5))
 
 
+@pytest.mark.sqlite
 def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every SQLite is built to count its pages."""
     _add(project, a_key_point("pat-001"))
@@ -292,3 +295,31 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
 
     assert (numbers.live, numbers.weeks, sum(numbers.revisions.values())) == (1, (), 1)
     assert len(read_playbook(project).points) == 2
+
+
+def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who did most comes first; votes count while they are in force. Sessions are somebody's own in a file of his, and
+    nobody there is told by them; a database of several has the member for each lesson."""
+    session = "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90"
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
+    _add(project, a_key_point("pat-001"))
+    for name, at in (("ben@desk", _days_ago(3)), ("ann@laptop", _days_ago(2))):
+        monkeypatch.setenv("PLAYBOOK_ACTOR", name)
+        with project.store.write(project.key, now=at) as book:
+            cast = operations.cast_votes(book.draft, [Vote("pat-001", "helpful")])
+            book.commit("learn", "learnt", votes=cast, session_id=session, actor=session)
+    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
+    edit.vote(project, "pat-001", "harmful")
+    undo.undo(project)
+
+    numbers = _gather(project)
+
+    members = {member.actor: (member.revisions, member.learned, member.votes) for member in numbers.members}
+    if numbers.is_shared:
+        assert members == {"ben@desk": (3, 1, 1), "ann@laptop": (2, 1, 1)}
+        assert numbers.members[1].last_at == timestamp(_days_ago(2))
+    else:
+        assert members == {"ben@desk": (2, 0, 0), None: (2, 2, 2), "ann@laptop": (1, 0, 0)}
+    assert numbers.revisions == {"learn": 2, "edit": 2, "undo": 1}
+    asked = LogQuery(by="ben")
+    assert [made.number for made in history.log(project, asked)] == ([5, 4, 2] if numbers.is_shared else [5, 4])

@@ -21,6 +21,8 @@ from playbook_db.store.hook_queries import newest_backup
 from playbook_db.store.sqlite import backups
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
 
+pytestmark = pytest.mark.sqlite
+
 _NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 
 

@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import CheckConstraint
 
 import playbook_db
 from playbook_db import settings
@@ -18,16 +17,17 @@ from playbook_db.errors import (
     DamagedError,
     DatabaseBusyError,
     DatabaseError,
+    MissingExtraError,
     OtherProgramError,
     SettingError,
 )
+from playbook_db.store import connect
 from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
-from playbook_db.store.tables import metadata
 from tests.databases import put_empty_database
 
 PACKAGE = Path(playbook_db.__file__).parent
@@ -73,21 +73,21 @@ def test_no_other_database_is_in_memory(tmp_path: Path) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_tables_say_what_the_dialect_of_another_database_needs() -> None:
-    """Which rows a partial index holds, and which column a check in SQLite's words is about."""
-    for table in metadata.tables.values():
-        for index in table.indexes:
-            assert ("where" in index.info) == (index.dialect_options["sqlite"]["where"] is not None), index
-        for constraint in table.constraints:
-            if isinstance(constraint, CheckConstraint) and "char(" in str(constraint.sqltext):
-                assert constraint.info["not_blank"] in table.columns
-
-
 @pytest.mark.parametrize("url", ["nonsense://x", "sqlite+nothing:///x", "://"])
 def test_a_url_that_names_no_database_is_told(url: str) -> None:
     """Not a traceback but the value and what is wrong with it."""
     with pytest.raises(SettingError, match="is no database"):
         dialect_for(url)
+
+
+def test_a_driver_that_is_missing_is_told_with_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who keeps playbooks in a file need not have it."""
+    monkeypatch.setattr(connect, "find_spec", lambda _: None)
+
+    with pytest.raises(MissingExtraError, match=r"^A database on PostgreSQL needs psycopg, .*'\.\[postgres\]'") as told:
+        dialect_for("postgresql://me:secret@host/db")
+
+    assert "secret" not in str(told.value)
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])

@@ -61,7 +61,7 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
     script = (
         "import sys; from playbook_db.services import edit; from playbook_db.services.projects import Project\n"
         "from playbook_db.store.engine import open_store\n"
-        f"with open_store('sqlite:///{project.store.where}') as store:\n"
+        f"with open_store({project.store.url.render_as_string(hide_password=False)!r}) as store:\n"
         f"    project = Project.in_folder(store, {project.folder!r})\n"
         "    for number in range(20):\n"
         "        edit.vote(project, 'oth-001', 'helpful')\n"
@@ -83,20 +83,19 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
 def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait is bounded, the message says that nothing was changed and what to do."""
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.05)
-    other = sqlite3.connect(project.store.where)
-    other.execute("BEGIN IMMEDIATE")
+    edit.add(project, "use ruff")
 
     with (
-        Project.in_folder(open_store(f"sqlite:///{project.store.where}"), project.folder).store as impatient,
+        project.store.write(project.key),
+        open_store(str(project.store.url)) as impatient,
         pytest.raises(
             DatabaseBusyError, match=r"locked by another process.*Nothing was changed; run the command again"
         ),
     ):
         edit.add(Project.in_folder(impatient, project.folder), "use type hints")
 
-    other.close()
 
-
+@pytest.mark.sqlite
 def test_whether_somebody_holds_the_lock_is_known_without_the_long_wait(project: Project) -> None:
     """Nothing is written to find out."""
     before = project.store.can_write(wait_s=0.05)
@@ -120,6 +119,7 @@ def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) 
     assert len(read_playbook(project).points) == 2
 
 
+@pytest.mark.sqlite
 def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log must not grow for as long as some process keeps the database open."""
     log = Path(f"{project.store.where}-wal")
@@ -134,6 +134,7 @@ def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkey
     assert log.stat().st_size < grown
 
 
+@pytest.mark.sqlite
 def test_a_log_that_somebody_keeps_for_himself_is_left_to_him(project: Project) -> None:
     """Tidying up is no reason to fail."""
     edit.add(project, "use ruff")

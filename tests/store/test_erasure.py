@@ -1,7 +1,5 @@
 """Erasing in the tables and in the bytes: nothing is overlooked, and the way through leaves its trace."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,9 @@ from playbook_db.services import edit, forget
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project
 from playbook_db.store import tables
+from playbook_db.store.connect import sqlite_path
 from playbook_db.store.erasure import WRITTEN, find
+from tests.databases import REFUSALS, raw_connection, switch_triggers_off
 
 _TEXT = "Zanzibar 4711"
 # Names, keys, ids, paths, times, sections and kinds: what programs look for, and nobody's secret.
@@ -32,6 +32,8 @@ _STRUCTURE = {
         "finished_at", "parent_path", "agent_id",
     ),
     "injections": ("session_id", "source", "points", "time"),
+    "unsent_injections": ("session_id", "source", "points", "time"),
+    "memberships": ("url", "name", "joined_at"),
     "showings": ("last_at",),
     "citations": ("session_id", "time"),
     "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
@@ -82,7 +84,7 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
     edit.add(project, f"use {_TEXT}")
     edit.apply_batch(project, ["nonsense"], origin="a test")
     edit.vote(project, "oth-001", "helpful")
-    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
+    with raw_connection(project.store) as raw:
         raw.execute(
             "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1,1,3,'name','[]','t')"
         )
@@ -104,10 +106,10 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
             "DELETE FROM erasures",
             "UPDATE erasures SET points = '[]', id = 7",
         ):
-            with pytest.raises(sqlite3.IntegrityError):
+            with pytest.raises(REFUSALS):
                 raw.execute(statement)
         raw.execute("UPDATE erasures SET finished_at = 't'")
-        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        with pytest.raises(REFUSALS, match="append-only"):
             raw.execute("UPDATE changes SET text = 'again' WHERE text IS NOT NULL")
 
 
@@ -118,7 +120,7 @@ def test_a_forgotten_point_never_comes_back(project: Project) -> None:
     edit.retire(project, "oth-001")
     forget.forget(project, Request(name="oth-002"))
 
-    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
+    with raw_connection(project.store) as raw:
         for statement in (
             "UPDATE key_points SET forgotten = 0 WHERE id = 2",
             "UPDATE key_points SET text = 'again' WHERE id = 2",
@@ -129,9 +131,11 @@ def test_a_forgotten_point_never_comes_back(project: Project) -> None:
             "UPDATE erasures SET fields = 0",
             "UPDATE erasures SET scrubbed_at = NULL",
             "DELETE FROM erasures",
-            "INSERT OR REPLACE INTO erasures SELECT * FROM erasures",
+            "INSERT INTO erasures SELECT * FROM erasures WHERE true"
+            " ON CONFLICT (playbook_id, id) DO UPDATE SET finished_at = NULL",
+            *(["INSERT OR REPLACE INTO erasures SELECT * FROM erasures"] if sqlite_path(project.store.url) else []),
         ):
-            with pytest.raises(sqlite3.IntegrityError):
+            with pytest.raises(REFUSALS):
                 raw.execute(statement)
 
 
@@ -141,9 +145,8 @@ def _fill_everything(project: Project) -> None:
     edit.vote(project, "oth-001", "helpful")
     edit.apply_batch(project, ["nonsense"], origin="a test")
     edit.retire(project, "oth-001")
-    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as raw:
-        for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            raw.execute(f"DROP TRIGGER {name}")
+    with raw_connection(project.store) as raw:
+        switch_triggers_off(raw)
         raw.execute("INSERT INTO reflections (playbook_id, id, session_id, created_at) VALUES (1, 1, 's', 't')")
         raw.execute("INSERT INTO jobs (playbook_id, id, kind, created_at) VALUES (1, 1, 'learn', 't')")
         raw.execute("INSERT INTO votes (playbook_id, revision, seq, name, tag) VALUES (1, 1, 9, 'x', 'helpful')")

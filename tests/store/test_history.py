@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
-from playbook_db.domain.playbook import KeyPoint, Playbook
+from playbook_db.domain.playbook import KeyPoint, Playbook, highest_number
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services import edit, import_export, maintenance
 from playbook_db.services.projects import Project, read_playbook
@@ -90,6 +90,22 @@ def test_a_name_is_never_given_twice(project: Project) -> None:
     )
 
     assert list(read_playbook(project).by_name) == ["pat-002"]
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_the_database_finds_the_highest_number_that_the_rules_find(project: Project, leaves: bool) -> None:
+    """In names of every look, of points live or retired; a new name goes behind it."""
+    names = ["oth-999", "oth-01000", "oth-12a", "oth--7000", "oth-", "oth_5000", f"oth-{10**18}", "oth-٣٠٠٠", "pat-007"]
+    points = [KeyPoint(name, f"advice {number}", "OTHERS", position=number) for number, name in enumerate(names, 1)]
+    reading = playbook_file.decode(playbook_file.encode(Playbook(tuple(points))), source="a test")
+    import_export.import_playbook(project, reading, source="a test")
+    if leaves:
+        edit.retire(project, *names)
+
+    with project.store.read(project.key) as book:
+        found = {prefix: book.highest_number(prefix) for prefix in (*SECTION_SLUGS.values(), "kpt")}
+    assert found == {prefix: highest_number(names, prefix) for prefix in found}
+    assert edit.add(project, "more advice").changes[0].point.name == "oth-1001"
 
 
 def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:

@@ -28,6 +28,8 @@ from playbook_db.store import migrate, user_sql
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.engine import open_store
 
+pytestmark = pytest.mark.sqlite
+
 WRITES = [
     "INSERT INTO sections VALUES ('x', 'X', 9)",
     "INSERT INTO sections SELECT 'x', 'X', 9",
@@ -383,12 +385,20 @@ def test_database_of_another_schema_is_told_and_not_migrated(
 
 
 @pytest.mark.parametrize(
-    "other", ["postgresql://me:secret@host/db", "sqlite:///nowhere/at/all.db", "sqlite:///:memory:", "sqlite://"]
+    "other",
+    [
+        "postgresql://me:secret@/db?host=/nowhere/at/all",
+        "sqlite:///nowhere/at/all.db",
+        "sqlite:///:memory:",
+        "sqlite://",
+    ],
 )
 def test_database_that_is_none_of_ours_is_told(other: str) -> None:
     """A server's URL, a file that isn't there, a database in memory: an error that says so, and no file is made."""
-    with pytest.raises(DatabaseError):
+    with pytest.raises(DatabaseError) as told:
         ask(other, "SELECT 1")
+
+    assert "secret" not in str(told.value)
 
 
 def test_damage_that_a_question_meets_is_told_as_damage(url: str) -> None:

@@ -17,8 +17,11 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import salvage
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.salvage import SavedPlaybook
+from playbook_db.store.snapshots import header_of
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
 from tests.sample_database import write_sample_database
+
+pytestmark = pytest.mark.sqlite
 
 _PAGE = 4096
 _POINTS = "SELECT name, text, section, helpful, harmful, position, retired_in IS NULL FROM key_points"
@@ -137,9 +140,27 @@ def test_revisions_that_are_out_of_line_are_not_believed(sample: Path) -> None:
 
 def test_the_key_of_a_playbook_whose_row_is_lost_stands_in_its_index(sample: Path) -> None:
     """Its header and settings are lost."""
-    harbour, _ = salvage.read(open_pages(_without(sample.read_bytes(), sample, "playbooks")))
+    harbour, _ = salvage.read(open_pages(_without(sample.read_bytes(), sample, "playbooks", "heads")))
 
     assert (harbour.keys, harbour.header) == (("/work/harbour",), None)
+
+
+def test_a_playbook_s_own_row_held_its_header_in_older_databases() -> None:
+    """Found by the schema's rows as by its shape alone, and its settings beside it."""
+    for frozen in sorted((Path(__file__).parents[1] / "frozen").glob("*.db")):
+        for data in (frozen.read_bytes(), _over(frozen.read_bytes(), 0, bytes(_PAGE))):
+            read = salvage.read(open_pages(data))
+
+            assert [each.header for each in read] == [
+                _header_of(frozen, key) for key in ("/work/harbour", "/work/lighthouse")
+            ]
+            assert [each.settings for each in read] == [{"kind": "project", "mirror": "undecided", "ignored": 0}] * 2
+
+
+def _header_of(path: Path, key: str) -> Header:
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT header, final_newline FROM playbooks WHERE key = ?"
+        return header_of(*connection.execute(query, [key]).fetchone())
 
 
 def test_a_text_that_flows_over_many_pages_is_read_whole(project: Project) -> None:
@@ -230,7 +251,7 @@ def test_what_was_saved_of_the_learning_takes_the_place_of_what_is_older(project
             book.move_cursor(path, offset, session_id="s")
     project.store.tidy()
     (saved,) = salvage.read(open_pages(*_files(project)))
-    a, b = saved.learning["transcripts"]
+    a, b = saved.beside["transcripts"]
 
     with project.store.write(project.key) as book:
         a["learnt_to"], b["learnt_to"] = 50, -1

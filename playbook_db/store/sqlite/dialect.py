@@ -3,27 +3,35 @@
 PRAGMAs, locks, checks, triggers and views are named here; `files` opens, copies and replaces whole files.
 """
 
+import functools
 import os
 import random
 import sqlite3
 import struct
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import resources
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
+from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.projects import upwards
-from playbook_db.store.hook_queries import OLDEST_SQLITE, is_at_rest
+from playbook_db.store.hook_queries import ADD_HEAD, OLDEST_SQLITE, is_at_rest
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.files import Access, open_file
 
+_FIND = sql("""
+SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
+WHERE p.key = :key
+""")
+_ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
@@ -31,6 +39,8 @@ WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked in
 
 class SqliteDialect:
     """What only SQLite does, for the database in the file `path`; with any `access` but "write" it is only read."""
+
+    is_shared = False
 
     def __init__(self, path: str, access: Access = "write") -> None:
         self.path, self.access = path, access
@@ -184,6 +194,13 @@ class SqliteDialect:
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
+    def distribute(self) -> tuple[int, int, bool]:
+        """Raises DatabaseError: a file is in one place."""
+        raise DatabaseError(
+            f"{self.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed; name it "
+            "with --db, and copy what is here into it: playbook db transfer"
+        )
+
     def broken_references(self, connection: Connection) -> list[str]:
         """The rows whose parents are missing, in words."""
         rows = connection.exec_driver_sql("PRAGMA foreign_key_check")
@@ -194,8 +211,19 @@ class SqliteDialect:
 
     # Queries that each kind of database words in its own way.
 
-    def lock_playbook(self, connection: Connection, key: str) -> None:
-        """Nothing to do: who writes holds the lock of the whole database."""
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
+        """The number of the playbook of the project *key*, which has a row of `heads` then; None where there is none.
+
+        Who writes holds the lock of the whole database.
+        """
+        playbook_id, has_head = connection.execute(_FIND, {"key": key}).first() or (None, True)
+        if not has_head:  # a hook has made the playbook
+            connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
+        return playbook_id
+
+    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+        """Statements inside may be carried out together: nobody asks for an answer before the end."""
+        return nullcontext()
 
     def by_index(self, name: str) -> str:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
@@ -225,10 +253,18 @@ class SqliteDialect:
         problems = [row[0] for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok"]
         return problems if quick else problems + self.broken_references(connection)
 
+    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+        """Nothing: here a statement that fails ends nothing but itself."""
+        return nullcontext()
+
     def structure(self, connection: Connection) -> dict[str, str]:
         """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         return {f"{kind} {name}": f"{of} {made}" for kind, name, of, made in rows if not name.startswith("sqlite_")}
+
+    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
+        """The structure that *migrate* gives an empty database."""
+        return _fresh_structure(migrate)
 
     # The write-ahead log.
 
@@ -239,6 +275,9 @@ class SqliteDialect:
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""
         checkpoint(self.path)
+
+    def close(self) -> None:
+        """Nothing to do: each engine is its owner's."""
 
     def _connect(self, foreign_keys: bool) -> sqlite3.Connection:
         """A connection as all who write have it.
@@ -287,6 +326,19 @@ class SqliteDialect:
                     time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
         finally:
             driver.execute(f"PRAGMA busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}")  # milliseconds
+
+
+@functools.cache
+def _fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
+    with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
+        fresh = SqliteDialect(os.path.join(folder, "fresh.db"))
+        fresh.prepare()
+        engine = fresh.make_engine(foreign_keys=False)
+        with engine.begin() as connection:
+            migrate(connection)
+            structure = fresh.structure(connection)
+        engine.dispose()
+        return structure
 
 
 def statements(file_name: str) -> list[str]:

@@ -1,0 +1,112 @@
+"""`python -m benchmarks.versions COMMIT`: the hooks and common commands of this checkout beside those of COMMIT.
+
+Counted in instructions, by valgrind, which a busy machine doesn't change: each process once to warm up, then once more,
+a hook several times (the median). Both checkouts run on this interpreter, each with a database that its own code made.
+Exit code 1 for what costs over 1.05 times as many.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks import sandbox
+from benchmarks.figures import Figures, show, times
+from benchmarks.hooks import hook, session_end, session_start
+
+POINTS = 60
+LIMIT = 1.05  # times the instructions of the other commit, at most
+_COMMANDS = (
+    "--version", "list", "show pat-005", "render", "search cache", "log", "vote pat-005 helpful", "add TEXT",
+    "edit pat-010 --text TEXT", "undo", "export", "stats", "why pat-005", "diff 1", "jobs", "status", "doctor",
+    "sql QUERY", "db check",
+)  # fmt: skip
+_WORDS = {"TEXT": "a text of some length", "QUERY": "SELECT count(*) FROM live_key_points"}
+_COUNTED = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
+_HOOK_RUNS = 9  # they hash by chance, as `-I` has it: one run says too little
+_FILL = """
+import sys
+from pathlib import Path
+from benchmarks import sandbox
+with sandbox.opened(Path(sys.argv[1])) as (_, project):
+    sandbox.fill(project, int(sys.argv[2]))
+"""
+
+
+def main() -> int:
+    """Compare, and print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.versions", description=__doc__)
+    parser.add_argument("commit", help="what to compare with, as git knows it")
+    parser.add_argument("commands", nargs="*", help="which commands, as one word each (default: hooks and common ones)")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="playbook-versions-") as folder:
+        old = Path(folder, "old")
+        git = ["git", "-C", str(sandbox.ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(old), given.commit], check=True)
+        try:
+            rows = [_row(name, *counts) for name, *counts in _compared(Path(folder), old, given.commands)]
+        finally:
+            subprocess.run([*git, "remove", "--force", str(old)], check=True)
+    notes = (f"one process each, {POINTS} points, start to end; over {LIMIT:g}x is marked",)
+    columns = ("", given.commit, "now", "ratio", "")
+    print(show(Figures("Millions of instructions", columns, rows, notes)))
+    return any(row[-1] for row in rows)
+
+
+def _row(name: str, old: int, now: int) -> tuple[str, ...]:
+    return name, f"{old / 1e6:,.0f}", f"{now / 1e6:,.0f}", times(now / old), "!" if now > LIMIT * old else ""
+
+
+def _compared(folder: Path, old: Path, chosen: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Each hook and command, with the instructions that it took in the *old* checkout and takes in this one."""
+    homes = {root: _home(folder / f"home-{number}", root) for number, root in enumerate((old, sandbox.ROOT))}
+    found = []
+    for name in chosen or ("inject", "enqueue", *_COMMANDS):
+        counts = [_count(root, *homes[root], name) for root in homes]
+        print(f"{name}: {counts[1] / counts[0]:.3f}", file=sys.stderr, flush=True)
+        found.append((name, *counts))
+    return found
+
+
+def _home(folder: Path, root: Path) -> tuple[Path, dict[str, str]]:
+    """A home with a playbook made by the code in *root*, and its processes' variables."""
+    environment = {**sandbox.environment(folder), "PYTHONPATH": str(root), "PYTHONHASHSEED": "0", "TERM": "dumb"}
+    subprocess.run([sys.executable, "-c", _FILL, str(folder), str(POINTS)], cwd=root, env=environment, check=True)
+    (folder / "home" / ".claude" / "playbook").mkdir(parents=True, exist_ok=True)
+    (folder / "home" / ".claude" / "playbook" / "worker.lock").touch()  # inject starts no worker then
+    return folder, environment
+
+
+def _count(root: Path, folder: Path, environment: Mapping[str, str], name: str) -> int:
+    """The instructions of the hook or command *name* of the code in *root*, once it has run before."""
+    python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+    hooks = {"inject": session_start, "enqueue": session_end}
+    found = []
+    for number in range(1 + (_HOOK_RUNS if name in hooks else 1)):
+        session = f"session {number}"
+        payload = json.dumps(hooks[name](session)) if name in hooks else ""
+        words = [f"{_WORDS[word]} {session}" if word == "TEXT" else _WORDS.get(word, word) for word in name.split()]
+        ours = hook(python, name, root=root) if name in hooks else [sys.executable, "-P", "-m", "playbook_db", *words]
+        done = subprocess.run(
+            [*_COUNTED, *ours] if number else ours,
+            input=payload,
+            env=dict(environment),
+            cwd=sandbox.project_folder(folder),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        counted = re.search(r"I +refs: +([\d,]+)", done.stderr)
+        assert counted or not number, f"{name} of {root} ended with {done.returncode}: {done.stderr[-2000:]}"
+        found += [int(counted[1].replace(",", ""))] if counted else []
+    return int(statistics.median(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""Three files of one playbook become one, as git asks for it when both sides of a merge changed `playbook.json`. Pure.
+
+The rules are those for a mirror that changed (`merge`). What was retired is told by what the common ancestor had.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from playbook_db.domain import merge, playbook_file
+from playbook_db.domain.draft import Draft, summary
+from playbook_db.domain.exact_json import read_json, write_json
+from playbook_db.domain.playbook import Header, Playbook, RetiredPoint
+from playbook_db.domain.playbook_file import Reading
+from playbook_db.domain.times import read_timestamp, timestamp
+
+_SPREAD_US = 999  # microseconds, over which the times of merges are spread
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a merge: its bytes, and what they say."""
+
+    data: bytes
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class FileMerge:
+    """The bytes of the merged file, and what was decided, in lines for a person."""
+
+    data: bytes
+    notes: tuple[str, ...]
+
+
+def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Playbook | None = None) -> FileMerge:
+    """*theirs* brought into *ours*, of which *base* is the common ancestor; None where each side began its own file.
+
+    *ancestor* is a closer one, where a database knows of it. A side that has all of the result stays as it is, to the
+    byte. Any other result has a `last_updated` of its own, so that no database takes it for a revision that it isn't.
+    """
+    our_playbook = merge.in_our_sections(ours.reading, theirs.reading.playbook)
+    their_playbook = merge.in_our_sections(theirs.reading, our_playbook)
+    before = ancestor or (merge.in_our_sections(base, our_playbook) if base else None)
+    common = before or Playbook()
+    retired = {p.name: RetiredPoint(p, 0) for p in common.points if p.name not in our_playbook.by_name}
+    draft = Draft(replace(our_playbook, spent=frozenset(retired)))
+    if before is None:
+        notes = merge.merge_two_way(draft, their_playbook, retired)
+        header = _with_new_keys(our_playbook.header, their_playbook.header)
+    else:
+        notes = merge.merge_three_way(draft, before, their_playbook, retired, was_erased_since=ancestor is not None)
+        header = merge.merge_headers(before.header, our_playbook.header, their_playbook.header)
+    merged = replace(draft.playbook(), header=header)
+    extras = _merge_extras(base, ours.reading, theirs.reading, their_playbook, merged)
+    said = (*_not_taken(common, our_playbook, their_playbook, merged), *_warnings(ours, theirs))
+    for side, playbook in ((ours, our_playbook), (theirs, their_playbook)):
+        same_header = playbook.header.stamped(None) == header.stamped(None)
+        if playbook.content == merged.content and same_header and side.reading.extras == extras:
+            return FileMerge(side.data, (*notes, *said))
+    layout: playbook_file.Layout = "flat" if ours.reading.is_flat and theirs.reading.is_flat else "sections"
+    times = our_playbook.header.last_updated, their_playbook.header.last_updated
+    stamped = header.stamped(_time_of_merge(*times, seed=ours.data + theirs.data) or header.get("last_updated"))
+    text = playbook_file.encode(replace(merged, header=stamped), layout=layout, extras=extras)
+    return FileMerge(text.encode("utf-8"), (f"brought into ours: {summary(draft.changes)}", *notes, *said))
+
+
+def _with_new_keys(ours: Header, theirs: Header) -> Header:
+    known = dict(ours.fields)
+    return replace(ours, fields=ours.fields + tuple((key, value) for key, value in theirs.fields if key not in known))
+
+
+def _merge_extras(
+    base: Reading | None, ours: Reading, theirs: Reading, their_playbook: Playbook, merged: Playbook
+) -> dict[str, str]:
+    """What entries say beside what a point is, by their names in *merged*: ours, with what they changed or added."""
+    known = base.extras if base else {}
+    changed = {name: _changed(known.get(name, "{}"), fields) for name, fields in theirs.extras.items()}
+    new = merge.new_extras(replace(theirs, extras=changed), their_playbook, merged, ours.extras)
+    return {name: fields for name, fields in {**ours.extras, **new}.items() if name in merged.by_name}
+
+
+def _changed(before: str, fields: str) -> str:
+    known = {key: write_json(value) for key, value in read_json(before).items()}
+    return write_json({key: value for key, value in read_json(fields).items() if known.get(key) != write_json(value)})
+
+
+def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playbook) -> Iterator[str]:
+    """The texts of points reworded on both sides that aren't live afterwards: they stay in git's history."""
+    for name, point in merged.by_name.items():
+        sides: Mapping[str, Playbook] = {"ours": ours, "theirs": theirs}
+        texts = {which: side.by_name[name].text for which, side in sides.items() if name in side.by_name}
+        before = base.by_name[name].text if name in base.by_name else None
+        for which, text in texts.items():
+            if before is not None and len(texts) == len(sides) and text not in (before, point.text):
+                yield f"{name}, the text of {which} that isn't live: {json.dumps(text, ensure_ascii=False)}"
+
+
+def _warnings(ours: Side, theirs: Side) -> Iterator[str]:
+    for which, side in (("ours", ours), ("theirs", theirs)):
+        yield from (f"{which}: {warning}" for warning in side.reading.warnings)
+
+
+def _time_of_merge(ours: str | None, theirs: str | None, *, seed: bytes) -> str | None:
+    """Just after the later of both times, at a moment that only a merge of the same files has; None where neither
+    tells its time."""
+    moments = [moment for moment in map(read_timestamp, (ours, theirs)) if moment is not None]
+    if not moments:
+        return None
+    digest = int.from_bytes(hashlib.sha256(seed).digest()[:8])
+    try:
+        return timestamp(max(moments) + timedelta(microseconds=1 + digest % _SPREAD_US))
+    except OverflowError:
+        return None

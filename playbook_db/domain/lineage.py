@@ -1,0 +1,76 @@
+"""Which versions of a mirror hold which: as the commits of a repository tell, and as a database knows. Pure.
+
+A version holds those that its commit was made of. A database takes in one version after the other, so each of its
+revisions holds all that came before, whatever the branch: a version that is a revision holds that, too, which no commit
+tells.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a mirror: its commit, the commits of those that it was made of, and its `last_updated`."""
+
+    commit: str
+    parents: tuple[str, ...]
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a database knows of a version: the revision since which it has it, and whether it *is* that revision."""
+
+    revision: int
+    is_revision: bool
+
+
+class Lineage:
+    """Versions, the newest first: none stands before one that was made of it. *known* is what a database knows of
+    versions, by their times."""
+
+    def __init__(self, versions: Iterable[Version], known: Mapping[str, Known]) -> None:
+        self._versions = {version.commit: version for version in versions}
+        self._known = known
+        self._behind: dict[str, frozenset[str]] = {}
+        for version in reversed(self._versions.values()):
+            made_of = (self._behind.get(parent, frozenset()) for parent in version.parents)
+            self._behind[version.commit] = frozenset({version.commit}).union(*made_of)
+        self._oldest = {version.time: version.commit for version in self._versions.values()}
+
+    def behind(self, commits: Iterable[str]) -> set[str]:
+        """The versions *commits*, and all that they were made of."""
+        return set().union(*(self._behind.get(commit, frozenset()) for commit in commits))
+
+    def taken_in(self, last: int | None = None) -> set[str]:
+        """What the database has, at its revision *last* where that is given.
+
+        With a version it has all that is behind it. But where the content of an older version came back, as a revert
+        brings it, that says nothing of what was in between.
+        """
+        has, with_all = set(), set()
+        for version in self._versions.values():
+            known = self._known.get(version.time)
+            if known is not None and (last is None or known.revision <= last):
+                has.add(version.commit)
+                if len(version.parents) > 1 or self._oldest[version.time] == version.commit:
+                    with_all.add(version.commit)
+        return has | self.behind(with_all)
+
+    def held(self, behind: Collection[str]) -> set[str]:
+        """All that a version holds whose commit was made of the versions *behind*."""
+        known = (self._known.get(self._versions[commit].time) for commit in behind if commit in self._versions)
+        last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
+        return {*behind, *self.taken_in(last)}
+
+    def newest(self, commits: Collection[str], *, as_git_knows: bool = False) -> list[str]:
+        """Those of *commits* that no other of them holds; of two that hold each other, one. *as_git_knows*: by commits
+        alone."""
+        known = [commit for commit in commits if commit in self._versions]
+        held = {each: self._behind[each] if as_git_knows else self.held(self._behind[each]) for each in known}
+        found: list[str] = []
+        for commit in sorted(held, key=lambda commit: len(held[commit]), reverse=True):
+            if not any(commit in held[other] for other in found):
+                found.append(commit)
+        return found

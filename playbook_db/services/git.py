@@ -1,0 +1,361 @@
+"""The git repository around a project: our merge driver set up in it, and what its history says of the mirror.
+
+Git is asked through its own command. What others wrote into the files that we change stays, to the byte.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from playbook_db import files, projects
+from playbook_db.domain import file_merge, playbook_file
+from playbook_db.domain.file_merge import Side
+from playbook_db.domain.lineage import Known, Lineage, Version
+from playbook_db.domain.playbook import Playbook
+from playbook_db.errors import GitError, PlaybookFileError, Remedy
+
+ATTRIBUTES = b"**/.claude/playbook.json merge=playbook diff=playbook"
+_NAME, _DRIVER, _TEXTCONV = "merge.playbook.name", "merge.playbook.driver", "diff.playbook.textconv"
+_TIMEOUT_S = 20  # for one question to git
+_OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")  # as a hook of git sets
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}  # fmt: skip
+_MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
+_MOST_TIPS = 20  # of the branch, before it was rewritten
+_OUR_COMMAND = re.compile(r"(?:PYTHONPATH=\S+ )?(.+) -P -m playbook_db merge-driver ")
+_LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class GitSetup:
+    """The files that were changed, the command that git starts, and notes for the user."""
+
+    changed: tuple[str, ...]
+    command: str
+    notes: tuple[str, ...] = ()
+
+
+def install(folder: str, *, share: bool) -> GitSetup:
+    """Let git merge and compare the playbooks of the repository around *folder* through us; with *share* its
+    `.gitattributes` says so, for all clones, else its own `info/attributes`. Raises GitError."""
+    attributes = _attributes_files(folder)[share]
+    command = _command()
+    values = {
+        _NAME: "key points one by one, votes of both sides",
+        _DRIVER: f"{command} merge-driver %O %A %B %P",
+        _TEXTCONV: f"{command} textconv",
+    }
+    others = {name: value for name, value in values.items() if _config(folder, name) != value}
+    with _same_end(_config_file(folder)):
+        for name, value in others.items():
+            _ask(folder, "config", "--local", "--replace-all", name, value)
+    before = _content(attributes)
+    is_new = ATTRIBUTES not in _lines(before or b"")
+    if is_new:
+        _write(attributes, _with_line(before))
+    used = _ask(folder, "check-attr", "merge", "diff", "--", ".claude/playbook.json").decode()
+    notes = [
+        f"another attribute has the last word, so that git doesn't start this ({line})"
+        for line in used.splitlines()
+        if not line.endswith(": playbook")
+    ]
+    changed = (*([_config_file(folder)] if others else []), *([attributes] if is_new else []))
+    return GitSetup(changed, values[_DRIVER], tuple(notes))
+
+
+def uninstall(folder: str, *, share: bool) -> GitSetup:
+    """Take out what `install` did. What `.gitattributes` says for all clones, once it is committed, is taken out of it
+    only with *share*. Raises GitError."""
+    names = [name for name in (_NAME, _DRIVER, _TEXTCONV) if _config(folder, name)]
+    config = _config_file(folder)
+    with _same_end(config):
+        for name in names:
+            _ask(folder, "config", "--local", "--unset-all", name)
+        for section in ("merge", "diff"):  # git leaves an empty one behind a comment
+            if names and re.search(rb'(?m)^\[%s "playbook"\]\n?(?=\[|\Z)' % section.encode(), _content(config) or b""):
+                _ask(folder, "config", "--local", "--remove-section", f"{section}.playbook", may_fail=True)
+    changed, notes = [config] if names else [], []
+    own, shared = _attributes_files(folder)
+    for path in (own, shared):
+        data = _content(path) or b""
+        if ATTRIBUTES not in _lines(data):
+            continue
+        committed = _ask(folder, "cat-file", "blob", "HEAD:.gitattributes", may_fail=True)
+        if path == shared and not share and ATTRIBUTES in _lines(committed):
+            remedy = "To take it out for all: playbook uninstall --git --share"
+            notes.append(f"{path} is committed, and stays: it does nothing in a clone without the rest. {remedy}")
+            continue
+        rest = _without_line(data)
+        if rest is None:
+            os.unlink(path)
+        else:
+            _write(path, rest)
+        changed.append(path)
+    return GitSetup(tuple(changed), "", tuple(notes))
+
+
+def remote_urls(folder: str) -> dict[str, str]:
+    """The URLs of the repository's remotes, by their names, as git makes them of what its config says; none where it
+    can't be asked."""
+    with contextlib.suppress(GitError):
+        names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
+        asked = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
+        return {name: url.partition("\n")[0] for name, url in asked.items() if url.strip()}
+    return {}
+
+
+def setup_problem(folder: str) -> str | None:
+    """Why git doesn't merge the committed mirror of the project in *folder* through us, though nothing says that it
+    shouldn't; None where it does, and where no mirror is committed. Raises GitError."""
+    name = ".claude/playbook.json"
+    if projects.git_dir(folder) is None or not _ask(folder, "ls-files", "--", name):
+        return None
+    used = _ask(folder, "check-attr", "merge", "--", name).decode().rpartition(": ")[2].strip()
+    if used == "unspecified":
+        return f"{name} is in git, which merges it line by line: votes of both sides collide, or one is lost"
+    if used != "playbook":  # somebody wants it otherwise
+        return None
+    command = _ask(folder, "config", "--get", _DRIVER, may_fail=True).decode(errors="surrogateescape").strip()
+    if not command:
+        return (
+            f"git's attributes have {name} merged through playbook, and this clone doesn't say how: it does it by lines"
+        )
+    ours = _OUR_COMMAND.match(command)
+    python = ours[1].strip("'") if ours else ""
+    if os.path.isabs(python) and not os.access(python, os.X_OK):
+        return f"git would merge {name} with {python}, which isn't there: each merge of it is a conflict"
+    return None
+
+
+def operation_under_way(folder: str) -> str | None:
+    """What git is in the middle of in the worktree around *folder*, as `rebase`; None for nothing."""
+    state = projects.git_dir(folder)
+    if state is None:
+        return None
+    return next((what for name, what in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
+
+
+class MirrorVersions:
+    """The versions of the mirror at *path* that git has anywhere: `lineage` says which holds which.
+
+    *known* tells by their times what the database knows of them; each has about *size_bytes*. There are none where git
+    can't tell.
+    """
+
+    def __init__(
+        self, path: str, known: "Callable[[Collection[str]], Mapping[str, tuple[int, bool]]]", *, size_bytes: int
+    ) -> None:
+        self._folder, self._name = os.path.split(os.path.realpath(path))
+        most = max(1, min(_MOST_VERSIONS, _MOST_BYTES // max(1, size_bytes)))
+        try:
+            versions = self._read(most) if projects.git_dir(self._folder) is not None else []
+        except GitError:
+            versions = []
+        self._times = {version.commit: version.time for version in versions}
+        told = known({*self._times.values()} - {""}) if versions else {}
+        self.lineage = Lineage(versions, {time: Known(*each) for time, each in told.items()})
+
+    def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
+        """What the version *data* was made of, itself among them: the one that *commit* has, else any of git's; and
+        what the branch had *before_rebase*."""
+        if not self._times:
+            return set()
+        try:
+            if commit is None or not self._is(commit, data):
+                return self.lineage.behind(self.find(data)[-1:])
+            tips = _tips_before(self._folder) if before_rebase else ()
+            behind = _ask(self._folder, "rev-list", commit, *tips).decode().split()
+            return self._times.keys() & behind
+        except GitError:
+            return set()
+
+    def find(self, data: bytes) -> list[str]:
+        """The commits with the version *data*, the newest first."""
+        time = _LAST_UPDATED.search(data)
+        same_time = [each for each, when in self._times.items() if time and when == time[1].decode(errors="replace")]
+        return [commit for commit in same_time if self._is(commit, data)]
+
+    def common(self, commits: Collection[str]) -> Playbook | None:
+        """What all *commits* hold together: the newest of them, or a merge of those. None for none, and where one can't
+        be read."""
+        newest = self.lineage.newest(commits)
+        try:
+            side = self._merged(newest) if newest else None
+        except (GitError, PlaybookFileError):
+            return None
+        return side.reading.playbook if side else None
+
+    def _merged(self, commits: Sequence[str]) -> Side:
+        lineage = self.lineage
+        merged, held = self._side(commits[0]), lineage.held(lineage.behind(commits[:1]))
+        for commit in commits[1:]:
+            here = lineage.held(lineage.behind([commit]))
+            shared = lineage.newest(held & here)  # older than both, as neither holds the other
+            base = self._merged(shared).reading if shared else None
+            merged, held = _side(file_merge.merge_files(base, merged, self._side(commit)).data, commit), held | here
+        return merged
+
+    def _side(self, commit: str) -> Side:
+        return _side(_ask(self._folder, "cat-file", "blob", f"{commit}:./{self._name}"), commit)
+
+    def _is(self, commit: str, data: bytes) -> bool:
+        has = _ask(self._folder, "cat-file", "blob", f"{commit}:./{self._name}", may_fail=True)
+        return _unix(has) == _unix(data)
+
+    def _read(self, most: int) -> list[Version]:
+        question = ("rev-list", "--topo-order", "--simplify-merges", "--parents", f"--max-count={most}", "--all")
+        log = _ask(self._folder, *question, "--reflog", "--", self._name).decode()
+        found = [line.split() for line in log.splitlines()]
+        names = "".join(f"{commit}:./{self._name}\n" for commit, *_ in found)
+        # Each answer begins with a line `<object> <type> <size>`, or is one that ends with `missing`.
+        answers = _ask(self._folder, "cat-file", "--batch", given=names.encode())
+        versions, place = [], 0
+        for commit, *parents in found:
+            first, _, _ = answers[place:].partition(b"\n")
+            place += len(first) + 1
+            time = None
+            if not first.endswith(b" missing"):
+                size_bytes = int(first.split()[-1])
+                time = _LAST_UPDATED.search(answers, place, place + size_bytes)
+                place += size_bytes + 1
+            versions.append(Version(commit, tuple(parents), time[1].decode(errors="replace") if time else ""))
+        return versions
+
+
+def head_to_merge() -> str | None:
+    """The commit that the `git merge` which started us merges; None where it is another command, or there are more."""
+    heads = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
+    return heads[0] if len(heads) == 1 else None
+
+
+def _tips_before(folder: str) -> Iterator[str]:
+    """What the branch was before each time that a rebase or an amended commit wrote it anew, the newest first."""
+    branch = _ask(folder, "rev-parse", "--symbolic-full-name", "HEAD").decode().strip()
+    if branch == "HEAD":  # none: a commit is checked out by itself
+        return
+    log = _ask(folder, "reflog", "show", "--format=%H %gs", f"--max-count={_MOST_TIPS}", branch).decode(
+        errors="replace"
+    )
+    entries = [line.partition(" ")[::2] for line in log.splitlines()]
+    for (_, why), (before, _) in itertools.pairwise(entries):
+        if re.match(r"[^:]*(rebase|amend|\(finish\))", why):
+            yield before
+
+
+def _side(data: bytes, source: str) -> Side:
+    return Side(data, playbook_file.decode(data, source=source))
+
+
+def _command() -> str:
+    """How git starts us, from any folder and with any PATH; what stands in the folder that it starts us in is never
+    imported (-P)."""
+    import shlex
+
+    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
+    path = f"PYTHONPATH={shlex.quote(root)} " if root else ""
+    return f"{path}{shlex.quote(os.path.abspath(sys.executable))} -P -m playbook_db"
+
+
+def _attributes_files(folder: str) -> tuple[str, str]:
+    """The repository's own file of attributes, and the one that all clones share."""
+    own = os.fsdecode(_ask(folder, "rev-parse", "--git-path", "info/attributes").removesuffix(b"\n"))
+    top = os.fsdecode(_ask(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
+    shared = os.path.join(top, ".gitattributes")
+    if os.path.islink(shared):
+        raise GitError(f"{shared} is a link, which git doesn't follow. Nothing was changed; put a plain file there.")
+    return os.path.normpath(os.path.join(folder, own)), shared
+
+
+def _config_file(folder: str) -> str:
+    own = os.fsdecode(_ask(folder, "rev-parse", "--git-path", "config").removesuffix(b"\n"))
+    return os.path.normpath(os.path.join(folder, own))
+
+
+@contextlib.contextmanager
+def _same_end(config: str) -> Iterator[None]:
+    """Where *config* ends without a newline, so it does after git wrote it: from that the way back is known."""
+    before = _content(config) or b"\n"
+    yield
+    after = _content(config) or b""
+    if before.endswith(b"\n") or not after.endswith(b"\n"):
+        return
+    path = os.path.realpath(config)
+    with contextlib.suppress(FileExistsError), open(f"{path}.lock", "xb") as lock:  # git's own; else it writes just now
+        lock.write(after.removesuffix(b"\n"))
+        os.chmod(lock.name, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(lock.name, path)
+
+
+def _config(folder: str, name: str) -> str:
+    """The value of *name* in the repository's config, `""` where it has none; of several, all."""
+    values = _ask(folder, "config", "--local", "--get-all", name, may_fail=True)
+    return values.decode(errors="surrogateescape").removesuffix("\n")
+
+
+def _ask(folder: str, *question: str, given: bytes = b"", may_fail: bool = False) -> bytes:
+    """What git answers; nothing where it fails and *may_fail*. It fetches nothing and asks nobody. Raises GitError."""
+    import subprocess  # late: each command that brings the mirror in step imports this module
+
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
+    environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    command = ["git", "-C", folder, *question]
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, env=environment, timeout=_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GitError(f"git can't be started in {folder}: {error}.") from error
+    if done.returncode and not may_fail:
+        problem = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ").split("\n")[0]
+        remedy = (
+            Remedy("Give the folder of a repository with --project.") if "not a git repository" in problem else None
+        )
+        raise GitError(f"git refuses in {folder}: {problem}.", remedy)
+    return b"" if done.returncode else done.stdout
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return projects.read_plain(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise GitError(f"{path} can't be read: {error.strerror}. Nothing was changed in it.") from error
+
+
+def _write(path: str, data: bytes) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        files.replace_file(path, data)
+    except OSError as error:
+        raise GitError(f"{path} can't be written: {error.strerror}. It was left as it is.") from error
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line.strip() for line in data.splitlines()]
+
+
+def _with_line(data: bytes | None) -> bytes:
+    """*data*, None for no file, with our line at its end. Where *data* ends without a newline, so does the result: from
+    that the way back is known."""
+    if data is None or data.endswith(b"\n"):
+        return (data or b"") + ATTRIBUTES + b"\n"
+    return data + b"\n" * bool(data) + ATTRIBUTES
+
+
+def _without_line(data: bytes) -> bytes | None:
+    """*data* as it was before our line came; None where there was no file."""
+    if data == ATTRIBUTES + b"\n":
+        return None
+    if data.endswith(b"\n" + ATTRIBUTES):  # the line break before it is ours, too
+        return data[: -len(ATTRIBUTES) - 1]
+    return b"".join(line for line in data.splitlines(keepends=True) if line.strip() != ATTRIBUTES)
+
+
+def _unix(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n")

@@ -1,0 +1,251 @@
+"""Joining a team: what the project is called there, and what its own playbook brings into the team's.
+
+That is the mirror's merge. Where both have something in common, as after leaving, it brings what was done since: it
+neither brings anything twice, nor back what the team has retired. It takes nothing out of the team's playbook.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from playbook_db import files, projects
+from playbook_db.domain import merge
+from playbook_db.domain.playbook import Playbook
+from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
+from playbook_db.services import git, import_export, mirror, team
+from playbook_db.services.projects import Project, find_membership, password_file, with_kept_password
+from playbook_db.store import connect, memberships
+from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.memberships import Membership
+from playbook_db.store.repository import PlaybookRepository, RevisionResult
+
+MAX_NAME_CHARS = 200
+_TOOK_IN = "took in a member's own playbook"
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://+(?:[^/]*@)?(?P<host>[^/:@]+)(?::\d*)?/+(?P<path>.+)", re.IGNORECASE)
+_SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
+
+
+def default_name(folder: str) -> str:
+    """The name of the project in *folder* for its team: its git remote without scheme, user and `.git`, and the way
+    from the repository to the folder. Raises TeamError where there is none that all members have."""
+    remotes = git.remote_urls(folder)
+    url = remotes.get("origin", next(iter(remotes.values())) if len(remotes) == 1 else "")
+    name = name_of_remote(url)
+    if name is None:
+        why = "its git remote is a path, which is another on each machine" if url else "it has no git remote"
+        if len(remotes) > 1 and not url:
+            why = f"of its git remotes none is called origin ({', '.join(sorted(remotes))})"
+        raise TeamError(
+            f"The project in {folder} has no name that all members know it by: {why}. "
+            "Give it one, the same for all, with --as NAME."
+        )
+    inside = os.path.relpath(projects.as_path(projects.project_key(folder)), projects.repository(folder))
+    return name if inside == "." else f"{name}/{inside}"
+
+
+def name_of_remote(url: str) -> str | None:
+    """The remote at *url* without scheme, user, port and `.git`; None where it is a path."""
+    match = _URL.fullmatch(url) or ("://" not in url and _SCP.fullmatch(url))
+    if not match or url.lower().startswith("file:"):
+        return None
+    path = match["path"].rstrip("/").removesuffix(".git").rstrip("/")
+    return f"{match['host'].lower()}/{path}" if path else None
+
+
+def check_name(name: str) -> str:
+    """*name* as a project's in a team's database. Raises TeamError where it can't be one; a path never is."""
+    if plain := name_of_remote(name):
+        raise TeamError(f"A URL can't be a project's name for a team. Leave out what isn't the same for all: {plain}")
+    is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]|file:", name)
+    if is_path or not name.strip() or name != name.strip():
+        raise TeamError(
+            f"{name!r} can't be a project's name for a team: a path is another on each machine. Give one like "
+            "github.com/org/repo with --as."
+        )
+    if not name.isprintable() or len(name) > MAX_NAME_CHARS:
+        raise TeamError(
+            f"{name[:MAX_NAME_CHARS]!r} can't be a project's name for a team: it takes at most {MAX_NAME_CHARS} "
+            "characters that can be printed. Give another with --as."
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What joining would do: the team's database in words, the project's name there, whether its playbook would be new,
+    how many points that has, and what the project's own playbook would bring into it (None where it has nothing new).
+
+    `made_tables` says that the database was empty: its tables were just made. `mirror` is the file that was kept in
+    step until now.
+    """
+
+    where: str
+    name: str
+    is_new: bool
+    points: int
+    brings: RevisionResult | None
+    made_tables: bool
+    mirror: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """A project about to join the team whose database, at `url`, is open as `server`; `known` is its membership where
+    it has joined that one already."""
+
+    own: Project
+    server: Store
+    url: str
+    name: str
+    known: Membership | None
+    made_tables: bool
+
+    def preview(self) -> Invitation:
+        """What `finish` would do; nothing is written."""
+        with self.server.read(self.name) as book:
+            is_new, points = not book.playbook_id, len(book.playbook().points)
+        with self.own.store.read(self.own.key) as own:
+            is_kept = own.mirror_state() in ("on", "found") and self.known is None
+        path = self.own.mirror_path if is_kept and os.path.exists(self.own.mirror_path or "") else None
+        return Invitation(
+            self.server.where, self.name, is_new, points, self._bring(dry_run=True), self.made_tables, path
+        )
+
+    def finish(self) -> RevisionResult | None:
+        """Join: bring in what the project's own playbook holds, and let the team's take its place; what was brought in.
+
+        Killed in between, it can be said again: what is in the team's playbook already isn't brought in twice.
+        """
+        brought = self._bring()
+        self._copy_cursors()
+        plain, password = connect.without_password(self.url)
+        if password is not None:
+            _keep_password(password_file(self.own.store, plain), password)
+        self._note(plain)
+        with suppress(ServerAwayError):  # the project has joined; the worker fetches the replica
+            team.refresh(self.own.store, team.require(self.own), self.server)
+        return brought
+
+    @tried_again
+    def _bring(self, *, dry_run: bool = False) -> RevisionResult | None:
+        if self.known is not None:
+            return None
+        with (
+            self.own.store.read(self.own.key) as own,
+            self.server.write(self.name, dry_run=dry_run) as book,
+        ):
+            return bring_in(own, book)
+
+    @tried_again
+    def _copy_cursors(self) -> None:
+        with self.own.store.read(self.own.key) as own:
+            cursors = memberships.cursors(own)
+        with self.server.write(self.name) as book:
+            memberships.take_in_cursors(book, cursors)
+
+    @tried_again
+    def _note(self, url: str) -> None:
+        with self.own.store.write(self.own.key) as book:
+            memberships.join(book, url, self.name)
+
+
+@contextmanager
+def joining(
+    own: Project, url: str, name: str | None = None, *, ask: Callable[[str], str] | None = None
+) -> Iterator[Joining]:
+    """The project *own*, of this machine, about to join the team whose database is at *url*, as *name*, by default that
+    of its git remote. *ask* is asked for the password of the database, given in words, where the server wants one.
+
+    Raises TeamError where it can't, DatabaseError where the database can't be used.
+    """
+    if own.store.is_shared:
+        raise TeamError(
+            f"Your own database, {own.store.where}, is on a server, which hooks can't read. Name a file, or none, with "
+            "--db or PLAYBOOK_DB_URL, then join: your own playbooks stay in that file, this project's is the team's."
+        )
+    with closing(connect.dialect_for(url)) as dialect:
+        if not dialect.is_shared:
+            raise SettingError(
+                f"{dialect.where} is a file of this machine. A team's database is on a server: give a URL that begins "
+                "with postgresql://."
+            )
+    known = find_membership(own)
+    name = check_name(name or (known.name if known else default_name(own.folder or own.key)))
+    plain, password = connect.without_password(url)
+    if known is not None and not (connect.is_same_database(known.url, plain) and known.name == name):
+        raise TeamError(
+            f"{own.key} belongs to a team already: it is {known.name} in {connect.described(known.url)}.",
+            Remedy("Leave that one first: {}", ("team", "leave")),
+        )
+    url = with_kept_password(own.store, plain) if password is None else url
+    try:
+        server, is_new = open_server(url)
+    except NoPasswordError:
+        if ask is None:
+            raise
+        url = connect.with_password(url, ask(connect.described(url)))
+        server, is_new = open_server(url)
+    with server:
+        yield Joining(own, server, url, name, known, is_new)
+
+
+def open_server(url: str) -> tuple[Store, bool]:
+    """The team's database at *url*, and whether it was empty before. Raises DatabaseError."""
+    with closing(connect.dialect_for(url)) as dialect:
+        is_new = not dialect.schema_version()
+    try:
+        return open_store(url), is_new
+    except ServerError as error:
+        if isinstance(error, ServerAwayError) or not is_new:
+            raise
+        raise TeamError(
+            f"{connect.described(url)} holds no playbooks yet, and this user may not make their tables. Ask its owner, "
+            "who makes them with: playbook --db URL db upgrade"
+        ) from error
+
+
+# What a project's own playbook brings into the team's.
+
+
+def bring_in(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
+    """Bring what the project's *own* playbook holds into the team's; None where all of it is known there.
+
+    A revision is made even if it changes nothing: it says, at the next joining, what was known.
+    """
+    header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
+    if not own.revision or book.known_times({header.last_updated or ""}):
+        return None
+    reading = import_export.reading_of(own)
+    theirs = replace(reading.playbook, header=header)
+    common, ancestor = _common(own, book), None
+    if common is not None:
+        number, base, merged = common
+        base, theirs, names = merge.under_our_names(book.draft, base, theirs, merged)
+        extras = {names.get(name, name): said for name, said in reading.extras.items()}
+        reading = replace(reading, extras=extras)
+    theirs, notes = merge.without_retired(book.draft, theirs, book.retired())
+    if common is not None:
+        ancestor = number, merge.only_what_is_in(base, theirs)
+    reading = replace(reading, playbook=theirs)
+    result = mirror.merge_in(book, reading, _TOOK_IN, ancestor=ancestor, even_if_unchanged=True)
+    return replace(result, notes=(*notes, *result.notes))
+
+
+def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Playbook, Playbook] | None:
+    """The last revision of the team's playbook that the project's *own* comes from, or that had all of that; what the
+    own one was there, and what the team's was. None where the two have nothing in common."""
+    undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
+    ours = {time: number for time, number in own.named().items() if number not in undone}
+    known = book.known_times(ours)
+    number, time = max(((number, time) for time, (number, _) in known.items()), default=(0, ""))
+    return (number, own.at(ours[time]), book.at(number)) if number else None
+
+
+def _keep_password(path: str, password: str) -> None:
+    """Keep the *password* for this user alone."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # its mode may be another by now
+    files.replace_file(path, password.encode(), mode=0o600)

@@ -1,0 +1,140 @@
+"""What git asks for: one file of the three of a merge, and a playbook's file as text to compare.
+
+Git starts this for every merge, so nothing heavy is imported but where the database knows that one side's playbook came
+from the other's, as on two branches of one person: counted from git's common ancestor, what is in both would count
+twice.
+"""
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from playbook_db import files, projects, settings
+from playbook_db.domain import file_merge, playbook_file
+from playbook_db.domain.exact_json import write_json
+from playbook_db.domain.file_merge import Side
+from playbook_db.domain.playbook import Playbook
+from playbook_db.domain.playbook_file import Reading
+from playbook_db.domain.prompt_text import render_points, shown
+from playbook_db.domain.times import read_timestamp
+from playbook_db.errors import PlaybookError, PlaybookFileError
+from playbook_db.services import git, quick_reads
+
+if TYPE_CHECKING:
+    from playbook_db.store.repository import PlaybookRepository
+
+
+def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequence[str]:
+    """Bring the file *theirs* into the file *ours*, where *base* is their common ancestor, empty where there is none;
+    what was decided. *url* and *folder* are the database and the project, if it is in there.
+
+    Raises PlaybookFileError where one of the three can't be read; *ours* is then as it was.
+    """
+    their_side, our_side = _read(theirs, "theirs"), _read(ours, "ours")
+    base_data = b"" if base == os.devnull else _read_bytes(base, "the common ancestor")
+    common = (
+        Side(base_data, playbook_file.decode(base_data, source="the common ancestor")) if base_data.strip() else None
+    )
+    ancestor, doubts = None, []
+    try:
+        ancestor = _closer_ancestor(url, folder, common, our_side, their_side)
+    except PlaybookError as error:  # the three files are good enough
+        doubts = [f"the database could not be asked, and what both sides had from it counts twice: {error}"]
+    merged = file_merge.merge_files(common.reading if common else None, our_side, their_side, ancestor=ancestor)
+    if merged.data != our_side.data:
+        try:
+            files.replace_file(ours, merged.data)
+        except OSError as error:
+            raise PlaybookFileError("ours", "", f"it can't be written: {error.strerror}.") from error
+    return [*merged.notes, *doubts]
+
+
+def readable_text(path: str) -> str:
+    """The playbook in the file at *path* as a comparison should show it: a line for each point and each other key. A
+    file that can't be read as one is shown as it is. Raises PlaybookFileError where there is no file to read."""
+    data = _read_bytes(path, path)
+    try:
+        reading = playbook_file.decode(data, source=path)
+    except PlaybookFileError:
+        return data.decode("utf-8", "replace")
+    playbook = reading.playbook
+    fields = [f"{key}: {write_json(value)}" for key, value in playbook.header.fields if key != "sections"]
+    extras = [f"[{name}] {extra}" for name, extra in reading.extras.items()]
+    lines = [*map(shown, fields), render_points(playbook.points), *map(shown, extras)]
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _read(path: str, which: str) -> Side:
+    data = _read_bytes(path, which)
+    return Side(data, playbook_file.decode(data, source=which))
+
+
+def _read_bytes(path: str, which: str) -> bytes:
+    try:
+        return projects.read_plain(path, settings.MAX_FILE_BYTES)
+    except OSError as error:
+        raise PlaybookFileError(which, "", f"it can't be read: {error.strerror}.") from error
+
+
+def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, theirs: Side) -> Playbook | None:
+    """What both sides have in common where that is more than git's *base*; None where nothing says so.
+
+    In one database a later revision holds all of an earlier one; and a side that is a revision, or was made of one,
+    holds what that had taken in, as on the branches of one person, or of those whose branches he looked at.
+    """
+    sides = [each.reading if each else None for each in (base, ours, theirs)]
+    known = _known_times(url, folder, [time for side in sides for time in _times(side)])
+    before, here, there = (_revision(known, side) for side in sides)
+    if here is not None and there is not None:
+        is_ancestor = base is None or before is not None or not _is_later(*sides)
+        if not is_ancestor or (before or 0) >= min(here, there):  # as for a revert
+            return None
+        with _opened(url, folder) as book:
+            return book.at(min(here, there))
+    if base is None:
+        return None
+    path, size_bytes = projects.mirror_path(folder), len(ours.data)
+    versions = git.MirrorVersions(path, lambda times: _known_times(url, folder, times), size_bytes=size_bytes)
+    head = git.head_to_merge()
+    behind = versions.behind(ours.data, "HEAD"), versions.behind(theirs.data, head)
+    common = versions.lineage.held(behind[0]) & versions.lineage.held(behind[1])
+    of_git = versions.lineage.newest(behind[0] & behind[1], as_git_knows=True)
+    if {*versions.lineage.newest(common)} == {*of_git}:  # git's base is as good, and has the names of its own merges
+        return None
+    found = versions.find(base.data)
+    if found and common.isdisjoint(found):  # a commit is reverted, or picked by itself
+        return None
+    return versions.common(common) if found or head else None  # of several ancestors git made one
+
+
+def _is_later(base: Reading | None, *sides: Reading | None) -> bool:
+    moment, *moments = (read_timestamp(next(iter(_times(side)), None)) for side in (base, *sides))
+    return moment is not None and any(each is not None and each < moment for each in moments)
+
+
+def _times(side: Reading | None) -> list[str]:
+    time = side.playbook.header.last_updated if side else None
+    return [] if time is None else [time]
+
+
+def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
+    """The revision that *side* is, by its time."""
+    found = (known.get(time, (0, False)) for time in _times(side))
+    return next((number for number, is_revision in found if is_revision), None)
+
+
+def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
+    """For files, by their *times*, what `quick_reads.known_times` says."""
+    if settings.sqlite_file(url) is not None:
+        return quick_reads.known_times(url, folder, times) or {}
+    with _opened(url, folder) as book:
+        return book.known_times(times)
+
+
+@contextlib.contextmanager
+def _opened(url: str, folder: str) -> "Iterator[PlaybookRepository]":
+    from playbook_db.services.projects import open_project
+
+    with open_project(url, folder, sync=False, notify=str) as project, project.store.read(project.key) as book:
+        yield book

@@ -1,0 +1,156 @@
+"""Which projects of this machine have joined a team, and what the team's database is still to be told of them."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy import text as sql
+
+from playbook_db.store.repository import PlaybookRepository
+
+_OF_PROJECT = sql("""
+SELECT p.key, p.id, t.url, t.name, t.joined_at
+FROM memberships AS t JOIN playbooks AS p ON p.id = t.playbook_id WHERE p.key = :key
+""")
+_ALL = sql("""
+SELECT p.key, p.id, t.url, t.name, t.joined_at
+FROM memberships AS t JOIN playbooks AS p ON p.id = t.playbook_id ORDER BY p.key
+""")
+_JOIN = sql("""
+INSERT INTO memberships (playbook_id, url, name, joined_at) VALUES (:playbook_id, :url, :name, :now)
+ON CONFLICT (playbook_id) DO UPDATE SET url = excluded.url, name = excluded.name
+""")
+_LEAVE_ALL = sql("DELETE FROM memberships")
+_LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
+_DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
+_UNSENT = sql("""
+SELECT session_id, time, source, revision, points, left_out FROM unsent_injections
+WHERE playbook_id = :playbook_id ORDER BY time LIMIT :most
+""")
+_SENT = sql("""
+DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
+""")
+_COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id")
+# Sent once more where a worker was killed before it noted that it had been: the session and the time tell.
+_TAKE_IN = sql("""
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time
+FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+HAVING count(CASE WHEN i.time = :time THEN 1 END) = 0
+""")
+_CURSORS = sql("""
+SELECT path, session_id, learnt_to, last_uuid, first_uuid, updated_at FROM transcripts WHERE playbook_id = :playbook_id
+""")
+_TAKE_IN_CURSOR = sql("""
+INSERT INTO transcripts (playbook_id, path, session_id, learnt_to, last_uuid, first_uuid, updated_at)
+VALUES (:playbook_id, :path, :session_id, :learnt_to, :last_uuid, :first_uuid, :updated_at)
+ON CONFLICT (playbook_id, path) DO NOTHING
+""")
+_MEMBERS = sql("""
+SELECT actor, count(*), max(time) FROM revisions WHERE playbook_id = :playbook_id GROUP BY actor ORDER BY max(time) DESC
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """That the project with the folder `key`, whose own playbook has the number `playbook_id`, has joined a team: its
+    playbook is the one of `name` in the database at `url`, which holds no password."""
+
+    key: str
+    playbook_id: int
+    url: str
+    name: str
+    joined_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """What a session was shown: the numbers of the points as a JSON list, with what the team's playbook was then."""
+
+    session_id: str
+    time: str
+    source: str
+    revision: int
+    points: str
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Who has changed a team's playbook: how many revisions he made, and when the last one."""
+
+    actor: str
+    revisions: int
+    last_at: str
+
+
+def of_project(connection: Connection, key: str) -> Membership | None:
+    """The membership of the project with the folder *key*; None where it has joined no team."""
+    row = connection.execute(_OF_PROJECT, {"key": key}).first()
+    return Membership(*row) if row else None
+
+
+def read_all(connection: Connection) -> list[Membership]:
+    """All memberships, by the projects' folders."""
+    return [Membership(*row) for row in connection.execute(_ALL)]
+
+
+def join(book: PlaybookRepository, url: str, name: str) -> None:
+    """Keep that the project of *book* has joined a team."""
+    book.connection.execute(_JOIN, {"playbook_id": book.playbook_id, "url": url, "name": name, "now": book.now})
+
+
+def put_back(connection: Connection, known: list[Membership]) -> None:
+    """Let these memberships, and no others, be those that there are."""
+    connection.execute(_LEAVE_ALL)
+    for each in known:
+        book = PlaybookRepository.open_to_write(connection, each.key)
+        given = {"playbook_id": book.playbook_id, "url": each.url, "name": each.name, "now": each.joined_at}
+        connection.execute(_JOIN, given)
+
+
+def leave(book: PlaybookRepository) -> int:
+    """Keep that the project of *book* belongs to no team any more; how many showings were dropped with that."""
+    book.connection.execute(_LEAVE, {"playbook_id": book.playbook_id})
+    return book.connection.execute(_DROP_UNSENT, {"playbook_id": book.playbook_id}).rowcount
+
+
+def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:
+    """What sessions were shown and the team's database doesn't know yet; the oldest, at *most* so many."""
+    return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
+
+
+def count_unsent(connection: Connection, playbook_id: int) -> int:
+    """How many there are of these."""
+    count: int = connection.execute(_COUNT_UNSENT, {"playbook_id": playbook_id}).scalar_one()
+    return count
+
+
+def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing]) -> None:
+    """Forget *showings* here: the team's database has them."""
+    for showing in showings:
+        connection.execute(_SENT, {"playbook_id": playbook_id, "session_id": showing.session_id, "time": showing.time})
+
+
+def take_in(book: PlaybookRepository, showings: list[Showing]) -> None:
+    """Keep *showings* in the team's playbook, each once."""
+    for showing in showings:
+        book.connection.execute(_TAKE_IN, {"playbook_id": book.playbook_id, **asdict(showing)})
+
+
+def cursors(book: PlaybookRepository) -> list[dict[str, Any]]:
+    """How far transcripts have been learned from, for `take_in_cursors`."""
+    rows = book.connection.execute(_CURSORS, {"playbook_id": book.playbook_id})
+    return [dict(row) for row in rows.mappings()]
+
+
+def take_in_cursors(book: PlaybookRepository, cursors: list[dict[str, Any]]) -> None:
+    """Keep in the team's playbook how far transcripts have been learned from, where it doesn't know."""
+    for cursor in cursors:
+        book.connection.execute(_TAKE_IN_CURSOR, {"playbook_id": book.playbook_id, **cursor})
+
+
+def members(book: PlaybookRepository) -> list[Member]:
+    """Who has changed the playbook, the last one first."""
+    rows = book.connection.execute(_MEMBERS, {"playbook_id": book.playbook_id})
+    return [Member(*row) for row in rows]

@@ -1,0 +1,453 @@
+"""A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.connect.Dialect` has it."""
+
+import logging
+import math
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
+from importlib import resources
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.abc import Buffer, PQGen
+from psycopg.adapt import Loader
+from psycopg.rows import Row
+from psycopg.types.string import StrDumperUnknown
+from psycopg.waiting import Ready
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import text as sql
+from sqlalchemy.engine import URL
+
+from playbook_db import settings
+from playbook_db.errors import DatabaseError, OtherProgramError
+from playbook_db.store import hook_queries
+from playbook_db.store.connect import described
+from playbook_db.store.postgres import distributed
+from playbook_db.store.postgres.errors import explained
+from playbook_db.store.postgres.grants import become_owner
+from playbook_db.store.tables import metadata
+
+Result = TypeVar("Result")
+
+OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
+# Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
+_UNLESS_SAID = {
+    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+    "hostaddr": "",  # PGHOSTADDR, which a project may bring, would send a password elsewhere
+}  # fmt: skip
+_SILENT_FOR_S = 300.0  # that a server may work on one statement before it is taken for frozen
+_OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
+_GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
+_FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
+_FRESH = "playbook_db_fresh"  # a schema that is never committed
+# What migrations give an empty database, by the server's version: to find out takes a second.
+_fresh_structures: dict[tuple[int, Callable[[Connection], None]], dict[str, str]] = {}
+_SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
+_PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
+_MIGRATION_LOCK = 0x504C4244  # "PLBD"
+_LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
+_LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
+_HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
+_ADD_HEAD = sql(hook_queries.ADD_HEAD)
+_WHAT_IS_THERE = sql("""
+SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('heads') IS NOT NULL, pg_backend_pid()
+""")
+# The playbook's number, and for how long this transaction waits for others and others for it.
+_FIND = sql("""
+SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true)
+FROM playbooks WHERE key = :key
+""")
+_OURS = "quote_ident(current_schema())::regnamespace"
+_DROPPED = sql(f"""
+SELECT 'TRIGGER', quote_ident(t.tgname) || ' ON ' || t.tgrelid::regclass
+FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'VIEW', quote_ident(relname) FROM pg_class
+WHERE relkind = 'v' AND relnamespace = {_OURS} AND relname = ANY(:views)
+UNION ALL
+(SELECT CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, oid::regprocedure::text FROM pg_proc
+ WHERE pronamespace = {_OURS} AND proname = ANY(:functions) ORDER BY pg_proc.oid DESC)
+""")
+_STRUCTURE = sql(f"""
+SELECT 'table', c.relname, string_agg(
+    concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'NOT NULL' END,
+              CASE WHEN a.attcollation = '"C"'::regcollation THEN 'COLLATE "C"' END, pg_get_expr(d.adbin, d.adrelid)),
+    ', ' ORDER BY a.attnum)
+FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.relkind IN ('r', 'p') AND c.relnamespace = {_OURS} GROUP BY c.relname
+UNION ALL
+SELECT 'constraint', n.conname, n.conrelid::regclass || ' ' || pg_get_constraintdef(n.oid, true)
+FROM pg_constraint AS n JOIN pg_class AS c ON c.oid = n.conrelid
+WHERE c.relnamespace = {_OURS} AND n.contype IN ('c', 'f', 'p', 'u')
+UNION ALL
+SELECT 'index', c.relname, pg_get_indexdef(c.oid, 0, true) FROM pg_class AS c
+WHERE c.relkind = 'i' AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'view', relname, pg_get_viewdef(oid, true) FROM pg_class WHERE relkind = 'v' AND relnamespace = {_OURS}
+UNION ALL
+SELECT 'trigger', t.tgname, pg_get_triggerdef(t.oid, true) FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'function', oid::regprocedure::text, prosrc FROM pg_proc WHERE pronamespace = {_OURS}
+""")
+_MAY_MAKE_SCHEMA = sql("""
+SELECT has_database_privilege(current_database(), 'CREATE') AND current_setting('transaction_read_only') = 'off'
+""")
+_INVALID = sql(f"""
+SELECT 'the index ' || c.relname || ' isn''t valid' FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE NOT i.indisvalid AND c.relnamespace = {_OURS}
+UNION ALL
+SELECT 'the constraint ' || conname || ' isn''t valid' FROM pg_constraint
+WHERE NOT convalidated AND connamespace = {_OURS}
+""")
+
+# What psycopg warns of comes as an error, too; without a handler it would stand on stderr beside our words.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+
+class PostgresDialect:
+    """What only PostgreSQL does, for the database at `url`. It is others' too: nobody migrates it by the way."""
+
+    is_shared = True
+
+    def __init__(self, url: URL) -> None:
+        self.url = url.set(drivername="postgresql+psycopg")
+        self._prepared_after: int | None = None  # until no pooler is known to be between
+
+    @property
+    def where(self) -> str:
+        """The database in words for a message: its URL without user and password."""
+        return described(self.url)
+
+    def make_engine(self, *, foreign_keys: bool = True) -> Engine:
+        """An engine whose transactions are ours: one that writes sees what others committed up to each statement, and
+        locks before it reads; one that reads sees one state throughout, and can't write. It is one for all who ask:
+        what looks at the version has opened a connection already. What migrates may take as long as it takes."""
+        return self._engine if foreign_keys else self._engine.execution_options(silent_for_s=math.inf)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        given = {name: value for name, value in _UNLESS_SAID.items() if name not in self.url.query}
+        engine = create_engine(
+            self.url,
+            connect_args={**given, "client_encoding": "utf8"},
+            pool_recycle=_OPEN_FOR_S,
+            execution_options={"playbook_dialect": self},
+        )
+        event.listen(engine, "do_connect", lambda dialect, record, args, given: _Connection.connect(*args, **given))
+
+        @event.listens_for(engine, "connect")
+        def connect(driver: "psycopg.Connection[Any]", _: object) -> None:
+            speak_as_sqlite(driver)
+            driver.prepare_threshold = self._prepared_after
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            driver: _Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+            driver.silent_for_s = connection.get_execution_options().get("silent_for_s", _SILENT_FOR_S)
+            reads = not connection.get_execution_options().get("writes", True)
+            level = psycopg.IsolationLevel
+            driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
+            driver.read_only = True if reads else None  # else as the server has it: one that only reads says so itself
+
+        return engine
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turns the driver's errors into ours."""
+        return explained(self.where)
+
+    # What version the database is at.
+
+    def schema_version(self) -> int | None:
+        """The schema of the database, 0 where nothing of ours is in it. Raises OtherProgramError, ServerError."""
+        with self.unchanged() as connection:
+            return self._version(connection)
+
+    def _version(self, connection: Connection) -> int:
+        there = connection.execute(_WHAT_IS_THERE).one()
+        self._prepare_if_direct(connection, there[2])
+        if there[0]:
+            version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
+            if there[1] and re.fullmatch(r"\d{4}", version or ""):
+                return int(version)
+            raise OtherProgramError(self.where)
+        taken = connection.scalar(
+            sql(f"SELECT count(*) FROM pg_class WHERE relnamespace = {_OURS} AND relname = ANY(:names)"),
+            {"names": list(metadata.tables)},
+        )
+        if taken:
+            raise OtherProgramError(self.where)
+        return 0
+
+    def _prepare_if_direct(self, connection: Connection, pid: int) -> None:
+        """Let statements that are run often be prepared on the server, unless its process *pid* is another than the
+        one that we were told of: then a pooler is between, behind which the next transaction may meet what another
+        client has prepared under the same name."""
+        driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+        if driver.info.backend_pid == pid:
+            driver.prepare_threshold = self._prepared_after = _PREPARED_AFTER
+
+    def mark_version(self, connection: Connection, version: int) -> None:
+        """Nothing to do: Alembic's own table holds it, and is read as fast."""
+
+    # Making and migrating it.
+
+    @contextmanager
+    def unchanged(self) -> Iterator[Connection]:
+        """A transaction that can't change the database."""
+        with self.explained(), self._engine.execution_options(writes=False).begin() as connection:
+            yield connection
+
+    def prepare(self) -> None:
+        """Refuse a server that playbooks can't be kept on."""
+        with self.unchanged() as connection:
+            version = connection.connection.dbapi_connection.info.server_version  # type: ignore[union-attr]
+            encoding = connection.scalar(sql("SELECT current_setting('server_encoding')"))
+            schema = connection.scalar(sql("SELECT current_schema()"))
+        if version < OLDEST_SERVER:
+            raise DatabaseError(f"{self.where} is PostgreSQL {version // 10000}; playbook-db needs 14 or later.")
+        if encoding != "UTF8":
+            raise DatabaseError(
+                f"{self.where} keeps its texts as {encoding}, which knows not all characters. Make the database anew: "
+                "createdb --encoding=UTF8 --template=template0 NAME"
+            )
+        if schema is None:
+            raise DatabaseError(
+                f"{self.where} has no schema that your search_path names, or you may not use it. "
+                "Ask its owner: playbook db grant ROLE member"
+            )
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold off all others who would give the database another schema."""
+        with self.explained(), self.make_engine(foreign_keys=False).begin() as connection:
+            connection.execute(sql("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+            yield
+
+    def back_up_before_migration(self, version: int) -> None:
+        """Nothing: a server's backups are its own, and a migration is one transaction."""
+
+    def drop_views_and_triggers(self, connection: Connection) -> None:
+        """Drop what `make_views_and_triggers` makes; what people added stays. From here on the transaction is its
+        owner's."""
+        become_owner(connection)
+        distributed.let_citus(connection)
+        for kind, name in _made(connection):
+            connection.exec_driver_sql(f"DROP {kind} {name}")
+
+    def make_views_and_triggers(self, connection: Connection) -> None:
+        """Make what `drop_views_and_triggers` drops, as this version of the code has it."""
+        distributed.let_citus(connection)
+        driver = connection.connection.dbapi_connection
+        schema = connection.scalar(sql("SELECT quote_ident(current_schema())"))
+        connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, pg_temp")  # the functions keep it
+        for statement in (each for file in _FILES for each in _statements(file)):
+            driver.execute(statement)  # type: ignore[union-attr]
+
+    def distribute(self) -> tuple[int, int, bool]:
+        """Spread the tables by playbook over the servers that Citus knows.
+
+        Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which
+        says what is missing.
+        """
+        with self.unchanged() as connection:
+            is_there = distributed.require_citus(connection, self.where)
+        with self.exclusive(), explained(self.where, otherwise="can't be distributed"):
+            if not is_there:
+                with self._engine.begin() as connection:
+                    connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS citus")
+            with self._engine.begin() as connection:
+                return distributed.spread(connection, self)
+
+    def broken_references(self, connection: Connection) -> list[str]:
+        """The rows whose parents are missing, in words: only who owns the server could have brought that about."""
+        return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
+
+    # Queries that each kind of database words in its own way.
+
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
+        """Keep others from writing to the playbook of the project *key* until this transaction ends, once none does.
+
+        Returns its number; None where there is no playbook yet, or where one writes and this one doesn't wait.
+        """
+        wait, gone = (f"{int(seconds * 1000)}" for seconds in (settings.LOCK_WAIT_S, _GONE_AFTER_S))
+        playbook = connection.execute(_FIND, {"key": key, "wait": wait, "gone": gone}).first()
+        if playbook is None:
+            return None
+        lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": playbook.id}
+        if connection.execute(lock, of_playbook).first():
+            return int(playbook.id)
+        if not connection.scalar(_HAS_HEAD, of_playbook):
+            connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
+        return int(playbook.id) if connection.execute(lock, of_playbook).first() else None
+
+    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+        """Statements inside go to the server together; nobody may ask for an answer before the end."""
+        driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+        return driver.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
+
+    def by_index(self, name: str) -> str:
+        """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
+        return ""
+
+    def size_bytes(self, connection: Connection) -> int:
+        """The size of the database."""
+        return int(connection.scalar(sql("SELECT pg_database_size(current_database())")) or 0)
+
+    def table_bytes(self, connection: Connection) -> dict[str, int]:
+        """What each table takes of it, its indexes included."""
+        rows = connection.execute(
+            sql("SELECT relname, pg_total_relation_size(oid) FROM pg_class"
+                " WHERE relkind IN ('r', 'p') AND relnamespace = quote_ident(current_schema())::regnamespace")
+        )  # fmt: skip
+        return {str(name): int(size) for name, size in rows}
+
+    # Checking it.
+
+    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+        """What keeps an error inside from ending the whole transaction."""
+        return connection.begin_nested()
+
+    def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
+        """What PostgreSQL itself says isn't whole; with *quick* no references are compared."""
+        rows = connection.execute(_INVALID)
+        problems = [problem for (problem,) in rows]
+        return problems if quick else problems + self.broken_references(connection)
+
+    def structure(self, connection: Connection) -> dict[str, str]:
+        """How each table, constraint, index, view, trigger and function was made, by its kind and name."""
+        return {f"{kind} {name}": made for kind, name, made in connection.execute(_STRUCTURE)}
+
+    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
+        """The structure that *migrate* gives an empty database; where the user may not make one, not even one that goes
+        at once, what there is of tables, views and triggers, by their names."""
+        with self.explained(), self._engine.connect() as connection, connection.begin() as transaction:
+            if not connection.scalar(_MAY_MAKE_SCHEMA):
+                there = self.structure(connection)
+                return {name: there.get(name, "") for name in _names()}
+            known = connection.connection.dbapi_connection.info.server_version, migrate  # type: ignore[union-attr]
+            if known not in _fresh_structures:
+                connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")
+                connection.exec_driver_sql(f"SET LOCAL search_path = {_FRESH}")
+                migrate(connection)
+                _fresh_structures[known] = self.structure(connection)
+                transaction.rollback()
+        return _fresh_structures[known]
+
+    # What SQLite's write-ahead log asks for.
+
+    def after_commit(self) -> None:
+        """Nothing to do: the server looks after its files."""
+
+    def tidy(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._engine.dispose()
+
+
+class _Connection(psycopg.Connection[Row]):
+    """A connection that gives up a server which is there and says nothing, as one that is frozen does: neither the
+    network nor the server itself would ever end the wait."""
+
+    silent_for_s = _SILENT_FOR_S
+
+    def wait(self, gen: PQGen[Result], *args: Any, **given: Any) -> Result:
+        """What *gen* comes to."""
+        return super().wait(self._bounded(gen), *args, **given)
+
+    def _bounded(self, gen: PQGen[Result]) -> PQGen[Result]:
+        ready, waited_since = None, time.monotonic()
+        try:
+            while True:
+                ready = yield gen.send(ready)  # type: ignore[arg-type]
+                if ready != Ready.NONE:
+                    waited_since = time.monotonic()
+                elif time.monotonic() - waited_since > self.silent_for_s:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"no answer for {self.silent_for_s:g} s")
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:
+    """Let *driver* take texts and give numbers as SQLite's does."""
+    driver.adapters.register_dumper(str, _TextDumper)
+    driver.adapters.register_loader("text", _TextLoader)
+    driver.adapters.register_loader("numeric", _Number)
+
+
+class _TextDumper(StrDumperUnknown):
+    """Texts as PostgreSQL can keep them: NUL, the one character that it can't, becomes two others."""
+
+    def dump(self, obj: str) -> Buffer | None:
+        if "\0" in obj or _SIGN in obj:
+            obj = obj.replace(_SIGN, f"{_SIGN}1").replace("\0", f"{_SIGN}0")
+        return super().dump(obj)
+
+
+class _TextLoader(Loader):
+    """The same texts as they were."""
+
+    def load(self, data: Buffer) -> str:
+        text = bytes(data).decode()
+        return text.replace(f"{_SIGN}0", "\0").replace(f"{_SIGN}1", _SIGN) if _SIGN in text else text
+
+
+class _Number(Loader):
+    """A sum or a mean as a number of Python's own."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def _made(connection: Connection) -> list[tuple[str, str]]:
+    """The kind and the name, with what else a DROP needs, of each of our triggers, views and functions, in an order in
+    which they can be dropped."""
+    text = "".join(_read(file) for file in _FILES)
+    views = re.findall(r"^CREATE VIEW (\w+)", text, re.MULTILINE)
+    functions = set(re.findall(r"^CREATE (?:FUNCTION|AGGREGATE) (\w+)", text, re.MULTILINE))
+    rows = connection.execute(_DROPPED, {"views": views, "functions": list(functions)})
+    return [(kind, name) for kind, name in rows]
+
+
+def _names() -> list[str]:
+    """The kind and the name of each of our tables, views and triggers."""
+    text = "".join(_read(file) for file in _FILES)
+    made = re.findall(r"^CREATE (VIEW|TRIGGER) (\w+)", text, re.MULTILINE)
+    return [f"table {name}" for name in metadata.tables] + [f"{kind.lower()} {name}" for kind, name in made]
+
+
+def _read(file: str) -> str:
+    return resources.files("playbook_db.store").joinpath(file).read_text(encoding="utf-8")
+
+
+def _statements(file: str) -> Iterator[str]:
+    """The statements of one of our files: Citus takes no more than one at once."""
+    statement = ""
+    for line in _read(file).splitlines(keepends=True):
+        statement += line
+        if line.endswith(";\n") and statement.count("$$") % 2 == 0:
+            yield statement
+            statement = ""
+
+
+def _orphans(connection: Connection, table: Table) -> Iterator[str]:
+    for key in table.foreign_key_constraints:
+        parent, pairs = key.referred_table, [(each.parent.name, each.column.name) for each in key.elements]
+        is_parent = " AND ".join(f"p.{theirs} = c.{ours}" for ours, theirs in pairs)
+        is_asked = " AND ".join(f"c.{ours} IS NOT NULL" for ours, _ in pairs)
+        count = connection.scalar(
+            sql(f"SELECT count(*) FROM {table} AS c WHERE {is_asked}"
+                f" AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE {is_parent})")
+        )  # fmt: skip
+        if count:
+            yield f"{count} rows of {table} refer to rows of {parent} that are not there"

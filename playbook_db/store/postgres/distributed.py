@@ -1,0 +1,108 @@
+"""The tables of a server spread over the servers that Citus knows, by playbook: all rows of one stand together.
+
+`playbooks` and `sections` are whole on each of them. A table that another refers to can't be spread while that refers
+to it, nor rows that triggers watch; so references, views and triggers are made anew, in the one transaction.
+"""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, ForeignKeyConstraint
+from sqlalchemy import text as sql
+from sqlalchemy.schema import AddConstraint, DropConstraint
+
+from playbook_db.errors import DatabaseError
+from playbook_db.store.postgres.grants import become_owner
+from playbook_db.store.tables import metadata, playbooks, sections
+
+if TYPE_CHECKING:
+    from playbook_db.store.postgres.dialect import PostgresDialect
+
+_WHOLE = (playbooks, sections)
+# The values that hold until the transaction's end. Where Citus isn't, nobody asks for them.
+_SETTINGS = sql("""
+SELECT set_config('citus.enable_unsafe_triggers', 'on', true),
+       set_config('citus.multi_shard_modify_mode', 'sequential', true), set_config('client_min_messages', 'error', true)
+""")
+_CITUS = sql("""
+SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS is_there,
+       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'citus') AS is_installed,
+       current_setting('citus.shard_count', true) IS NOT NULL AS is_loaded,
+       (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS may_create
+""")
+_SPREAD = sql("SELECT CAST(logicalrelid AS text) FROM pg_dist_partition")
+_PARTS = sql("""
+SELECT count(DISTINCT p.groupid), count(DISTINCT s.shardid)
+FROM pg_dist_shard AS s JOIN pg_dist_placement AS p ON p.shardid = s.shardid WHERE s.logicalrelid = 'heads'::regclass
+""")
+
+
+def let_citus(connection: Connection) -> None:
+    """Let Citus make triggers, and change its tables one after the other, until the transaction ends."""
+    connection.execute(_SETTINGS)
+
+
+def require_citus(connection: Connection, where: str) -> bool:
+    """Whether the database *where* has Citus, or may be given it. Raises DatabaseError, which says what is missing."""
+    found = connection.execute(_CITUS).one()
+    if found.is_there:
+        return True
+    if not found.is_installed:
+        raise DatabaseError(
+            f"{where} can't be distributed: its server has no Citus. Install that extension on the server, then run "
+            "this command again."
+        )
+    if not found.is_loaded:
+        raise DatabaseError(
+            f"{where} can't be distributed: its server doesn't load Citus. Put citus first into its "
+            "shared_preload_libraries, restart it, then run this command again."
+        )
+    if not found.may_create:
+        raise DatabaseError(
+            f"{where} can't be distributed: it isn't made for Citus yet, and you may not do that. Ask who looks after "
+            "the server to run in this database: CREATE EXTENSION citus"
+        )
+    return False
+
+
+def spread(connection: Connection, dialect: "PostgresDialect") -> tuple[int, int, bool]:
+    """Spread the tables of the database of *dialect* that aren't yet: over how many servers, in how many parts, and
+    whether there were any."""
+    known = set(connection.scalars(_SPREAD))
+    tables = [table for table in (*_WHOLE, *metadata.sorted_tables) if table.name not in known]
+    names = list(dict.fromkeys(table.name for table in tables))
+    if names:
+        become_owner(connection)
+        connection.exec_driver_sql(f"LOCK TABLE {', '.join(metadata.tables)} IN ACCESS EXCLUSIVE MODE")
+        dialect.drop_views_and_triggers(connection)
+        _spread(connection, names)
+        dialect.make_views_and_triggers(connection)
+    servers, parts = connection.execute(_PARTS).one()
+    return int(servers), int(parts), bool(names)
+
+
+def _spread(connection: Connection, names: list[str]) -> None:
+    whole = {table.name for table in _WHOLE}
+    between = [each for each in _references() if not {each.table.name, each.referred_table.name}.isdisjoint(names)]
+    for reference in between:
+        connection.execute(DropConstraint(reference))
+    for name in names:
+        made = (
+            f"create_reference_table('{name}')"
+            if name in whole
+            else f"create_distributed_table('{name}', 'playbook_id')"
+        )
+        connection.exec_driver_sql(f"SELECT {made}")
+    for name in reversed(names):  # what was copied into the parts
+        connection.exec_driver_sql(f"SELECT truncate_local_data_after_distributing_table('{name}')")
+    for reference in between:
+        connection.execute(AddConstraint(reference))
+
+
+def _references() -> list[ForeignKeyConstraint]:
+    """What refers from one table of playbooks' rows to another."""
+    return [
+        reference
+        for table in metadata.sorted_tables
+        for reference in sorted(table.foreign_key_constraints, key=lambda each: str(each.name))
+        if reference.referred_table not in _WHOLE
+    ]

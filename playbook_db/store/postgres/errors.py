@@ -1,0 +1,119 @@
+"""What PostgreSQL and its driver say, in our words: what happened and what to do, never with a password."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
+from playbook_db import settings
+from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.errors import (
+    ConflictError,
+    DatabaseBusyError,
+    DatabaseError,
+    NoPasswordError,
+    ServerAwayError,
+    ServerError,
+)
+
+# By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{said}` the server's
+# own first line.
+_BY_STATE = (
+    (("28", "0P"), "{where} lets nobody in with this user and password ({said}). Look at both in the URL (a team's "
+                   "member gives another with: playbook team join URL) or, where it has no password, in the file that "
+                   "PGPASSFILE names (else ~/.pgpass)."),
+    (("3D000",), "{where}: the server has no such database. Ask for one, or make it: createdb NAME"),
+    (("42501", "3F000"), "{where}: you may not do that there ({said}). Ask its owner to let you: playbook db grant "
+                         "ROLE member"),
+    (("53300",), "{where} has no connection left ({said}). Try again later, or ask for a higher max_connections."),
+    (("54",), "{where} can't keep something as large as this ({said}). Nothing was changed; use shorter texts."),
+    (("53100", "53200"), "{where} is full ({said}). Its server needs room; nothing was changed."),
+    (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
+    (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({said}). Try again in a moment."),
+    (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({said}). See: playbook db check"),
+    (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({said}). Give it session mode, or "
+                         "PgBouncer 1.22 or later with max_prepared_statements over 0."),
+    (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({said}). Make the database anew: "
+                         "createdb --encoding=UTF8 --template=template0 NAME"),
+)  # fmt: skip
+# Before there is a connection, the library tells what the server said by its text alone; so does a pooler.
+_BY_TEXT = (
+    (r"password authentication failed|no password supplied|role \".*\" does not exist|no pg_hba\.conf entry|"
+     r"authentication failed|pg_hba\.conf rejects", "28P01"),
+    (r"database \".*\" does not exist", "3D000"),
+    (r"permission denied for database", "42501"),
+    (r"too many (clients|connections)|remaining connection slots|no more connections allowed|query_wait_timeout",
+     "53300"),
+    (r"the database system is (starting|shutting|in recovery)", "57P03"),
+)  # fmt: skip
+# Those of a server that can't be used at present: the connection, its room, its end.
+_ENDED = ("08", "25P03", "25P04")
+_AWAY = (*_ENDED, "53", "57P")
+_WRONG = (  # of what the URL says, by the library or the server before there is a connection
+    r"invalid (connection option|port number|\w+ value|integer value|URI|percent-encoded)|missing \"=\"|"
+    r"definition of service|service file|unrecognized configuration parameter|invalid value for parameter|"
+    r"unsupported startup parameter|unrecognized SSL|certificate|does not support SSL"
+)
+_NEVER_THERE = r"connection failed|connection is bad"
+_LOST = r"closed the connection|connection is lost|connection is closed|consuming input failed|sending .* failed"
+_EACH_ALONE = "statement pooling mode"
+_AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
+_BUSY = ("55P03", "57014")  # lock_not_available, query_canceled
+
+
+@contextmanager
+def explained(where: str, otherwise: str = "") -> Iterator[None]:
+    """Turn the errors of the server and the driver at the database *where* into ours; bugs stay, unless *otherwise*
+    says what they are to be called."""
+    try:
+        yield
+    except (DBAPIError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        ours = _ours(where, cause) if isinstance(cause, psycopg.Error) else None
+        if ours is None and otherwise and isinstance(cause, psycopg.Error):
+            ours = ServerError(f"{where} {otherwise} ({_said(cause)}). Nothing was changed.")
+        if ours is None:
+            raise
+        raise ours from None  # what the driver says in full may hold the URL
+
+
+def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
+    state, said = _state(error), _said(error)
+    if state in _AGAIN:
+        return ConflictError(where)
+    if state in _BUSY:
+        return DatabaseBusyError(where, settings.LOCK_WAIT_S)
+    if _EACH_ALONE in said:
+        return ServerError(f"{where} is behind a pooler that knows no transactions ({said}). Give it session mode.")
+    for states, text in _BY_STATE:
+        if state.startswith(states):
+            kind = ServerAwayError if state.startswith(_AWAY) else ServerError
+            if "no password supplied" in said:
+                kind = NoPasswordError
+            return kind(text.format(where=where, said=said))
+    if not state and re.search(_WRONG, str(error)):
+        return ServerError(f"The URL of {where} can't be used as it is ({said}). Put it right where it was given.")
+    if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
+        return None
+    is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
+    if is_lost and not re.match(_NEVER_THERE, str(error)):
+        return ServerAwayError(f"The connection to {where} was lost ({said}). Nothing was changed; try again.")
+    return ServerAwayError(f"{where} can't be reached ({said}). Is its address right, is it up, is the network there?")
+
+
+def _state(error: psycopg.Error) -> str:
+    known = error.sqlstate or ""
+    if known and not known.startswith("08"):
+        return known
+    return next((state for pattern, state in _BY_TEXT if re.search(pattern, str(error))), known)
+
+
+def _said(error: psycopg.Error) -> str:
+    """The server's own words, on one line, without what a secret could be in."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    line = lines[0] if lines else type(error).__name__
+    line = re.sub(r"^.*(FATAL|ERROR):\s+|^connection (failed|is bad): ", "", line)
+    return redact_message(line.rstrip("."), os.environ)

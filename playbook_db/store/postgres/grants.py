@@ -1,0 +1,213 @@
+"""Who may do what with the playbooks on a server: the grants on our tables, views and functions, in their schema.
+
+A reader reads. A member writes rows, too; the triggers keep him from rewriting the history, and nothing lets him change
+a table. An owner has the role that owns the tables, so that he can migrate them. What later migrations make is covered
+by default privileges, since it belongs to the same role (`become_owner`).
+"""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from psycopg.errors import InsufficientPrivilege
+from sqlalchemy import Connection, Row
+from sqlalchemy import text as sql
+
+from playbook_db.errors import ServerError
+from playbook_db.store.connect import dialect_of
+from playbook_db.store.tables import metadata
+
+Right = Literal["reader", "member", "owner"]
+RIGHTS: tuple[Right, ...] = get_args(Right)
+_ONLY_READ = ("alembic_version", "sections")  # what migrations alone write
+_SEQUENCE = "playbooks_id_seq"
+_WRITE = "INSERT, UPDATE, DELETE"
+_BEYOND: dict[Right, tuple[str, ...]] = {  # what none of them may; who has the owner's role may all
+    "reader": ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"),
+    "member": ("TRUNCATE", "REFERENCES", "TRIGGER"),
+    "owner": (),
+}
+_LOCK = sql("SELECT pg_advisory_xact_lock(:lock)")
+_GRANTS_LOCK = 0x504C4247  # "PLBG": two at a time would change the same row of the server's catalogue
+_OURS = "quote_ident(current_schema())::regnamespace"
+_ROLE = sql(
+    "SELECT oid, rolname, quote_ident(rolname) AS name, rolsuper, rolcanlogin FROM pg_roles WHERE rolname = :role"
+)
+_OWNER = sql(f"""
+SELECT r.oid, rolname, quote_ident(rolname) AS name, rolsuper, quote_ident(current_schema()) AS schema,
+       pg_has_role(current_user, r.oid, 'USAGE') AS is_ours,
+       pg_has_role(current_user, r.oid, 'MEMBER') AS is_within_reach
+FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner
+WHERE c.relname = 'alembic_version' AND c.relnamespace = {_OURS}
+""")
+_VIEWS = sql(f"SELECT quote_ident(relname) FROM pg_class WHERE relkind = 'v' AND relnamespace = {_OURS}")
+_ROUTINES = sql(f"SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = {_OURS}")
+_GRANTEES = sql(f"""
+SELECT quote_ident(r.rolname), bool_or(privilege_type = 'INSERT')
+FROM pg_class AS c CROSS JOIN aclexplode(c.relacl) AS granted JOIN pg_roles AS r ON r.oid = granted.grantee
+WHERE c.relname = 'playbooks' AND c.relnamespace = {_OURS} GROUP BY r.rolname
+""")
+_IS_MEMBER = sql("SELECT count(*) FROM pg_auth_members WHERE member = :role AND roleid = :owner")
+_ALL_MAY_MAKE = sql("SELECT has_schema_privilege('public', current_schema(), 'CREATE')")
+_STILL_MAY = sql(f"""
+SELECT may || ' on ' || string_agg(c.relname, ', ' ORDER BY c.relname COLLATE "C")
+FROM pg_class AS c CROSS JOIN unnest(CAST(:beyond AS text[])) AS may
+WHERE c.relname = ANY(:tables) AND c.relnamespace = {_OURS} AND has_table_privilege(CAST(:role AS oid), c.oid, may)
+GROUP BY may
+UNION ALL
+SELECT 'CREATE in the schema ' || current_schema()
+WHERE has_schema_privilege(CAST(:role AS oid), current_schema(), 'CREATE')
+UNION ALL
+SELECT 'all that ' || rolname || ' may, who owns the tables' FROM pg_roles
+WHERE oid = :owner AND pg_has_role(CAST(:role AS oid), oid, 'MEMBER')
+""")
+_MAY_CONNECT = sql("SELECT has_database_privilege(CAST(:role AS oid), current_database(), 'CONNECT')")
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What was done: `role` has the `right` now, on the tables that `owner` owns. `beyond` is what it may do besides,
+    by other ways than our grants, and `notes` are for the person."""
+
+    role: str
+    right: Right
+    owner: str
+    beyond: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def grant(connection: Connection, role: str, right: Right) -> Granted:
+    """Give *role* the *right* in the current schema, and take what our grants gave it beyond that. Raises ServerError
+    where that can't be done, for one of the reasons that it tells."""
+    connection.execute(_LOCK, {"lock": _GRANTS_LOCK})
+    owner, to = _looked_up(connection, role, right)
+    notes = [*_close_schema(connection, owner)]
+    if not to.rolcanlogin:
+        notes.append(f"{role} can't log in by itself: others may, who are granted it (or: ALTER ROLE {to.name} LOGIN)")
+    if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # who had its role would be a superuser
+        _hand_over(connection, owner, to)
+        notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")
+        owner = connection.execute(_OWNER).one()
+    elif to.oid != owner.oid:
+        _run(connection, *_revoked(connection, to.name, owner), *_given(connection, to.name, owner, right))
+        if right == "owner":
+            _membership(connection, owner, f"GRANT {owner.name} TO {to.name}")
+        elif connection.scalar(_IS_MEMBER, {"role": to.oid, "owner": owner.oid}):
+            _membership(connection, owner, f"REVOKE {owner.name} FROM {to.name}")
+    values = {"role": to.oid, "owner": owner.oid, "beyond": [*_BEYOND[right]], "tables": list(metadata.tables)}
+    beyond = () if right == "owner" else tuple(connection.scalars(_STILL_MAY, values))
+    if not connection.scalar(_MAY_CONNECT, {"role": to.oid}):
+        notes.append(f"{role} may not connect; the database's owner runs: GRANT CONNECT ON DATABASE ... TO {to.name}")
+    return Granted(role, right, owner.rolname, beyond, tuple(notes))
+
+
+def become_owner(connection: Connection) -> None:
+    """Let the transaction under way act as the role that owns the tables, where they are there, so that what it makes
+    belongs to the same. Raises ServerError where the user has no part in that role."""
+    owner = connection.execute(_OWNER).first()
+    if owner is None:
+        return
+    if not owner.is_within_reach:
+        raise ServerError(
+            f"The tables of {dialect_of(connection).where} belong to {owner.rolname}; no other user may migrate them. "
+            "Ask to be made an owner: playbook db grant ROLE owner"
+        )
+    _run(connection, f"SET LOCAL ROLE {owner.name}")
+
+
+def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any], Row[Any]]:
+    """The owner of the tables, and *role*, where it can be given the *right*."""
+    where = dialect_of(connection).where
+    owner, to = connection.execute(_OWNER).one(), connection.execute(_ROLE, {"role": role}).first()
+    if not owner.is_ours:
+        raise ServerError(
+            f"The tables of {where} belong to {owner.rolname}; no other user says who may. Name that one, or a "
+            "superuser, in the URL that you give with --db."
+        )
+    if to is None:
+        name = connection.scalar(sql("SELECT quote_ident(:role)"), {"role": role})
+        raise ServerError(
+            f"The server of {where} has no role {role}. Make it: createuser --pwprompt {shlex.quote(role)} (or in SQL: "
+            f"CREATE ROLE {name} LOGIN PASSWORD '...')"
+        )
+    if to.rolsuper:
+        raise ServerError(f"{role} is a superuser of the server, who may do everything; grants don't bind it.")
+    if to.oid == owner.oid and right != "owner":
+        raise ServerError(
+            f"{role} owns the tables of {where}, which no grant takes away. Let members have other roles, or as a "
+            f"superuser give the tables to another: REASSIGN OWNED BY {owner.name} TO ..."
+        )
+    return owner, to
+
+
+def _close_schema(connection: Connection, owner: Row[Any]) -> Iterator[str]:
+    """Keep all but the owner from making tables and functions beside ours, as everybody may in `public` before 15."""
+    if connection.scalar(_ALL_MAY_MAKE):
+        _run(connection, f"GRANT CREATE ON SCHEMA {owner.schema} TO {owner.name}")
+        _run(connection, f"REVOKE CREATE ON SCHEMA {owner.schema} FROM PUBLIC")
+        if not connection.scalar(_ALL_MAY_MAKE):
+            yield f"in the schema {owner.schema} nobody but its owner and {owner.rolname} makes tables from now on"
+
+
+def _membership(connection: Connection, owner: Row[Any], statement: str) -> None:
+    try:
+        _run(connection, statement)
+    except InsufficientPrivilege:  # from 16 on not even for its own role
+        raise ServerError(
+            f"Who has the role {owner.rolname} isn't for you to say; nothing was changed. A superuser of the server "
+            f"may, with this command, or: {statement}"
+        ) from None
+
+
+def _hand_over(connection: Connection, owner: Row[Any], to: Row[Any]) -> None:
+    """Make *to* the owner of all that is ours, and let who was granted something have it from him."""
+    granted = [(str(name), bool(writes)) for name, writes in connection.execute(_GRANTEES) if name != owner.name]
+    for name, _ in granted:
+        _run(connection, *_revoked(connection, name, owner))
+    _run(connection, *(f"ALTER TABLE {name} OWNER TO {to.name}" for name in (*_tables(), *connection.scalars(_VIEWS))))
+    _run(connection, *(f"ALTER ROUTINE {name} OWNER TO {to.name}" for name in connection.scalars(_ROUTINES)))
+    _run(connection, f"GRANT USAGE, CREATE ON SCHEMA {owner.schema} TO {to.name}")
+    now = connection.execute(_OWNER).one()
+    for name, writes in granted:
+        if name != to.name:
+            _run(connection, *_given(connection, name, now, "member" if writes else "reader"))
+
+
+def _tables() -> list[str]:
+    return [*metadata.tables, "alembic_version"]
+
+
+def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
+    """What takes all that `_given` gives."""
+    yield f"REVOKE ALL ON SCHEMA {owner.schema} FROM {to} CASCADE"
+    yield f"REVOKE ALL ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} FROM {to} CASCADE"
+    yield f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {to} CASCADE"
+    yield f"REVOKE ALL ON ROUTINE {', '.join(connection.scalars(_ROUTINES))} FROM {to} CASCADE"
+    for what in ("TABLES", "SEQUENCES", "ROUTINES"):
+        yield f"{_by_default(owner)} REVOKE ALL ON {what} FROM {to} CASCADE"
+
+
+def _given(connection: Connection, to: str, owner: Row[Any], right: Right) -> Iterator[str]:
+    """What gives *to* a reader's rights, or a member's, on what is there and on what later migrations make."""
+    yield f"GRANT USAGE ON SCHEMA {owner.schema} TO {to}"
+    yield f"GRANT SELECT ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} TO {to}"
+    yield f"GRANT EXECUTE ON ROUTINE {', '.join(connection.scalars(_ROUTINES))} TO {to}"
+    yield f"{_by_default(owner)} GRANT EXECUTE ON ROUTINES TO {to}"
+    if right == "reader":
+        yield f"{_by_default(owner)} GRANT SELECT ON TABLES TO {to}"
+        return
+    yield f"GRANT {_WRITE} ON {', '.join(name for name in _tables() if name not in _ONLY_READ)} TO {to}"
+    yield f"GRANT USAGE ON SEQUENCE {_SEQUENCE} TO {to}"
+    yield f"{_by_default(owner)} GRANT SELECT, {_WRITE} ON TABLES TO {to}"
+    yield f"{_by_default(owner)} GRANT USAGE ON SEQUENCES TO {to}"
+
+
+def _by_default(owner: Row[Any]) -> str:
+    return f"ALTER DEFAULT PRIVILEGES FOR ROLE {owner.name} IN SCHEMA {owner.schema}"
+
+
+def _run(connection: Connection, *statements: str) -> None:
+    driver = connection.connection.dbapi_connection  # not through SQLAlchemy: a name may hold %
+    for statement in statements:
+        driver.execute(statement)  # type: ignore[union-attr]

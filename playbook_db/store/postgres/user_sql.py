@@ -1,0 +1,117 @@
+"""People's own SQL on a server: one statement, in a transaction that can only read.
+
+The statement becomes a cursor's, which takes a query and nothing else, so neither COPY nor a second statement hides in
+it. What a function of the server may do beyond that hangs on the user's rights there; for a superuser, who might read
+the server's files so, or worse, it is asked with the rights of a role that reads all tables and does no more.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from sqlalchemy import Engine
+from sqlalchemy import text as sql
+
+from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
+from playbook_db.store.connect import Dialect
+
+_QUERIES = ("select", "with", "values", "table", "(")
+_LOOKS = ("explain", "show")  # which no cursor takes
+_ROWS_AT_ONCE = 500
+# Citus would ask its nodes as that role, which can't log in.
+_BOUNDS = sql("""
+SELECT set_config('statement_timeout', :wait, true),
+       CASE WHEN rolsuper AND NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')
+            THEN set_config('role', 'pg_read_all_data', true) END
+FROM pg_roles WHERE rolname = current_user
+""")
+# Texts, names, comments and what else holds no parameter; then a parameter, or a sign that the driver takes for one.
+_PARTS = re.compile(
+    r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\2\$|::)|(?<!\w):(project\b)|(:\w+)|(%)",
+    re.S,
+)
+_WRITING = re.compile(r'at or near "(insert|update|delete|merge|into|copy|call|do)"', re.IGNORECASE)
+
+
+@contextmanager
+def open_answer(
+    dialect: Dialect, query: str, project_key: str, timeout_s: float
+) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
+    """The titles of the columns and the rows that the database of *dialect* answers to *query*; `:project` in it is
+    *project_key*. Raises QueryError, QueryRefusedError, QueryTimeoutError, ServerError."""
+    engine = dialect.make_engine().execution_options(writes=False)
+    try:
+        with dialect.explained(), engine.begin() as connection:
+            connection.execute(_BOUNDS, {"wait": f"{int(timeout_s * 1000)}"})
+            with _explained(engine, timeout_s):
+                driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+                if not _begins_with(query, (*_QUERIES, *_LOOKS)):
+                    raise QueryRefusedError
+                statement = _PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode()
+                with driver.cursor() if _begins_with(query, _LOOKS) else driver.cursor(name="question") as cursor:
+                    cursor.execute(statement, {"project": project_key})
+                    yield tuple(column.name for column in cursor.description or ()), _rows(cursor, timeout_s)
+    finally:
+        engine.dispose()
+
+
+def _begins_with(query: str, words: tuple[str, ...]) -> bool:
+    bare = re.sub(r"\A(\s|--[^\n]*|/\*.*?\*/)*", "", query, flags=re.DOTALL).lower()
+    return bare.startswith(words)
+
+
+def _bound(part: "re.Match[str]") -> str:
+    as_it_is, _, project, unknown, percent = part.groups()
+    if unknown:
+        raise QueryError(f"there is no value to bind for {unknown}: binding")
+    if project:
+        return "%(project)s::text"
+    return "%%" if percent else str(as_it_is).replace("%", "%%")
+
+
+def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
+    """The rows; the server bounds the time that each part of them takes, and all parts together take no more."""
+    left_s = timeout_s
+    while left_s > 0:
+        began = monotonic()
+        rows = cursor.fetchmany(_ROWS_AT_ONCE)
+        left_s -= monotonic() - began
+        if not rows:
+            return
+        yield from (tuple(map(_plain, row)) for row in rows)
+    raise QueryTimeoutError(timeout_s)
+
+
+def _plain(value: Any) -> Any:
+    """*value* as SQLite would have it."""
+    if isinstance(value, bool):
+        return int(value)
+    return str(value) if isinstance(value, date | datetime | time | timedelta | UUID | list | dict) else value
+
+
+@contextmanager
+def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
+    """Turn the driver's errors about the statement into ours; those of the server are the dialect's."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        if isinstance(error, psycopg.errors.QueryCanceled):
+            raise QueryTimeoutError(timeout_s) from None
+        raise
+    except psycopg.Error as error:
+        said = (error.diag.message_primary or str(error)).strip()
+        if (
+            isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+            or "data-modifying" in said
+            or _WRITING.search(said)
+        ):
+            raise QueryRefusedError from error
+        with engine.connect() as another:
+            views = another.scalars(sql("SELECT viewname FROM pg_views WHERE schemaname = current_schema() ORDER BY 1"))
+            missing = isinstance(error, psycopg.errors.UndefinedTable)
+            raise QueryError(f"no such table: {said}" if missing else said, views=tuple(views)) from error

@@ -1,0 +1,145 @@
+"""The replica: a team's playbook as it is now, in an SQLite file of its own that hooks read as they read any other.
+
+It has our tables and no history: the points, and of revisions and changes those that brought a point or changed it
+last, and what was learned last. The worker writes it whole; it is never changed, so that who reads it needs no lock.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Table, create_engine, insert, select
+from sqlalchemy import text as sql
+from sqlalchemy.pool import StaticPool
+
+from playbook_db import files
+from playbook_db.domain.erasure import MARK
+from playbook_db.store import hook_queries
+from playbook_db.store.engine import Store
+from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.tables import changes, extra_fields, heads, key_points, metadata, playbooks, revisions, sections
+
+_OURS = 1  # the number that the playbook has in its replica
+_AT_ONCE = 500  # values in one statement
+# By the index on points: a playbook's votes are far more than its points.
+_CHANGES = sql("""
+SELECT c.revision, c.seq, c.point_id, c.kind, c.section, c.position, c.helpful, c.harmful
+FROM (SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playbook_id = :playbook_id
+      UNION
+      SELECT n.point_id, n.revision FROM changes AS n WHERE n.playbook_id = :playbook_id AND n.revision = (
+          SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.source = 'learn')
+      UNION
+      SELECT k.id, (SELECT max(l.revision) FROM changes AS l WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
+      FROM key_points AS k WHERE k.playbook_id = :playbook_id) AS w
+JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = w.id AND c.revision = w.revision
+""")
+
+_TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
+
+Rows = dict[Table, list[dict[str, Any]]]
+
+
+def read(book: PlaybookRepository) -> Rows:
+    """What a replica holds of the playbook *book*, in the state that its transaction sees."""
+    number = {"playbook_id": book.playbook_id}
+    known = book.connection.execute(select(playbooks).where(playbooks.c.id == book.playbook_id)).mappings().all()
+    of_points = [{**row, "playbook_id": _OURS} for row in book.connection.execute(_CHANGES, number).mappings()]
+    points = _all(book, key_points)
+    numbers = {book.revision} | {row["revision"] for row in of_points}
+    numbers |= {point["retired_in"] for point in points if point["retired_in"]}
+    return {
+        sections: [dict(row) for row in book.connection.execute(select(sections)).mappings()],
+        playbooks: [{**row, "id": _OURS, "mirror": "off", "ignored": 0} for row in known],
+        revisions: list(_revisions(book, sorted(numbers))),
+        key_points: points,
+        heads: _all(book, heads),
+        extra_fields: _all(book, extra_fields),
+        changes: of_points,
+    }
+
+
+def write(path: str, rows: Rows) -> None:
+    """Put a replica with *rows* in the place of the file at *path*. Raises OSError."""
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA page_size = 1024")  # most tables are empty: a third of the bytes
+        metadata.create_all(connection)
+        for table, several in rows.items():
+            if several:
+                connection.execute(insert(table), several)
+        connection.exec_driver_sql(f"PRAGMA user_version = {hook_queries.SCHEMA:d}")
+    with closing(engine.raw_connection()) as raw:
+        driver: sqlite3.Connection = raw.dbapi_connection  # type: ignore[assignment]
+        data = driver.serialize()
+    engine.dispose()
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    files.replace_file(path, data, mode=0o600)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a replica holds: the playbook's last revision with its time, and how many points are live."""
+
+    revision: int
+    time: str | None
+    points: int
+
+
+def state(path: str, key: str) -> State | None:
+    """What the replica at *path* holds of the playbook *key*; None where it can't be read, and all of it."""
+    try:
+        with closing(hook_queries.open_replica(path)) as connection:
+            project = hook_queries.find_project(connection, key)
+            if project is None or connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return None
+            of = {"playbook_id": project.id, "number": project.revision}
+            time = connection.execute(_TIME, of).fetchone()
+            return State(project.revision, time[0] if time else None, project.live_points)
+    except (OSError, sqlite3.Error, hook_queries.UnusableError):
+        return None
+
+
+def opened(path: str) -> Store:
+    """The replica at *path* as a database that can only be read."""
+    return Store(SqliteDialect(path, "at rest").make_engine())
+
+
+def known_at(path: str) -> datetime | None:
+    """When the replica at *path* was last known to be what the team's database holds; None where there is none."""
+    try:
+        return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+    except OSError:
+        return None
+
+
+def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
+    """The texts that the replica at *path* still holds of the playbook *key*, and that were erased from what *rows*
+    hold of it now; whether as a whole, or in part."""
+    try:
+        with closing(hook_queries.open_replica(path)) as connection:
+            project = hook_queries.find_project(connection, key)
+            points = hook_queries.all_texts(connection, project.id) if project else {}
+    except (OSError, sqlite3.Error, hook_queries.UnusableError):
+        return {}
+    now = {row["id"]: row["text"] for row in rows[key_points]}
+    erased = {text: now.get(number, "") for number, text in points.items() if MARK not in text}
+    return {text: after == MARK for text, after in erased.items() if MARK in after}
+
+
+def _all(book: PlaybookRepository, table: Table) -> list[dict[str, Any]]:
+    rows = book.connection.execute(select(table).where(table.c.playbook_id == book.playbook_id)).mappings()
+    return [{**row, "playbook_id": _OURS} for row in rows]
+
+
+def _revisions(book: PlaybookRepository, numbers: list[int]) -> Iterator[dict[str, Any]]:
+    columns = (revisions.c[name] for name in ("number", "time", "source", "actor", "session_id"))
+    query = select(*columns).where(revisions.c.playbook_id == book.playbook_id)
+    for start in range(0, len(numbers), _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        for row in book.connection.execute(query.where(revisions.c.number.in_(some))).mappings():
+            yield {**row, "playbook_id": _OURS}

@@ -1,0 +1,196 @@
+"""The hooks of a team's member, run as Claude Code runs them: they read the replica, write to this machine alone, and
+never wait for a network."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.services.projects import Project
+from playbook_db.store import hook_queries, memberships, replica
+from playbook_db.store.engine import Store, open_store
+from tests.claude_code import running
+from tests.claude_code.running import PYTHON, Client, appears
+from tests.members import NAME
+
+pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # starts processes
+
+_OLD_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Team:
+    """The team of the client's project: its database, as far as the hooks know of it, and the replica."""
+
+    client: Client
+    database: Store
+    replica: Path
+
+    def learn(self, *texts: str) -> None:
+        """A session of somebody's teaches *texts*, and the worker fetches them."""
+        with self.database.write(NAME) as book:
+            for text in texts:
+                book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
+            book.commit("learn", "learned", session_id="another's")
+        self.fetch()
+
+    def fetch(self) -> None:
+        """The worker writes the replica."""
+        with self.database.read(NAME) as book:
+            replica.write(str(self.replica), replica.read(book))
+
+    def join(self, url: str = "postgresql://ann@127.0.0.1:9/playbooks") -> None:
+        """The project's playbook is that of the team with the database at *url* from now on."""
+        with open_store(f"sqlite:///{self.client.database}") as store:
+            key = Project.in_folder(store, str(self.client.folder)).key
+            with store.write(key) as book:
+                memberships.join(book, url, NAME)
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, with a playbook of its own that has one point."""
+    made = running.a_client(folder, home, is_patient=True)
+    made.add("from before joining")
+    return made
+
+
+@pytest.fixture
+def team(client: Client, tmp_path: Path) -> Iterator[Team]:
+    """The team that the project has joined, which had learned something before."""
+    path = Path(hook_queries.replica_of(str(client.database), 1))
+    with open_store(f"sqlite:///{tmp_path / 'team.db'}") as database:
+        made = Team(client, database, path)
+        made.learn("the team's oldest point")
+        time.sleep(0.001)
+        made.join()
+        yield made
+
+
+@pytest.mark.usefixtures("team")
+def test_a_session_is_shown_the_teams_points_and_that_is_noted_here(client: Client) -> None:
+    """With the points' numbers and the revision of the team's playbook; also where it is resumed."""
+    done = client.inject()
+    again = client.inject(client.start("resume"))
+
+    assert (done.code, done.err) == (0, b"")
+    assert "the team's oldest point" in done.context
+    assert "from before joining" not in done.context
+    assert again.context == done.context
+    noted = client.rows("SELECT session_id, source, revision, points, left_out FROM unsent_injections ORDER BY time")
+    assert noted == [(running.SESSION, source, 1, "[1]", 0) for source in ("startup", "resume")]
+    assert client.rows("SELECT count(*) FROM injections") == [(0,)]
+    assert client.log() == []
+
+
+def test_what_others_teach_is_told_once_and_not_what_they_taught_before(client: Client, team: Team) -> None:
+    """The team's revisions have numbers of their own; what the team knew on joining is no news."""
+    first = client.inject().message
+    team.learn("say why")
+    second, third = client.inject().message, client.inject().message
+    team.learn("run the tests")
+
+    assert (first, third) == ("", "")
+    assert second == 'playbook: learned "say why" [oth-002]'
+    assert client.inject().message == 'playbook: learned "run the tests" [oth-003]'
+
+
+def test_what_the_team_learned_since_joining_is_told_in_the_first_session(client: Client, team: Team) -> None:
+    """And nothing else."""
+    team.learn("say why")
+
+    assert client.inject().message == 'playbook: learned "say why" [oth-002]'
+
+
+def test_a_failure_from_before_joining_is_not_told_again(client: Client, team: Team) -> None:
+    """It was told then, as the project's own."""
+    client.change(
+        "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, finished_at)"
+        " VALUES (1, 1, 'learn', 'x', 'failed', 'no', '2026', '2026-01-01T00:00:00.000000Z')"
+    )
+
+    assert client.inject().message == ""
+
+
+def test_a_worker_is_started_where_the_replica_was_not_looked_at_for_a_minute(client: Client, team: Team) -> None:
+    """Not before."""
+    client.inject()
+    assert not appears(client.worker.with_name("worker-began"), within_s=0.5)
+
+    os.utime(team.replica, (time.time() - 61, time.time() - 61))
+    client.inject()
+    assert client.worker_began()
+
+
+@pytest.mark.parametrize("what", ["missing", "empty", "no database", "torn", "older", "a folder", "a pipe"])
+def test_a_replica_that_can_not_be_read_is_left_to_the_worker(what: str, client: Client, team: Team) -> None:
+    """The session goes on without the playbook, in time; only what the worker can't mend is told at once."""
+    data = team.replica.read_bytes()
+    team.replica.unlink()
+    if what == "a folder":
+        team.replica.mkdir()
+    elif what == "a pipe":
+        os.mkfifo(team.replica)
+    elif what != "missing":
+        torn = data[:1024] + b"\xff" * (len(data) - 1024)
+        old = data[:60] + (4).to_bytes(4, "big") + data[64:]
+        team.replica.write_bytes({"empty": b"", "no database": b"x" * 5000, "torn": torn, "older": old}[what])
+
+    done = client.inject()
+
+    assert (done.code, done.err) == (0, b"")
+    assert not done.has_context
+    assert client.worker_began()
+    assert bool(done.message) == (what in ("no database", "torn", "a folder", "a pipe"))
+    assert str(team.replica) in "".join(client.log()) or what == "missing"
+    if what == "a folder":
+        assert done.message == (
+            f"playbook: {team.replica} is no regular file; move it away. The worker writes it anew: playbook work"
+        )
+
+
+@pytest.mark.usefixtures("team")
+def test_a_database_that_can_not_be_written_keeps_nobody_from_the_teams_points(client: Client) -> None:
+    """What was shown isn't noted then."""
+    client.database.chmod(0o400)
+    client.database.parent.chmod(0o500)
+    try:
+        done = client.inject(before=running.without_roots_powers)
+    finally:
+        client.database.parent.chmod(0o700)
+        client.database.chmod(0o600)
+
+    assert "the team's oldest point" in done.context
+    assert client.rows("SELECT count(*) FROM unsent_injections") == [(0,)]
+
+
+@pytest.mark.usefixtures("team")
+def test_a_sessions_end_is_noted_here(client: Client) -> None:
+    """As without a team."""
+    client.enqueue()
+
+    assert client.rows("SELECT playbook_id, session_id, state FROM jobs") == [(1, running.SESSION, "queued")]
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="NO STRACE: that the hooks ask for no network was not seen")
+@pytest.mark.parametrize("hook", ["inject", "enqueue"])
+def test_no_hook_of_a_member_asks_the_system_for_a_network(hook: str, client: Client, team: Team) -> None:
+    """Not one call that has to do with it, whatever the team's database is."""
+    event = client.start() if hook == "inject" else client.end()
+    trace = client.home / "trace"
+    command = ["strace", "-f", "-qq", "-e", "trace=%network", "-o", str(trace)]
+    done = subprocess.run(
+        [*command, PYTHON, "-I", "-S", str(running.HOOKS / f"{hook}.py"), "user", str(client.worker)],
+        input=json.dumps(event).encode(), capture_output=True, check=True, cwd=client.folder,
+    )  # fmt: skip
+
+    assert b"oldest" in done.stdout or hook == "enqueue"
+    assert [line for line in trace.read_text().splitlines() if "(" in line] == []

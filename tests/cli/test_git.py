@@ -1,0 +1,309 @@
+"""`merge-driver` and `textconv` as git starts them, and what `install --git` writes and takes out again."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.claude_code import doctor
+from playbook_db.services import git
+from tests.builders import a_sections_dict, an_entry
+from tests.cli.conftest import Playbook
+
+FILE = ".claude/playbook.json"
+LINE = git.ATTRIBUTES
+
+
+def _content(*entries: Any, **fields: Any) -> bytes:
+    return json.dumps(a_sections_dict({"OTHERS": [*entries]}, **fields), indent=2).encode() + b"\n"
+
+
+BASE, OURS, THEIRS = (_content(an_entry("oth-001", "one", votes)) for votes in (0, 1, 2))
+
+
+@pytest.fixture
+def files(folder: Path) -> list[str]:
+    """The three files of a merge, as git leaves them in the top folder."""
+    for name, data in zip((".merge_1", ".merge_2", ".merge_3"), (BASE, OURS, THEIRS), strict=True):
+        (folder / name).write_bytes(data)
+    return [".merge_1", ".merge_2", ".merge_3"]
+
+
+def test_the_driver_writes_ours_and_says_what_it_did(playbook: Playbook, folder: Path, files: list[str]) -> None:
+    """Nothing on stdout, which is git's."""
+    result = playbook("merge-driver", *files, FILE)
+
+    assert (result.code, result.out) == (0, "")
+    assert result.err == f"playbook: {FILE}: brought into ours: 1 with other votes\n"
+    (entry,) = json.loads((folder / files[1]).read_text())["sections"]["OTHERS"]
+    assert entry["helpful"] == 3
+    assert [(folder / files[place]).read_bytes() for place in (0, 2)] == [BASE, THEIRS]
+    assert not [*folder.rglob("*.db")]
+
+
+def test_the_driver_speaks_json(playbook: Playbook, files: list[str]) -> None:
+    """For whoever calls it from a tool of his own."""
+    result = playbook("merge-driver", *files, "--json")
+
+    assert result.json == {"file": ".merge_2", "notes": ["brought into ours: 1 with other votes"]}
+
+
+@pytest.mark.parametrize(
+    ("place", "data", "words"),
+    [
+        (0, b"<<<<<<< ours\n", "the common ancestor, line 1"),
+        (1, b"", "ours, line 1, column 1: the file is empty"),
+        (1, b"{", "ours, line 1"),
+        (2, b"\xff\xfe{\x00", "theirs, byte 0: this is no UTF-8"),
+        (2, _content(an_entry("oth-001"), an_entry("oth-001")), "theirs, section 'OTHERS', entry 2"),
+        (2, b"[]", "theirs: a playbook is a JSON object"),
+        (2, None, "theirs: it can't be read: No such file"),
+    ],
+    ids=str,
+)
+def test_where_a_side_cannot_be_read_ours_stays(
+    playbook: Playbook, folder: Path, files: list[str], place: int, data: bytes | None, words: str
+) -> None:
+    """Exit code 1 makes git keep it as a conflict; no markers come into it."""
+    (folder / files[place]).unlink()
+    if data is not None:
+        (folder / files[place]).write_bytes(data)
+    before = (folder / files[1]).read_bytes()
+
+    result = playbook("merge-driver", *files, FILE)
+
+    assert result.code == 1
+    assert f"{FILE}, {words}" in result.err
+    assert f"git add {FILE}" in result.err
+    assert (folder / files[1]).read_bytes() == before
+
+
+def test_textconv_shows_a_line_for_each_point_and_other_key(playbook: Playbook, folder: Path) -> None:
+    """What can't be read as a playbook is shown as it is."""
+    (folder / "p").write_bytes(_content({**an_entry("oth-001", "one\ntwo", 1), "note": "x"}, team="us"))
+    (folder / "q").write_bytes(b"<<<<<<< ours\n")
+
+    assert playbook("textconv", "p").out.splitlines() == [
+        'version: "1.0"',
+        "last_updated: null",
+        'team: "us"',
+        "## OTHERS",
+        "[oth-001] helpful=1 harmful=0 :: one\\ntwo",
+        '[oth-001] {"note": "x"}',
+    ]
+    assert playbook("textconv", "q").out == "<<<<<<< ours\n"
+    assert playbook("textconv", "r").code == 1
+
+
+@pytest.fixture
+def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project's folder as a repository with a mirror in it, with a space in its name."""
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    made = folder / "the shop"
+    (made / ".claude").mkdir(parents=True)
+    (made / FILE).write_bytes(BASE)
+    _git(made, "init", "-q", "-b", "main")
+    for name, value in (("user.name", "ann"), ("user.email", "ann@example.com")):
+        _git(made, "config", name, value)
+    _git(made, "add", ".")
+    _git(made, "commit", "-qm", "begun")
+    monkeypatch.chdir(made)
+    return made
+
+
+def _git(folder: Path, *arguments: str, fails: bool = False) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
+    assert bool(done.returncode) == fails, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def _branch(folder: Path, name: str, data: bytes | None, start: str = "main") -> None:
+    """Commit *data*, or that the file is gone, on a new branch."""
+    _git(folder, "checkout", "-qb", name, start)
+    if data is None:
+        (folder / FILE).unlink()
+    else:
+        (folder / FILE).parent.mkdir(exist_ok=True)
+        (folder / FILE).write_bytes(data)
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-qm", name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", [(), ("--share",)], ids=["own", "shared"])
+@pytest.mark.parametrize(
+    "before",
+    [None, b"", b"*.png binary\n", b"*.png binary", b"# ours\r\n*.png binary\r\n", b"\n\n"],
+    ids=["none", "empty", "a line", "no newline", "Windows", "blank lines"],
+)
+def test_an_install_in_git_is_taken_out_to_the_byte(
+    playbook: Playbook, repository: Path, before: bytes | None, option: tuple[str, ...]
+) -> None:
+    """Twice installed it stands there once; what others wrote before or after stays as it is."""
+    path = repository / (".gitattributes" if option else ".git/info/attributes")
+    path.unlink(missing_ok=True)
+    if before is not None:
+        path.write_bytes(before)
+    config = (repository / ".git/config").read_bytes()
+    if before is not None and not before.endswith(b"\n"):  # there neither, and a comment at the end
+        config += b"# mine"
+        (repository / ".git/config").write_bytes(config)
+
+    first, second = (playbook("install", "--git", *option) for _ in range(2))
+
+    assert (first.code, second.code, first.err, second.err) == (0, 0, "", "")
+    assert f"{path}: git merges {FILE} through playbook" in first.out
+    assert f"git starts: {shlex.quote(sys.executable)} -P -m playbook_db merge-driver %O %A %B %P" in first.out
+    assert "nothing was changed" in second.out
+    assert path.read_bytes().count(LINE) == 1
+    assert playbook("uninstall", "--git").code == 0
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert (repository / ".git/config").read_bytes() == config
+    assert "nothing of ours" in playbook("uninstall", "--git").out
+
+
+@pytest.mark.slow
+def test_what_others_add_afterwards_stays(playbook: Playbook, repository: Path) -> None:
+    """Also in the sections of the config that have our names."""
+    playbook("install", "--git")
+    path = repository / ".git/info/attributes"
+    path.write_bytes(b"*.gif binary\n" + path.read_bytes() + b"*.png binary")
+    _git(repository, "config", "merge.playbook.recursive", "binary")
+
+    playbook("uninstall", "--git")
+
+    assert path.read_bytes() == b"*.gif binary\n*.png binary"
+    assert _git(repository, "config", "--get-regexp", "playbook") == "merge.playbook.recursive binary\n"
+
+
+@pytest.mark.slow
+def test_a_committed_attribute_is_everybodys(playbook: Playbook, repository: Path) -> None:
+    """Who leaves takes his own part out; the line goes when he says so."""
+    playbook("install", "--git", "--share")
+    _git(repository, "add", ".")
+    _git(repository, "commit", "-qm", "shared")
+
+    result = playbook("uninstall", "--git")
+
+    assert "uninstall --git --share" in result.err
+    assert (repository / ".gitattributes").read_bytes() == LINE + b"\n"
+    assert "playbook" not in (repository / ".git/config").read_text()
+    playbook("uninstall", "--git", "--share")
+    assert not (repository / ".gitattributes").exists()
+
+
+@pytest.mark.slow
+def test_an_install_in_git_says_what_keeps_it_from_working(
+    playbook: Playbook, repository: Path, tmp_path: Path
+) -> None:
+    """No repository, another attribute that has the last word, a link, `--share` alone."""
+    (repository / ".claude/.gitattributes").write_text("playbook.json -merge\n")
+    assert "another attribute has the last word" in playbook("install", "--git", "--share").err
+    assert "--share goes with --git" in playbook("install", "--share").err
+
+    (repository / ".gitattributes").unlink()
+    (tmp_path / "bashrc").write_text("mine")
+    (repository / ".gitattributes").symlink_to(tmp_path / "bashrc")
+    refused = playbook("install", "--git", "--share")
+    assert (refused.code, (tmp_path / "bashrc").read_text()) == (1, "mine")
+    nowhere = playbook("--project", str(tmp_path), "install", "--git")
+    assert nowhere.code == 1
+    assert "not a git repository" in nowhere.err
+
+
+@pytest.mark.slow
+def test_git_merges_through_us_in_worktrees_and_submodules(
+    playbook: Playbook, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whatever stands in the folder that git starts us in."""
+    (repository / "playbook_db").mkdir()
+    (repository / "playbook_db" / "__init__.py").write_text("raise SystemExit('hijacked')")
+    _branch(repository, "ours", OURS)
+    _branch(repository, "theirs", THEIRS)
+    outer = tmp_path / "outer"
+    _git(tmp_path, "init", "-q", str(outer))
+    _git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "inner")
+    _git(repository, "worktree", "add", "-q", str(tmp_path / "a worktree"), "ours")
+    for each in (tmp_path / "a worktree", outer / "inner"):
+        monkeypatch.chdir(each)
+        assert playbook("install", "--git").code == 0
+        for name in ("user.name", "user.email"):
+            _git(each, "config", name, "ann")
+        if each.name == "inner":
+            _git(each, "checkout", "-q", "ours")
+
+        said = _git(each, "merge", "--no-edit", "-q", "origin/theirs" if each.name == "inner" else "theirs")
+
+        assert "1 with other votes" in said
+        assert json.loads((each / FILE).read_text())["sections"]["OTHERS"][0]["helpful"] == 3
+
+
+@pytest.mark.slow
+def test_doctor_says_where_git_does_not_merge_through_us(playbook: Playbook, repository: Path, tmp_path: Path) -> None:
+    """A committed mirror without a driver, with one that this clone doesn't know, with one whose Python is gone."""
+
+    def finding() -> tuple[str, str] | None:
+        return next(((each.message, each.remedy) for each in doctor._git("", str(repository))), None)
+
+    remedy = "playbook install --git"
+    assert finding() == (
+        f"{FILE} is in git, which merges it line by line: votes of both sides collide, or one is lost",
+        remedy,
+    )
+    (repository / ".gitattributes").write_bytes(LINE + b"\n")
+    message, command = finding() or ("", "")
+    assert ("this clone doesn't say how" in message, command) == (True, remedy)
+    playbook(*shlex.split(command)[1:])
+    assert finding() is None
+    gone = _git(repository, "config", "merge.playbook.driver").replace(sys.executable, str(tmp_path / "a gone/python"))
+    _git(
+        repository,
+        "config",
+        "merge.playbook.driver",
+        gone.strip().replace(f"{tmp_path}/a gone/python", f"'{tmp_path}/a gone/python'"),
+    )
+    assert f"{tmp_path}/a gone/python, which isn't there" in (finding() or ("",))[0]
+    _git(repository, "config", "merge.playbook.driver", "my-own %O %A %B")
+    assert finding() is None
+    (repository / ".gitattributes").write_bytes(b"**/.claude/playbook.json -merge\n")
+    assert finding() is None
+    _git(repository, "rm", "-q", "--cached", FILE)
+    (repository / ".gitattributes").unlink()
+    assert finding() is None
+
+
+@pytest.mark.slow
+def test_git_shows_points_instead_of_json(playbook: Playbook, repository: Path) -> None:
+    """In `git diff`, and wherever git compares."""
+    playbook("install", "--git")
+    (repository / FILE).write_bytes(OURS)
+
+    assert "+[oth-001] helpful=1 harmful=0 :: one\n" in _git(repository, "diff")
+
+
+@pytest.mark.slow
+def test_a_side_that_git_cannot_merge_is_a_conflict_without_markers(playbook: Playbook, repository: Path) -> None:
+    """Half a file on their branch; a file deleted there, which is git's own matter; one that both began."""
+    playbook("install", "--git")
+    _branch(repository, "half", THEIRS[:40])
+    _branch(repository, "deleted", None)
+    _branch(repository, "ours", OURS)
+
+    assert "CONFLICT (content)" in _git(repository, "merge", "half", fails=True)
+    assert (repository / FILE).read_bytes() == OURS
+    _git(repository, "merge", "--abort")
+    assert "CONFLICT (modify/delete)" in _git(repository, "merge", "deleted", fails=True)
+    assert (repository / FILE).read_bytes() == OURS
+    _git(repository, "merge", "--abort")
+
+    _git(repository, "checkout", "-q", "--orphan", "another")
+    _git(repository, "commit", "-qm", "without a beginning")
+    (repository / FILE).write_bytes(_content(an_entry("oth-001", "one", 5), an_entry("oth-002", "two")))
+    _git(repository, "commit", "-qam", "more")
+    _git(repository, "merge", "-q", "--no-edit", "--allow-unrelated-histories", "ours")
+    entries = json.loads((repository / FILE).read_text())["sections"]["OTHERS"]
+    assert entries == [an_entry("oth-001", "one", 5), an_entry("oth-002", "two")]

@@ -1,0 +1,441 @@
+"""A mirror in real git repositories: two members, each with a clone and a database of his own, and one with branches.
+
+After each merge the next command brings database and mirror in step, and nothing counts twice.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.cli.main import main
+
+pytestmark = pytest.mark.slow  # git is started, and starts the driver
+
+PATTERNS = "PATTERNS & APPROACHES"
+FILE = ".claude/playbook.json"
+
+
+@dataclass
+class Member:
+    """Somebody with a clone at `folder`, and with a home, and so a database, of his own."""
+
+    folder: Path
+    home: Path
+    patch: pytest.MonkeyPatch
+    printed: pytest.CaptureFixture[str]
+    said: str = field(default="", init=False)  # the stderr of the last command of ours
+
+    def git(self, *arguments: str, fails: bool = False) -> str:
+        """What `git ARGUMENT ...` prints in the clone; it must succeed, or fail."""
+        self._enter()
+        done = subprocess.run(["git", *arguments], cwd=self.folder, capture_output=True, text=True)
+        assert bool(done.returncode) == fails, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def playbook(self, *arguments: str) -> str:
+        """What `playbook ARGUMENT ...` prints there."""
+        self._enter()
+        self.printed.readouterr()
+        code = main([*arguments])
+        printed = self.printed.readouterr()
+        self.said = printed.err
+        assert code == 0, printed.err
+        return printed.out
+
+    def commit(self, message: str = "playbook") -> None:
+        self.git("commit", "-qam", message)
+
+    def votes(self) -> dict[str, int]:
+        """The helpful votes of the live points, in the database; the mirror says the same."""
+        points = {point["text"]: point["helpful"] for point in json.loads(self.playbook("list", "--json"))}
+        assert points == {entry["text"]: entry["helpful"] for entry in self.file()["sections"][PATTERNS]}
+        return points
+
+    def names(self) -> dict[str, str]:
+        """The names of the live points, and their texts."""
+        return {point["name"]: point["text"] for point in json.loads(self.playbook("list", "--json"))}
+
+    def file(self) -> Any:
+        """What the mirror holds."""
+        return json.loads((self.folder / FILE).read_text(encoding="utf-8"))
+
+    def is_clean(self) -> bool:
+        """Whether git sees no change in the clone."""
+        return not self.git("status", "--porcelain")
+
+    def _enter(self) -> None:
+        self.patch.setenv("HOME", str(self.home))
+        self.patch.setenv("PLAYBOOK_ACTOR", self.home.name)
+        self.patch.chdir(self.folder)
+
+
+NewMember = Callable[..., Member]
+
+
+@pytest.fixture
+def member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> NewMember:
+    """Makes a member with a clone of the one repository that all push to."""
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "somebody")
+    for name in ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "somebody@example.com")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("GIT_EDITOR", "true")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")  # there is no `playbook` on it
+    hub = tmp_path / "hub.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", hub], check=True)
+
+    def make(name: str) -> Member:
+        home = tmp_path / name
+        home.mkdir()
+        subprocess.run(["git", "clone", "-q", hub, home / "the shop"], check=True, capture_output=True)
+        made = Member(home / "the shop", home, monkeypatch, capsys)
+        made.git("config", "--global", "init.defaultBranch", "main")
+        made.git("config", "--global", "pull.rebase", "false")
+        made.git("checkout", "-qB", "main")
+        made.playbook("install", "--git")
+        return made
+
+    return make
+
+
+@pytest.fixture
+def ann(member: NewMember) -> Member:
+    """She has begun a playbook of four points, and pushed it."""
+    ann = member("ann")
+    ann.playbook("mirror", "on")
+    for text in ("one", "two", "three", "four"):
+        ann.playbook("add", text, "--section", PATTERNS)
+    ann.git("add", ".")
+    ann.git("commit", "-qm", "the playbook")
+    ann.git("push", "-q", "-u", "origin", "main")
+    return ann
+
+
+@pytest.fixture
+def ben(ann: Member, member: NewMember) -> Member:
+    """He has taken it in."""
+    ben = member("ben")
+    ben.git("branch", "-q", "--set-upstream-to=origin/main")
+    ben.playbook("init", "--yes")
+    assert ben.votes() == ann.votes() == {"one": 0, "two": 0, "three": 0, "four": 0}
+    return ben
+
+
+def _ann_works(ann: Member) -> None:
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.playbook("edit", "pat-002", "--text", "two, as Ann has it")
+    ann.playbook("retire", "pat-004")
+    ann.playbook("add", "five of Ann", "--section", PATTERNS)
+    ann.commit("Ann")
+    ann.git("push", "-q")
+
+
+def _ben_works(ben: Member) -> None:
+    ben.playbook("vote", "pat-001", "helpful")
+    ben.playbook("vote", "pat-003", "helpful")
+    ben.commit("Ben votes")
+    ben.playbook("edit", "pat-002", "--text", "two, as Ben has it")
+    ben.playbook("add", "five of Ben", "--section", PATTERNS)
+    ben.commit("Ben adds")
+
+
+BOTH = {"one": 3, "three": 1, "two, as Ben has it": 0, "five of Ann": 0, "five of Ben": 0}
+
+
+@pytest.mark.parametrize("how", ["merge", "rebase"])
+def test_what_two_members_did_adds_up(ann: Member, ben: Member, how: str) -> None:
+    """Votes of both count once each, the later wording is live, a name given twice goes to two points, what one
+    retired is retired; in the file, in his database at the next command, and in hers after her next pull."""
+    _ann_works(ann)
+    _ben_works(ben)
+
+    said = ben.git("pull", "-q", "--no-edit", f"--{'rebase' if how == 'rebase' else 'no-rebase'}")
+
+    assert "pat-005" in said
+    assert "two, as Ann has it" in said
+    assert ben.votes() == BOTH
+    assert ben.is_clean()
+    ben.git("push", "-q")
+    ann.git("pull", "-q")
+    assert ann.votes() == BOTH
+    assert ann.is_clean()
+    for member in (ann, ben):
+        member.playbook("vote", "pat-003", "helpful")
+        assert member.votes() == {**BOTH, "three": 2}
+        member.playbook("undo")
+        assert member.votes() == BOTH
+        assert member.playbook("db", "check")
+
+
+def test_a_plain_pull_brings_a_retirement(ann: Member, ben: Member) -> None:
+    """Of the newest point, too: git knows that her file was made of his."""
+    ann.playbook("retire", "pat-004")
+    ann.commit()
+    ann.git("push", "-q")
+
+    ben.git("pull", "-q")
+
+    assert ben.votes() == {"one": 0, "two": 0, "three": 0}
+    assert ben.is_clean()
+
+
+@pytest.mark.parametrize("commits", [True, False], ids=["committed", "given up"])
+def test_a_look_at_another_branch_takes_nothing_away(ann: Member, ben: Member, commits: bool) -> None:
+    """Her branch never had his votes: it brings hers, and his stay. Merged, it brings nothing twice."""
+    _ben_works(ben)
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.commit()
+    ann.git("push", "-q", "origin", "main:hers")
+
+    ben.git("fetch", "-q")
+    ben.git("checkout", "-q", "hers")
+    first = ben.votes()
+    ben.git("checkout", "-qf", "main")
+
+    assert first["one"] == 2
+    assert first["three"] == 1
+    assert ben.votes() == first
+    ben.git("checkout", "-q", "hers", "-f")
+    assert ben.votes() == first
+    ben.git("checkout", "-qf", "main")
+    if commits:
+        assert ben.votes() == first
+        ben.commit("with hers")
+    ben.git("merge", "-q", "--no-edit", "hers")
+    assert ben.votes() == first
+    assert ben.is_clean()
+
+
+def test_a_look_back_brings_nothing_again(ann: Member, ben: Member) -> None:
+    """An older commit of a colleague, which came with the newer one and was never looked at by itself."""
+    for _ in range(2):
+        ben.playbook("vote", "pat-001", "helpful")
+        ben.commit()
+    ben.git("push", "-q")
+    ann.git("pull", "-q")
+    expected = {"one": 2, "two": 0, "three": 0, "four": 0}
+    assert ann.votes() == expected
+
+    ann.git("checkout", "-q", "HEAD~1")
+
+    assert ann.votes() == expected
+    ann.git("checkout", "-qf", "main")
+    assert ann.votes() == expected
+    assert ann.is_clean()
+
+
+@pytest.mark.parametrize("commits", [True, False], ids=["committed", "given up"])
+def test_who_looked_ahead_merges_an_older_state_without_doubling_it(ann: Member, ben: Member, commits: bool) -> None:
+    """Her database, or her commit, has the whole of his branch, of which half is merged; then the rest."""
+    for _ in range(2):
+        ben.playbook("vote", "pat-001", "helpful")
+        ben.commit()
+    ben.git("push", "-q", "origin", "main:his")
+    ann.playbook("vote", "pat-002", "helpful")
+    ann.commit()
+    expected = {"one": 2, "two": 1, "three": 0, "four": 0}
+
+    ann.git("fetch", "-q")
+    ann.git("checkout", "-q", "origin/his")
+    assert ann.votes() == expected
+    ann.git("checkout", "-qf", "main")
+    if commits:
+        assert ann.votes() == expected
+        ann.commit("with his")
+    for state in ("origin/his~1", "origin/his"):
+        ann.git("merge", "-q", "--no-edit", state)
+        assert ann.votes() == expected
+        if not ann.is_clean():
+            ann.commit()
+
+
+def test_a_merge_of_what_was_looked_at_and_more_takes_no_vote_away(ann: Member, ben: Member) -> None:
+    """Her commit and his branch are both behind the merge, and hers holds half of his: that counts once in their
+    common ancestor, too, when the merge is taken in."""
+    ben.playbook("vote", "pat-001", "helpful")
+    ben.commit()
+    ben.git("push", "-q", "origin", "main:his")
+    ann.git("fetch", "-q")
+    ann.git("checkout", "-q", "origin/his")
+    assert ann.votes()["one"] == 1
+    ann.git("checkout", "-qf", "main")
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.commit()
+    ben.playbook("vote", "pat-001", "helpful")
+    ben.commit()
+    ben.git("push", "-q", "origin", "main:his")
+    ann.git("fetch", "-q")
+    ann.git("checkout", "-q", "origin/his")
+    assert ann.votes()["one"] == 3
+    ann.git("checkout", "-qf", "main")
+
+    ann.git("merge", "-q", "--no-edit", "origin/his")
+
+    assert ann.votes()["one"] == 3
+
+
+def test_a_mirror_given_up_for_a_pull_loses_and_doubles_nothing(ann: Member, ben: Member) -> None:
+    """`git checkout .claude/playbook.json`, `git pull`, time after time: the database has what the file lost."""
+    ben.playbook("vote", "pat-003", "helpful")
+    for votes in (1, 2, 3):
+        ann.playbook("vote", "pat-001", "helpful")
+        ann.commit()
+        ann.git("push", "-q")
+
+        ben.git("checkout", FILE)
+        ben.git("pull", "-q")
+
+        assert ben.votes() == {"one": votes, "two": 0, "three": 1, "four": 0}
+
+
+def test_a_cherry_picked_commit_brings_what_it_did(ann: Member, ben: Member) -> None:
+    """And nothing of those before it."""
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.commit()
+    ann.playbook("vote", "pat-002", "helpful")
+    ann.commit()
+    ann.git("push", "-q")
+    ben.playbook("vote", "pat-003", "helpful")
+    ben.commit()
+
+    ben.git("fetch", "-q")
+    ben.git("cherry-pick", "origin/main")
+
+    assert ben.votes() == {"one": 0, "two": 1, "three": 1, "four": 0}
+    assert ben.is_clean()
+    ben.git("pull", "-q", "--no-edit")
+    assert ben.votes()["one"] == 1
+    assert ben.votes()["three"] == 1
+
+
+def test_stashed_changes_come_back_beside_what_was_pulled(ann: Member, ben: Member) -> None:
+    """`git stash`, `git pull`, `git stash pop`: what waited in the stash counts once."""
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.commit()
+    ann.git("push", "-q")
+    ben.playbook("vote", "pat-001", "helpful")
+    ben.playbook("add", "five of Ben", "--section", PATTERNS)
+
+    ben.git("stash", "-q")
+    ben.git("pull", "-q")
+    ben.git("stash", "pop")
+
+    assert ben.votes() == {"one": 2, "two": 0, "three": 0, "four": 0, "five of Ben": 0}
+    ben.git("reset", "-q")
+    ben.commit()
+    assert ben.votes()["one"] == 2
+
+
+def test_branches_of_one_person_count_once(ann: Member) -> None:
+    """His database knows that the later branch's playbook came from the earlier one's, which git can't know."""
+    ann.git("checkout", "-qb", "feature")
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.playbook("add", "five", "--section", PATTERNS)
+    ann.commit("on the feature's branch")
+    ann.git("checkout", "-q", "main")
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.playbook("add", "six", "--section", PATTERNS)
+    ann.commit("on main")
+    expected = {"one": 2, "two": 0, "three": 0, "four": 0, "five": 0, "six": 0}
+
+    ann.git("merge", "-q", "--no-edit", "feature")
+
+    assert ann.votes() == expected
+    assert ann.is_clean()
+    ann.git("checkout", "-q", "feature")
+    ann.git("rebase", "-q", "main~1")
+    assert ann.votes() == expected
+
+
+def test_what_came_back_with_others_work_counts_once(ann: Member, ben: Member) -> None:
+    """Ben's first branch went into main, where Ann went on; his second, begun before that, holds the first one's votes
+    too, since his database has them all."""
+    ben.git("checkout", "-qb", "second")
+    ben.git("checkout", "-qb", "first")
+    ben.playbook("vote", "pat-001", "helpful")
+    ben.commit()
+    ben.git("push", "-q", "origin", "first:main")
+    ann.git("pull", "-q")
+    assert ann.votes()["one"] == 1
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.commit()
+    ann.git("push", "-q")
+    ben.git("checkout", "-q", "second")
+    ben.playbook("vote", "pat-002", "helpful")
+    ben.commit()
+    expected = {"one": 2, "two": 1, "three": 0, "four": 0}
+
+    ben.git("fetch", "-q")
+    ben.git("branch", "-q", "again")
+    ben.git("merge", "-q", "--no-edit", "origin/main")
+    assert ben.file()["sections"][PATTERNS][0]["helpful"] == 2
+    ben.git("checkout", "-q", "again")
+    ben.git("rebase", "-q", "origin/main")
+
+    assert ben.votes() == expected
+    ben.git("push", "-q", "origin", "again:main")
+    ann.git("pull", "-q")
+    assert ann.votes() == expected
+
+
+def test_a_reverted_commit_is_taken_back(ann: Member) -> None:
+    """Though the database knows all three files of that merge."""
+    ann.playbook("vote", "pat-001", "helpful")
+    ann.commit("to be reverted")
+    ann.playbook("vote", "pat-002", "helpful")
+    ann.commit("stays")
+
+    ann.git("revert", "--no-edit", "HEAD~1")
+
+    assert ann.votes() == {"one": 0, "two": 1, "three": 0, "four": 0}
+    assert ann.is_clean()
+
+
+def test_criss_cross_merges_find_their_way(ann: Member, ben: Member) -> None:
+    """Two branches merged into each other have two ancestors; git merges those first."""
+    for member, name in ((ann, "hers"), (ben, "his")):
+        member.playbook("vote", "pat-001", "helpful")
+        member.commit()
+        member.git("push", "-q", "origin", f"main:{name}")
+    for member, other in ((ann, "his"), (ben, "hers")):
+        member.git("fetch", "-q")
+        member.git("merge", "-q", "--no-edit", f"origin/{other}")
+        assert member.votes()["one"] == 2
+        member.playbook("vote", "pat-002", "helpful")
+        member.commit()
+    ann.git("push", "-q")
+
+    ben.git("pull", "-q", "--no-edit")
+
+    assert ben.votes() == {"one": 2, "two": 2, "three": 0, "four": 0}
+    ben.git("push", "-q")
+    ann.git("pull", "-q")
+    assert ann.votes() == ben.votes()
+
+
+def test_while_git_is_in_the_middle_the_mirror_waits(ann: Member, ben: Member) -> None:
+    """A rebase that stops at another file shows half of what there will be: neither taken in nor written over."""
+    for member in (ann, ben):
+        member.playbook("vote", "pat-001", "helpful")
+        (member.folder / "README").write_text(f"{member.home.name}\n")
+        member.git("add", ".")
+        member.commit()
+    ann.git("push", "-q")
+
+    ben.git("pull", "-q", "--rebase", fails=True)
+    ben.playbook("vote", "pat-002", "helpful")
+
+    assert "a git rebase is not finished" in ben.said
+    assert ben.git("diff", "--name-only", "--diff-filter=U").strip() == "README"
+    ben.git("checkout", "--theirs", "README")
+    ben.git("add", "README")
+    ben.git("rebase", "--continue")
+    assert ben.votes() == {"one": 2, "two": 1, "three": 0, "four": 0}

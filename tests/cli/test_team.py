@@ -1,0 +1,303 @@
+"""The commands on a team, and all the others in a project that has joined one."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from playbook_db import contract
+from playbook_db.claude_code import doctor
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import Store, open_store
+from tests import postgres
+from tests.cli.conftest import Playbook
+from tests.databases import KINDS
+
+pytestmark = pytest.mark.slow  # a server
+
+NAME = "github.com/org/shop"
+AWAY = "postgresql://ann@/playbooks?host=/nowhere"
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """The team's database, empty."""
+    postgres.require_server()
+    return KINDS["postgres"].new(tmp_path)
+
+
+@pytest.fixture
+def server(url: str) -> Iterator[Store]:
+    """The same, open."""
+    with open_store(url) as store:
+        yield store
+
+
+@pytest.fixture
+def shared(server: Store) -> Project:
+    """The team's playbook."""
+    return Project(server, NAME)
+
+
+@pytest.fixture
+def joined(playbook: Playbook, shared: Project, url: str) -> Playbook:
+    """The command in a project that has joined a team, with a point of each."""
+    edit.add(shared, "the team's")
+    playbook("add", "use uv")
+    assert playbook("team", "join", url, "--as", NAME, "--yes").code == 0
+    return playbook
+
+
+def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, shared: Project, url: str) -> None:
+    """Without one nothing is changed, there or here."""
+    edit.add(shared, "the team's")
+    playbook("add", "use uv\nalways")
+
+    refused = playbook("team", "join", url, "--as", NAME)
+
+    assert refused.code == 1
+    assert f"{NAME} is a playbook of 1 point in postgresql:///" in refused.err
+    assert "oth-001 belongs to another text here; the incoming one is now oth-002" in refused.err
+    assert "would bring in: 1 added\n  add [oth-002] use uv always\n" in refused.err
+    assert "Nothing was brought in, and the project hasn't joined" in refused.err
+    assert "the team's" not in playbook("list").out
+    assert playbook("team", "status").code == 1
+
+    done = playbook("team", "join", url, "--as", NAME, "--yes", "--json")
+
+    assert done.json["name"] == NAME
+    assert done.json["revision"] == 2
+    assert "the team's" in playbook("list").out
+
+
+def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Project, url: str) -> None:
+    """The URL may come from standard input, where no other user of the machine sees it."""
+    edit.add(shared, "the team's")
+
+    done = playbook("team", "join", "-", "--as", NAME, stdin=f"{url}\n")
+
+    assert done.code == 0
+    assert f"is {NAME} in postgresql:///" in done.out
+    assert "the team's" in playbook("list").out
+
+
+def test_within_a_session_no_project_joins(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a model reads may tell it to: what has gone to a server is there."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a-session")
+
+    done = playbook("team", "join", AWAY, "--as", NAME, "--yes")
+
+    assert done.code == 1
+    assert "run it in a terminal of your own" in done.err
+
+
+@pytest.mark.parametrize("stdin", ["", "\n"])
+def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> None:
+    """As from a file that is empty."""
+    done = playbook("team", "join", "-", "--as", NAME, stdin=stdin)
+
+    assert done.code == 1
+    assert "is no database" in done.err
+
+
+def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, url: str) -> None:
+    """Its folder's path would be another for each member."""
+    assert "Give it one, the same for all, with --as NAME" in playbook("team", "join", url).err
+    assert "a path is another on each machine" in playbook("team", "join", url, "--as", os.getcwd()).err
+
+
+def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
+    """The exit code of `playbook ARGUMENT ...` on a terminal, and what is seen there; when a text of *typed* has come,
+    what stands beside it is typed."""
+    process, leader = pty.fork()
+    if process == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "playbook_db", *arguments])  # noqa: S606
+    seen, waiting, ends_at = b"", dict(typed), time.monotonic() + 60
+    while time.monotonic() < ends_at:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+        for text in [text for text in waiting if text.encode() in seen]:
+            os.write(leader, waiting.pop(text).encode() + b"\n")
+    _, status = os.waitpid(process, 0)
+    os.close(leader)
+    return os.waitstatus_to_exitcode(status), seen.decode().replace("\r", "")
+
+
+def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, url: str) -> None:
+    """The password isn't seen there, and is kept; a `no` changes nothing."""
+    with postgres.connected(make_url(url)) as owner:
+        for statement in ("DROP ROLE IF EXISTS typed", "CREATE ROLE typed LOGIN SUPERUSER PASSWORD 'h0rse'"):
+            owner.execute(statement.encode())
+        postgres.ask_for_password(owner, "typed")
+    guarded = make_url(url).set(username="typed", drivername="postgresql").render_as_string()
+    playbook("add", "use uv")
+    answers = {"Password for": "h0rse", "Bring that in": "n"}
+
+    code, seen = _on_terminal("team", "join", "-", "--as", NAME, typed={"URL": guarded, **answers})
+    assert code == 1
+    assert "h0rse" not in seen
+    assert guarded not in seen
+    assert playbook("team", "status").code == 1
+
+    code, seen = _on_terminal("team", "join", guarded, "--as", NAME, typed={**answers, "Bring that in": "y"})
+    assert code == 0
+    assert "h0rse" not in seen
+    assert playbook("team", "status", "--json").json["problem"] is None
+
+
+_IMPORTED = '{"version": "1.0", "key_points": [{"name": "kpt_001", "text": "imported", "score": -3}]}'
+_CURATED = '[{"type": "ADD", "text": "curated", "section": "OTHERS"}]'
+
+
+def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project, server: Store) -> None:
+    """The own one stays as it was at joining, but for what was forgotten; the next hook is shown what is there now."""
+    for arguments, stdin in (
+        (("add", "new"), ""),
+        (("edit", "oth-003", "--text", "reworded"), ""),
+        (("vote", "oth-002", "helpful"), ""),
+        (("retire", "oth-003"), ""),
+        (("restore", "oth-003"), ""),
+        (("undo",), ""),
+        (("restore", "--at", "2"), ""),
+        (("import", "-"), _IMPORTED),
+        (("prune",), ""),
+        (("apply", "-"), _CURATED),
+        (("forget", "oth-002", "--yes"), ""),
+    ):
+        with server.read(NAME) as book:
+            before = book.revision
+
+        done = joined(*arguments, stdin=stdin)
+
+        assert done.code == 0, (arguments, done.err)
+        with server.read(NAME) as book:
+            assert book.revision == before + 1, (arguments, done.out)
+            points = {point.name: point.text for point in book.playbook().points}
+        rows = [line.split("\t") for line in joined("list").out.splitlines()]
+        assert {row[0]: row[4] for row in rows} == points
+        assert joined("status", "--json").json["revision"] == before + 1
+    joined("team", "leave", "--no-copy")
+    assert joined("list").out == ""  # it was forgotten there, so it is here
+    assert "[forgotten]" in joined("list", "--retired").out
+
+
+def test_every_other_command_knows_the_project(joined: Playbook) -> None:
+    """None fails as only a bug does; what looks at points shows the team's."""
+    for line in (
+        "list", "list --sort used", "render", "render --all", "export", "at 2", "show oth-001", "show 1",
+        "list --retired", "log", "log oth-002", "diff 1", "why oth-002", "stats", "sessions", "jobs", "jobs --all",
+        "status", "status --short", "project list", "project ignore", "project ignore --off", "project trust",
+        "prune --dry-run", "db check", "db upgrade", "backup", "backup --list", "config", "init", "work", "team status",
+        "sessions skip s-1",
+    ):  # fmt: skip
+        done = joined(*line.split())
+        assert done.code == 0, (line, done.err)
+        if line.split()[0] in ("list", "render", "export", "at") and "--retired" not in line:
+            assert "the team's" in done.out, line
+    question = "SELECT name FROM live_key_points WHERE playbook = :project ORDER BY name"
+    assert joined("sql", question, "--csv").out.split() == ["name", "oth-001", "oth-002"]
+    for switch in ("on", "off"):
+        assert "the team's: its members share it" in joined("mirror", switch).err
+
+
+def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do(joined: Playbook, home: Path) -> None:
+    """The age of what is shown is told; nothing is written anywhere else in place of the team's."""
+    _move_away(home)
+    for command in (("list",), ("show", "oth-001"), ("render",)):
+        done = joined(*command)
+        assert done.code == 0
+        assert "the team's" in done.out
+        assert "can't be reached" in done.err
+        assert "What follows is what this machine knew of it; that was current" in done.err
+    for command in (("add", "x"), ("log",), ("export",), ("stats",), ("sql", "SELECT 1"), ("init",), ("undo",)):
+        done = joined(*command)
+        assert (done.code, done.out) == (1, "")
+        assert "Is its address right, is it up, is the network there?" in done.err
+    found = json.loads(joined("team", "status", "--json").out)
+    assert "can't be reached" in found["problem"]
+    assert found["replica"]["revision"] == 2
+
+
+def _move_away(home: Path) -> None:
+    """Let nobody answer at the team's address."""
+    path = home / ".claude" / "playbook" / "playbook.db"
+    with open_store(f"sqlite:///{path}") as store, store.transaction() as connection:
+        connection.exec_driver_sql("UPDATE memberships SET url = ?", (AWAY,))
+
+
+def test_leaving_tells_what_was_taken_along(joined: Playbook, home: Path) -> None:
+    """From where, and how old it is where that isn't the server."""
+    _move_away(home)
+
+    left = joined("team", "leave")
+
+    assert left.code == 0
+    assert "has a playbook of its own again: the team's, as revision 2" in left.out
+    assert "what was taken along is what this machine knew of it; that was current just now" in left.err
+    assert "the team's" in joined("list").out
+    assert joined("undo").code == 0
+    assert "the team's" not in joined("list").out
+
+
+def test_other_projects_and_another_database_are_not_the_teams(joined: Playbook, tmp_path: Path) -> None:
+    """What is added to them stays here."""
+    other = tmp_path / "other"
+    other.mkdir()
+
+    joined("--project", str(other), "add", "of the other project")
+    joined("--db", str(tmp_path / "other.db"), "add", "of the other database")
+
+    assert "of the other" not in joined("list").out
+    assert "the team's" not in joined("--project", str(other), "list").out
+    assert "the team's" not in joined("--db", str(tmp_path / "other.db"), "list").out
+
+
+def test_programs_have_the_teams_playbook(joined: Playbook, shared: Project) -> None:
+    """The documented functions load and save it, and keep what others did meanwhile."""
+    loaded = contract.load_playbook()
+    edit.add(shared, "meanwhile")
+    vote = {"evaluations": [{"name": "oth-001", "rating": "helpful"}], "operations": []}
+
+    contract.save_playbook(contract.update_playbook_data(loaded, vote))
+
+    assert "the team's" in contract.format_playbook(loaded)
+    lines = joined("list").out.splitlines()
+    assert [line.split("\t")[1] for line in lines] == ["1", "0", "0"]
+
+
+def test_doctor_tells_how_the_team_stands(joined: Playbook, home: Path, folder: Path) -> None:
+    """And nothing of teams where none was joined."""
+
+    def found() -> list[str]:
+        url = f"sqlite:///{home}/.claude/playbook/playbook.db"
+        return [finding.state for finding in doctor.examine(url, str(folder)) if finding.about == "team"]
+
+    assert found() == ["ok"]
+    _move_away(home)
+    assert found() == ["note"]  # for which nothing here is to blame
+    joined("team", "leave")
+    assert found() == []
+
+
+def test_a_project_that_has_joined_nothing_loads_no_driver(playbook: Playbook) -> None:
+    """Nor does the help of the commands on a team."""
+    playbook("add", "use uv")
+    for command in ("list", "show oth-001", "render", "status", "--help", "team --help", "team join --help"):
+        code = "import sys; from playbook_db.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True
+        )
+        assert not {"psycopg", "sqlalchemy", "alembic"} & set(done.stdout.split()), command

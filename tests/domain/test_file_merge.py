@@ -1,0 +1,171 @@
+"""Three files become one: by the rules of the mirror, to the byte where nothing is to be done, and always readable."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain import playbook_file
+from playbook_db.domain.file_merge import FileMerge, Side, merge_files
+from playbook_db.domain.playbook import Playbook, normalised
+from playbook_db.domain.playbook_file import Reading
+from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbooks_of_few_texts, versions_of
+
+TIMES = [f"2026-01-0{day}T00:00:00.000000+00:00" for day in range(1, 5)]
+
+
+def _bytes(*entries: Any, day: int = 1, **fields: Any) -> bytes:
+    content = a_sections_dict({"OTHERS": [*entries]}, last_updated=TIMES[day - 1], **fields)
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _read(data: bytes) -> Reading:
+    return playbook_file.decode(data, source="F")
+
+
+def _merge(base: bytes | None, ours: bytes, theirs: bytes, **options: Any) -> FileMerge:
+    before = None if base is None else _read(base)
+    return merge_files(before, Side(ours, _read(ours)), Side(theirs, _read(theirs)), **options)
+
+
+def _entries(merged: FileMerge) -> list[Any]:
+    """The points of the merged file: name, text and helpful votes."""
+    return [(p.name, p.text, p.helpful) for p in _read(merged.data).playbook.points]
+
+
+def test_votes_of_both_sides_add_up() -> None:
+    """Each side's votes since the common ancestor count, and the file is of a time of its own."""
+    base, ours = _bytes(an_entry("oth-001", helpful=1)), _bytes(an_entry("oth-001", helpful=3), day=2)
+    merged = _merge(base, ours, _bytes(an_entry("oth-001", helpful=2), day=3))
+
+    assert _entries(merged) == [("oth-001", "use type hints", 4)]
+    assert merged.notes == ("brought into ours: 1 with other votes",)
+    time = json.loads(merged.data)["last_updated"]
+    assert TIMES[2] < time < TIMES[3]
+
+
+def test_of_two_wordings_the_later_is_live_and_the_other_is_told() -> None:
+    """The file has room for one; the other must not go without a word."""
+    base, ours = _bytes(an_entry("oth-001", "one")), _bytes(an_entry("oth-001", "one, ours"), day=3)
+    merged = _merge(base, ours, _bytes(an_entry("oth-001", "one, theirs"), day=2))
+
+    assert _entries(merged) == [("oth-001", "one, ours", 0)]
+    assert any("theirs that isn't live" in note and "one, theirs" in note for note in merged.notes)
+
+
+def test_a_name_given_twice_goes_to_two_points() -> None:
+    """The incoming one gets a name that neither side gave, nor a point that one of them retired."""
+    base = _bytes(an_entry("oth-001", "one"), an_entry("oth-003", "three"))
+    ours = _bytes(an_entry("oth-001", "one"), an_entry("oth-002", "ours"), day=2)
+    theirs = _bytes(an_entry("oth-001", "one"), an_entry("oth-003", "three"), an_entry("oth-002", "theirs"), day=3)
+
+    assert _entries(_merge(base, ours, theirs)) == [
+        ("oth-001", "one", 0),
+        ("oth-002", "ours", 0),
+        ("oth-004", "theirs", 0),
+    ]
+
+
+def test_what_one_side_retired_stays_unless_the_other_reworded_it() -> None:
+    """A vote keeps nothing; a new text does."""
+    base = _bytes(an_entry("oth-001", "one"), an_entry("oth-002", "two"), an_entry("oth-003", "three"))
+    ours = _bytes(an_entry("oth-003", "three", helpful=1), day=2)
+    theirs = _bytes(an_entry("oth-001", "one", helpful=5), an_entry("oth-002", "two, reworded"), day=3)
+
+    assert _entries(_merge(base, ours, theirs)) == [("oth-002", "two, reworded", 0)]
+
+
+def test_without_a_common_ancestor_the_higher_counters_count() -> None:
+    """As in `playbook import`: the one file may be an older copy of the other."""
+    ours = _bytes(an_entry("oth-001", "one", helpful=3), an_entry("oth-002", "ours"))
+    theirs = _bytes(an_entry("oth-001", "One.", helpful=2), an_entry("oth-002", "theirs"), day=2)
+
+    assert _entries(_merge(None, ours, theirs)) == [
+        ("oth-001", "one", 3),
+        ("oth-002", "ours", 0),
+        ("oth-003", "theirs", 0),
+    ]
+
+
+@pytest.mark.parametrize("which", ["ours", "theirs"])
+@pytest.mark.parametrize(
+    "form", [lambda data: data, lambda data: b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n")], ids=["plain", "Windows"]
+)
+def test_a_side_that_has_all_stays_to_the_byte(which: str, form: Any) -> None:
+    """Nothing was to be done: git sees no change against that side."""
+    base, more = _bytes(an_entry("oth-001")), form(_bytes(an_entry("oth-001", helpful=1), day=2))
+    as_before = _bytes(an_entry("oth-001"), day=3)
+    merged = _merge(base, *((more, as_before) if which == "ours" else (as_before, more)))
+
+    assert merged.data == more
+
+
+def test_windows_line_ends_and_a_mark_become_the_usual_form() -> None:
+    """As the mirror writes it."""
+    base, ours = _bytes(an_entry("oth-001")), _bytes(an_entry("oth-001", helpful=1), day=2)
+    theirs = b"\xef\xbb\xbf" + _bytes(an_entry("oth-001", helpful=1), day=3).replace(b"\n", b"\r\n")
+    merged = _merge(base, ours.replace(b"\n", b"\r\n"), theirs)
+
+    assert _entries(merged) == [("oth-001", "use type hints", 2)]
+    assert b"\r" not in merged.data
+    assert merged.data.startswith(b"{")
+
+
+def test_other_keys_are_merged_each_by_itself() -> None:
+    """Those of the file and those of an entry, also of one that gets another name."""
+    base = _bytes({**an_entry("oth-001"), "tags": ["a"], "note": "x"}, team="us", ratio=1)
+    ours = _bytes(
+        {**an_entry("oth-001"), "tags": ["b"], "note": "x"}, an_entry("oth-002", "ours"), day=2, team="we", ratio=1
+    )
+    theirs = _bytes(
+        {**an_entry("oth-001"), "tags": ["a"], "note": "y"},
+        {**an_entry("oth-002", "theirs"), "by": "Ann"},
+        day=3, team="us", ratio=2, new=None,
+    )  # fmt: skip
+    content = json.loads(_merge(base, ours, theirs).data)
+
+    entries = {entry["name"]: entry for entry in content["sections"]["OTHERS"]}
+    assert (entries["oth-001"]["tags"], entries["oth-001"]["note"]) == (["b"], "y")
+    assert entries["oth-003"] == {**an_entry("oth-003", "theirs"), "by": "Ann"}
+    assert (content["team"], content["ratio"], content["new"]) == ("we", 2, None)
+
+
+def test_flat_files_stay_flat_and_take_sections_where_one_side_has_them() -> None:
+    """A flat file says nothing of sections."""
+    flat = [json.dumps(a_flat_dict(an_entry("kpt_001", helpful=votes))).encode() for votes in (0, 1, 2)]
+    merged = _merge(*flat)
+    assert json.loads(merged.data)["key_points"] == [an_entry("kpt_001", helpful=3)]
+
+    sections = a_sections_dict({"PROJECT CONTEXT": [an_entry("kpt_001", helpful=1)]})
+    mixed = json.loads(_merge(flat[0], flat[1], json.dumps(sections).encode()).data)
+    assert mixed["sections"]["PROJECT CONTEXT"] == [an_entry("kpt_001", helpful=2)]
+
+
+def test_with_a_closer_ancestor_nothing_counts_twice() -> None:
+    """Where the later side is known to hold the earlier one, the result is the later one, whichever side it is."""
+    base = _bytes(an_entry("oth-001"))
+    earlier = _bytes(an_entry("oth-001", helpful=1), day=2)
+    later = _bytes(an_entry("oth-001", helpful=2), an_entry("oth-002", "two"), day=3)
+    ancestor = _read(earlier).playbook
+
+    assert _merge(base, later, earlier, ancestor=ancestor).data == later
+    assert _merge(base, earlier, later, ancestor=ancestor).data == later
+
+
+@given(data=st.data(), base=playbooks_of_few_texts())
+def test_any_merge_is_a_playbook_that_lost_no_text_that_was_added(data: st.DataObject, base: Playbook) -> None:
+    """It can be read, and merging the result with either side again changes nothing more."""
+    ours, theirs = (data.draw(versions_of(base)) for _ in range(2))
+    texts = [playbook_file.encode(each).encode() for each in (base, ours, theirs)]
+    merged = _merge(*texts)
+    points = _read(merged.data).playbook
+
+    live = {normalised(point.text) for point in points.points}
+    known = {point.text for point in base.points}  # under another name, the other side may have reworded it
+    for side in (ours, theirs):
+        for point in side.points:
+            assert point.name in base.by_name or point.text in known or normalised(point.text) in live
+    assert _merge(texts[1], texts[1], merged.data).data == merged.data
+    assert _merge(texts[1], merged.data, texts[1]).data == merged.data

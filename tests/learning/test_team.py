@@ -1,0 +1,655 @@
+"""Members of a team learn into one playbook, each from his own sessions, and what one learns reaches the others."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event, make_url
+
+from playbook_db.claude_code import learner, worker
+from playbook_db.claude_code.events import session_folder_name
+from playbook_db.cli.main import main
+from playbook_db.errors import BudgetError, ServerAwayError
+from playbook_db.services import edit, forget, learn, projects, queue, team
+from playbook_db.store import memberships, replica
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.postgres import dialect as postgres_dialect
+from tests import postgres
+from tests.databases import KINDS
+from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
+from tests.members import NAME, Member, NewMember, members_in, rows
+from tests.postgres import require_server
+from tests.transcripts_made_up import TranscriptBuilder
+
+pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # a server
+
+ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
+GOOD = answers(reflection(("pat-001", "helpful")), curation(ADD))
+AWAY = "postgresql://ann@127.0.0.1:9/playbooks"
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """The team's database, empty."""
+    require_server()
+    return KINDS["postgres"].new(tmp_path)
+
+
+@pytest.fixture
+def server(url: str) -> Iterator[Store]:
+    """The same, open."""
+    with open_store(url) as store:
+        yield store
+
+
+@pytest.fixture
+def new_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NewMember:
+    """Gives members."""
+    return members_in(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def ann(new_member: NewMember, url: str) -> Member:
+    """A member, with a point that she brought along."""
+    made = new_member("ann")
+    made.add("run the tests first")
+    made.join(url)
+    return made
+
+
+@pytest.fixture
+def bob(new_member: NewMember, url: str, ann: Member) -> Member:
+    """Another, who came with nothing."""
+    made = new_member("bob")
+    made.join(url)
+    return made
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesApi]:
+    """A model for all of them."""
+    with MessagesApi(*GOOD) as opened:
+        model_at(opened, monkeypatch)
+        yield opened
+
+
+def _lessons(server: Store) -> list[Any]:
+    return rows(server, "SELECT session_id FROM revisions WHERE source = 'learn' ORDER BY number")
+
+
+def _points(server: Store) -> list[Any]:
+    return rows(server, "SELECT text, helpful FROM key_points WHERE retired_in IS NULL ORDER BY id")
+
+
+@contextmanager
+def _server_away(member: Member) -> Iterator[None]:
+    """While nobody answers at his team's address."""
+    with member.own() as own, own.store.write(own.key) as book:
+        known = memberships.of_project(book.connection, own.key)
+        assert known is not None
+        memberships.join(book, AWAY, NAME)
+    yield
+    with member.own() as own, own.store.write(own.key) as book:
+        memberships.join(book, known.url, NAME)
+
+
+def test_what_one_learns_reaches_the_other(ann: Member, bob: Member, server: Store, api: MessagesApi) -> None:
+    """Her worker learns into the team's playbook with her key, and his fetches it."""
+    ann.session("s-1")
+
+    assert ann.work().learned == 1
+
+    assert _points(server) == [("run the tests first", 1), ("say what was run", 0)]
+    assert _lessons(server) == [("s-1",)]
+    assert ann.points() == ["run the tests first", "say what was run"]
+    assert bob.points() == ["run the tests first"]
+    assert bob.work().replicas == 1
+    assert bob.points() == ["run the tests first", "say what was run"]
+    assert bob.work().replicas == 0
+    assert [job.state for job in ann.jobs()] == ["done"]
+    assert ann.rows("SELECT count(*) FROM model_calls") == [(2,)]
+    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+
+
+def test_a_server_that_is_away_is_waited_for(ann: Member, server: Store, api: MessagesApi) -> None:
+    """Nothing is lost, no try counted, no model asked; the next worker goes on."""
+    ann.session("s-1")
+    with _server_away(ann):
+        assert ann.work().put_off == 1
+        [job] = ann.jobs()
+        assert (job.state, job.attempts) == ("queued", 0)
+        assert (job.error or "").startswith("waits: postgresql://127.0.0.1:9/playbooks can't be reached")
+        assert api.messages() == []
+        assert ann.log() == []
+
+    assert ann.work().learned == 1
+    assert _lessons(server) == [("s-1",)]
+
+
+class _Killed(BaseException):
+    """The worker is gone."""
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise _Killed
+
+
+@pytest.mark.parametrize(
+    ("at", "name"),
+    [
+        (learn._Lesson, "_keep_lesson"),
+        (queue, "follow_cursor"),
+        (queue, "finish"),
+        (projects.memberships, "of_project"),
+    ],
+    ids=["before the commit", "after it", "before the job ends", "before it begins"],
+)
+def test_a_worker_that_is_killed_anywhere_teaches_once(
+    at: Any, name: str, ann: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lesson is there once, and the reflector was asked once."""
+    ann.session("s-1")
+    with monkeypatch.context() as patch:
+        patch.setattr(at, name, _killed)
+        with pytest.raises(_Killed):
+            ann.work()
+    ann.work()
+
+    assert _lessons(server) == [("s-1",)]
+    assert _points(server) == [("run the tests first", 1), ("say what was run", 0)]
+    assert len([each for each in api.messages() if is_reflector(each)]) == 1
+    assert [job.state for job in ann.jobs()] == ["done"]
+    assert ann.work().learned == 0
+
+
+def test_a_connection_that_is_lost_in_the_commit_leaves_nothing_half_done(
+    ann: Member, server: Store, url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job waits; the next worker asks the curator alone."""
+
+    def lose(*given: Any) -> None:
+        note_done(*given)
+        with postgres.connected(make_url(url)) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND state = 'idle in transaction'"
+            )
+
+    note_done = learn._note_done
+    ann.session("s-1")
+    with monkeypatch.context() as patch:
+        patch.setattr(learn, "_note_done", lose)
+        assert ann.work().put_off == 1
+    assert _lessons(server) == []
+    [job] = ann.jobs()
+    assert (job.state, job.attempts) == ("queued", 0)
+
+    assert ann.work().learned == 1
+    assert _lessons(server) == [("s-1",)]
+    assert [is_reflector(each) for each in api.messages()] == [True, False, False]
+
+
+def test_a_commit_whose_answer_never_came_counts_once(
+    ann: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has it, and the worker can't know."""
+
+    def lose(*given: Any) -> None:
+        keep(*given)
+        raise ServerAwayError("gone")
+
+    keep = learn._Lesson._keep_lesson
+    ann.session("s-1")
+    with monkeypatch.context() as patch:
+        patch.setattr(learn._Lesson, "_keep_lesson", lose)
+        assert ann.work().put_off == 1
+
+    assert ann.work().learned == 1
+    assert _lessons(server) == [("s-1",)]
+    assert len(api.messages()) == 2
+    assert [job.state for job in ann.jobs()] == ["done"]
+
+
+def test_a_server_that_is_frozen_holds_no_worker_for_ever(
+    ann: Member, server: Store, url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there and says nothing: it counts as away, and the work goes on when it wakes."""
+    frozen: list[int] = []
+
+    def freeze(*given: Any) -> None:
+        with postgres.connected(make_url(url)) as other:
+            found = other.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
+            ).fetchall()
+        for (pid,) in found:
+            os.kill(int(str(pid)), signal.SIGSTOP)
+            frozen.append(int(str(pid)))
+        note_done(*given)
+
+    note_done = learn._note_done
+    ann.session("s-1")
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(learn, "_note_done", freeze)
+            patch.setattr(postgres_dialect, "_SILENT_FOR_S", 0.5)
+            assert ann.work().put_off == 1
+    finally:
+        for pid in frozen:
+            os.kill(pid, signal.SIGCONT)
+    assert frozen
+    [job] = ann.jobs()
+    assert "no answer for 0.5 s" in (job.error or "")
+
+    assert ann.work().learned == 1
+    assert _lessons(server) == [("s-1",)]
+
+
+def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(
+    ann: Member, bob: Member, server: Store, api: MessagesApi
+) -> None:
+    """Each in a process of his own, on one playbook."""
+    for number in range(3):
+        ann.session(f"a-{number}")
+        bob.session(f"b-{number}")
+
+    def begun(member: Member) -> "subprocess.Popen[bytes]":
+        with member.as_him():
+            command = [sys.executable, "-m", "playbook_db.claude_code.worker"]
+            return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+
+    for process in [begun(ann), begun(bob)]:
+        assert process.wait(120) == 0
+
+    assert sorted(_lessons(server)) == [(f"{who}-{number}",) for who in "ab" for number in range(3)]
+    assert _points(server)[0] == ("run the tests first", 6)
+    for member in (ann, bob):
+        member.work()
+        assert [job.state for job in member.jobs()] == ["done"] * 3
+        assert member.points() == ["run the tests first", "say what was run"]
+        assert member.log() == []
+
+
+def test_who_may_only_read_costs_nothing_and_fills_no_log(
+    ann: Member, server: Store, url: str, api: MessagesApi
+) -> None:
+    """His jobs wait with words, no model is asked; his sessions get the team's points."""
+    with postgres.connected(make_url(url)) as owner:
+        owner.execute("DROP ROLE IF EXISTS playbook_reader")
+        owner.execute("CREATE ROLE playbook_reader LOGIN")
+        owner.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO playbook_reader")
+    try:
+        with ann.own() as own, own.store.write(own.key) as book:
+            plain = make_url(url).set(username="playbook_reader", drivername="postgresql")
+            memberships.join(book, plain.render_as_string(hide_password=False), NAME)
+        ann.session("s-1")
+        _show(ann)
+        with open_store(url) as store:
+            edit.add(projects.Project(store, NAME), "from somebody else")
+        for _ in range(3):
+            assert ann.work().put_off == 1
+        assert api.messages() == []
+        assert "from somebody else" in ann.points()
+        assert "you may not do that there" in (ann.jobs()[0].error or "")
+        assert len(ann.log()) == 1
+    finally:
+        with postgres.connected(make_url(url)) as owner:
+            owner.execute("DROP OWNED BY playbook_reader")
+            owner.execute("DROP ROLE playbook_reader")
+
+
+def _show(member: Member, session: str = "s-1", time: str = "2026-11-22T10:00:00.000000Z") -> None:
+    """A session of his was shown the first point."""
+    with member.own() as own, own.store.write(own.key) as book:
+        book.connection.exec_driver_sql(
+            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0)", (book.playbook_id, session, time)
+        )
+
+
+def test_a_server_with_a_newer_schema_is_waited_for(ann: Member, url: str, api: MessagesApi) -> None:
+    """Until this member has the newer version; his log says so once."""
+    ann.session("s-1")
+    with postgres.connected(make_url(url)) as owner:
+        owner.execute("UPDATE alembic_version SET version_num = '0099'")
+        try:
+            for _ in range(3):
+                assert ann.work().put_off == 1
+        finally:
+            owner.execute("UPDATE alembic_version SET version_num = '0005'")
+    [job] = ann.jobs()
+    assert (job.state, job.attempts) == ("queued", 0)
+    assert "is at schema 0099; this playbook-db knows 0005 at most" in (job.error or "")
+    assert len(ann.log()) == 1
+    assert ann.points() == ["run the tests first"]
+
+    assert ann.work().learned == 1
+
+
+def test_what_sessions_were_shown_counts_once(ann: Member, server: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the worker was killed between the two commits, too; and where a session was shown several times."""
+    _show(ann)
+    with monkeypatch.context() as patch:
+        patch.setattr(memberships, "drop_sent", _killed)
+        with pytest.raises(_Killed):
+            ann.work()
+    assert rows(server, "SELECT session_id FROM injections") == [("s-1",)]
+    assert ann.rows("SELECT session_id FROM unsent_injections") == [("s-1",)]
+
+    _show(ann, time="2026-11-22T10:00:01.000000Z")
+    _show(ann, "s-2")
+    ann.work()
+
+    assert rows(server, "SELECT session_id, seq FROM injections ORDER BY 1, 2") == [("s-1", 1), ("s-1", 2), ("s-2", 1)]
+    assert rows(server, "SELECT point_id, sessions FROM showings") == [(1, 2)]
+    assert ann.rows("SELECT session_id FROM unsent_injections") == []
+
+
+def test_the_budget_is_each_members_own(
+    ann: Member, bob: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one spends is none of the other's."""
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "10")
+    ann.session("s-1")
+    assert ann.work().put_off == 1
+    assert "tokens were used today" in (ann.jobs()[-1].error or "")
+
+    bob.session("s-3")
+    assert bob.work().put_off == 1  # the reflector's answer was more than that
+    assert len(api.messages()) == 2
+    assert [is_reflector(each) for each in api.messages()] == [True, True]
+
+
+def test_what_bootstrap_was_allowed_is_each_members_own(
+    ann: Member, bob: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is counted where he is, whatever the others spend."""
+    paths = {ann: ann.session("s-1"), bob: bob.session("s-2")}
+    model = model_at(api, monkeypatch)
+    for member, path in paths.items():
+        with member.shared() as project, pytest.raises(BudgetError, match="and 1 were agreed on"):
+            learner.learn_transcript(project, path, model, budget=learn.Budget(1, since="2026"))
+        assert member.rows("SELECT kind, agreed FROM model_calls") == [("reflect", 1)]
+    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+
+
+def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
+    new_member: NewMember, url: str, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor are those of the time with the team, once it was left; and no fork of any."""
+    monkeypatch.setattr(worker, "QUIET_S", 0.0)
+    ann = new_member("ann")
+    ann.add("run the tests first")
+    kept = ann.home / ".claude" / "projects" / session_folder_name(str(ann.folder))
+    kept.mkdir(parents=True)
+
+    def said(name: str, *texts: str, after: str = "") -> None:
+        builder = TranscriptBuilder("fork" if after else name)
+        builder.lines = (kept / f"{after}.jsonl").read_text().splitlines() if after else []
+        for text in texts:
+            builder.user(text)
+            builder.assistant(f"{text} is done")
+        builder.write(kept / f"{name}.jsonl")
+
+    said("s-1", "before joining")
+    assert ann.work().lost == 1
+    assert len(api.messages()) == 2
+    ann.join(url)
+    assert (ann.work().lost, len(api.messages())) == (0, 2)
+    said("s-2", "with the team")
+    assert (ann.work().lost, len(api.messages())) == (1, 4)
+    assert _lessons(server) == [("s-2",)]
+    said("s-3", "more", after="s-1")
+    ann.work()
+    assert "before joining" not in api.messages()[-2].last_said
+    assert ann.work().lost == 0
+    ann.leave()
+    count = len(api.messages())
+    assert (ann.work().lost, len(api.messages())) == (0, count)
+    said("s-4", "afterwards", after="s-2")
+    assert ann.work().lost == 1
+    assert "afterwards" in api.messages()[count].last_said
+    assert "with the team" not in api.messages()[count].last_said
+
+
+def test_a_job_that_was_dropped_while_the_server_was_away_stays_unlearned(
+    ann: Member, server: Store, api: MessagesApi
+) -> None:
+    """What comes later in that session is learned."""
+    path = ann.session("s-1")
+    with _server_away(ann):
+        ann.work()
+        with ann.own() as own:
+            assert queue.drop(own.store, own.key, 1)
+    ann.work()
+    assert api.messages() == []
+
+    builder = TranscriptBuilder("s-1")
+    builder.lines = Path(path).read_text().splitlines()
+    builder.user("one thing more")
+    builder.assistant("Done.")
+    builder.write(Path(path))
+    with ann.own() as own:
+        queue.take_in(own.store, own.key, {"session_id": "s-1", "transcript_path": path})
+    ann.work()
+
+    assert "one thing more" in api.messages()[0].last_said
+    assert "mend bug 0" not in api.messages()[0].last_said
+    assert _lessons(server) == [("s-1",)]
+
+
+def test_what_was_said_while_a_session_was_skipped_here_is_never_learned(
+    ann: Member, server: Store, api: MessagesApi
+) -> None:
+    """As `sessions skip` and `--off` do it: on this machine alone, whatever the server is doing."""
+    path = ann.session("s-1")
+    with _server_away(ann), ann.own() as own:
+        queue.skip_session("s-1", is_skipped=True)
+        assert learner.pass_over(own, path)
+        queue.skip_session("s-1", is_skipped=False)
+    ann.work()
+
+    assert api.messages() == []
+    assert rows(server, "SELECT learnt_to FROM transcripts") == [(os.path.getsize(path),)]
+
+
+def test_a_session_that_is_skipped_is_passed_over_here_and_there(ann: Member, server: Store, api: MessagesApi) -> None:
+    """Nothing is asked; both cursors stand at its end."""
+    path = ann.session("s-1")
+    with ann.as_him():
+        queue.skip_session("s-1", is_skipped=True)
+    assert ann.work().learned == 1
+
+    assert api.messages() == []
+    size = os.path.getsize(path)
+    assert rows(server, "SELECT learnt_to FROM transcripts") == [(size,)]
+    assert ann.rows("SELECT learnt_to FROM transcripts") == [(size,)]
+
+
+def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
+    ann: Member, server: Store, api: MessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many projects and jobs are its."""
+    asked = []
+
+    def opened(url: str) -> Store:
+        asked.append(url)
+        return open_store(url)
+
+    for number in range(3):
+        other = replace(ann, folder=tmp_path / f"other-{number}")
+        other.folder.mkdir()
+        other.session(f"o-{number}-1")
+        other.session(f"o-{number}-2")
+        with other.own() as own, own.store.write(own.key) as book:
+            memberships.join(book, AWAY, NAME)
+    ann.session("s-1")
+    monkeypatch.setattr(projects, "open_store", opened)
+
+    result = ann.work()
+
+    assert (result.learned, result.put_off) == (1, 6)
+    assert [url for url in asked if url == AWAY] == [AWAY]
+    assert len(asked) == 2
+    assert _lessons(server) == [("s-1",)]
+
+
+def test_a_replica_that_is_current_costs_two_queries(ann: Member, url: str) -> None:
+    """And a look at its file's time says when that was known."""
+    membership = ann.membership()
+    os.utime(ann.replica, (0, 0))
+    statements: list[str] = []
+    with ann.own() as own, open_store(url) as server:
+        event.listen(server._engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        assert not team.refresh(own.store, membership, server)
+
+    assert len(statements) == 2
+    assert time.time() - ann.replica.stat().st_mtime < 60
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "no database", "torn", "old", "a pipe"])
+def test_a_replica_that_can_not_be_used_is_written_anew(damage: str, ann: Member) -> None:
+    """By the next worker, though the team has learned nothing since."""
+    path = ann.replica
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "a pipe":
+        os.mkfifo(path)
+    elif damage != "missing":
+        page = data.index(b"run the tests first") // 1024 * 1024
+        torn = data[:page] + bytes(1024) + data[page + 1024 :]
+        old = data[:60] + (4).to_bytes(4, "big") + data[64:]
+        path.write_bytes({"empty": b"", "no database": b"x" * 5000, "torn": torn, "old": old}[damage])
+
+    assert ann.work().replicas == 1
+    assert ann.points() == ["run the tests first"]
+    assert ann.log() == []
+
+
+def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
+    ann: Member, server: Store, api: MessagesApi
+) -> None:
+    """What was shown is sent all the same, and what there is to learn is learned."""
+    path = ann.replica
+    path.unlink()
+    path.mkdir()
+    _show(ann)
+    ann.session("s-1")
+
+    ann.work()
+    ann.work()
+
+    assert _lessons(server) == [("s-1",)]
+    assert rows(server, "SELECT session_id FROM injections") == [("s-1",)]
+    assert len(ann.log()) == 1
+    assert str(path) in ann.log()[0]
+    ann.add("a command goes on, too")
+    assert ("a command goes on, too", 0) in _points(server)
+
+
+def test_a_replica_of_another_history_is_written_anew(ann: Member) -> None:
+    """As of a server that was put back to an earlier day: the number alone doesn't tell."""
+    with ann.shared() as project, project.store.read(NAME) as book:
+        found = replica.read(book)
+    found[replica.revisions][-1]["time"] = "2026-11-21T10:00:00.000000+00:00"
+    found[replica.key_points][0]["text"] = "of another history"
+    replica.write(str(ann.replica), found)
+    assert ann.points() == ["of another history"]
+
+    assert ann.work().replicas == 1
+    assert ann.points() == ["run the tests first"]
+
+
+def _forget(member: Member, request: forget.Request) -> None:
+    """He forgets it for all; his replica isn't written by the way, so that his worker has something to do."""
+    with member.own() as own, projects.Servers() as servers:
+        membership = member.membership()
+        with servers.opened(own.store, membership) as server:
+            forget.forget(projects.Project(server, NAME, str(member.folder), here=own), request)
+
+
+WHISPERED = "the door opens with 4711-xyzzy"
+
+
+@pytest.mark.parametrize("killed", ["nowhere", "before the own playbook", "before the replica"])
+def test_what_the_team_forgets_is_forgotten_on_each_members_machine(
+    killed: str, new_member: NewMember, url: str, server: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the replica and in the playbook from before joining, whatever the point is called there; no byte stays."""
+    ann, bob = new_member("ann"), new_member("bob")
+    ann.add("something else")
+    ann.add(WHISPERED)
+    bob.add(WHISPERED)
+    bob.add("what bob knows")
+    ann.join(url)
+    bob.join(url)
+    assert WHISPERED.encode() in bob.replica.read_bytes()
+    name = next(name for (name, text) in rows(server, "SELECT name, text FROM key_points") if text == WHISPERED)
+    _forget(ann, forget.Request(name))
+
+    if killed != "nowhere":
+        with monkeypatch.context() as patch:
+            at, what = (forget, "forget") if killed == "before the own playbook" else (replica, "write")
+            patch.setattr(at, what, _killed)
+            for member in (ann, bob):
+                with pytest.raises(_Killed):
+                    member.work()
+    ann.work()
+    bob.work()
+
+    assert bob.points() == ["something else", "what bob knows"]
+    for member in (ann, bob):
+        for path in (member.home / ".claude" / "playbook").rglob("*"):
+            assert not path.is_file() or WHISPERED.encode() not in path.read_bytes(), path
+        assert member.log() == []
+    assert bob.rows("SELECT text FROM key_points WHERE forgotten = 0") == [("what bob knows",)]
+    assert bob.work().replicas == 0
+
+
+def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
+    ann: Member, bob: Member, server: Store
+) -> None:
+    """What the own playbook never had is no error; a short text isn't looked for inside others."""
+    ann.add("ask ann", f"remember that {WHISPERED}, and lock it", "yes")
+    bob.work()
+    with bob.own() as own:
+        for text in (f"remember that {WHISPERED}, and lock it", "yes or no, and nothing else"):
+            edit.add(own, text)
+    _forget(ann, forget.Request(next(n for (n, t) in rows(server, "SELECT name, text FROM key_points") if t == "yes")))
+    _forget(ann, forget.Request(pattern=re.compile("4711-xyzzy")))
+    ann.work()
+    bob.work()
+
+    assert bob.log() == []
+    assert "yes or no, and nothing else" in [row[0] for row in bob.rows("SELECT text FROM key_points")]
+    for path in (bob.home / ".claude" / "playbook").rglob("*"):
+        assert not path.is_file() or b"4711-xyzzy" not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("command", ["learn", "bootstrap"])
+def test_what_a_command_learns_is_the_teams(ann: Member, server: Store, api: MessagesApi, command: str) -> None:
+    """Once, whether the worker comes upon the same transcript or not, and after leaving too; what it cost is hers."""
+    path = Path(ann.session("s-1"))
+    kept = ann.home / ".claude" / "projects" / session_folder_name(str(ann.folder)) / "s-1.jsonl"
+    kept.parent.mkdir(parents=True)
+    path.rename(kept)
+
+    with ann.as_him():
+        assert main([command, *([str(kept)] if command == "learn" else ["--yes"])]) == 0
+    ann.work()
+
+    assert _lessons(server) == [("s-1",)]
+    assert _points(server) == [("run the tests first", 1), ("say what was run", 0)]
+    assert ann.points() == ["run the tests first", "say what was run"]
+    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+    ann.leave()
+    ann.work()
+    assert ann.rows("SELECT count(*) FROM revisions WHERE source = 'learn'") == [(0,)]
+    assert ann.rows("SELECT count(*) > 0 FROM model_calls") == [(1,)]

@@ -1,0 +1,152 @@
+"""Members of a team: each with a home, a checkout and a database of his own, and one server for all."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.claude_code import worker
+from playbook_db.claude_code.worker import WorkResult
+from playbook_db.services import edit, joining, queue, team
+from playbook_db.services.projects import Project, Servers, find_membership, of_team
+from playbook_db.store import hook_queries
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.jobs import Job
+from playbook_db.store.memberships import Membership
+from tests.databases import put_empty_database
+from tests.transcripts_made_up import TranscriptBuilder
+
+NAME = "github.com/org/shop"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member; what is done `as_him` is done in his home and in his checkout of the project."""
+
+    home: Path
+    folder: Path
+    patch: pytest.MonkeyPatch
+
+    @property
+    def url(self) -> str:
+        """His own database."""
+        return f"sqlite:///{self.home}/.claude/playbook/playbook.db"
+
+    @contextmanager
+    def as_him(self) -> Iterator[None]:
+        """Be him."""
+        with self.patch.context() as patch:
+            patch.setenv("HOME", str(self.home))
+            patch.setenv("USER", self.home.name)
+            patch.setenv("CLAUDE_PROJECT_DIR", str(self.folder))
+            patch.chdir(self.folder)
+            yield
+
+    @contextmanager
+    def own(self) -> Iterator[Project]:
+        """The project in his own database."""
+        with self.as_him(), open_store(self.url) as store:
+            yield Project.in_folder(store, str(self.folder))
+
+    @contextmanager
+    def shared(self) -> Iterator[Project]:
+        """The project with the team's playbook."""
+        with self.own() as own, Servers() as servers, of_team(own, servers) as project:
+            yield project
+
+    def join(self, url: str) -> None:
+        """Let his project be the team's."""
+        with self.own() as own, joining.joining(own, url, NAME) as begun:
+            begun.finish()
+
+    def leave(self) -> None:
+        """Have a playbook of his own again."""
+        with self.own() as own:
+            team.leave(own)
+
+    def add(self, *texts: str) -> None:
+        """Add a point for each of *texts*, to the team's playbook where he has joined one."""
+        with self.shared() as project:
+            for text in texts:
+                edit.add(project, text, section="PATTERNS & APPROACHES")
+
+    def membership(self) -> Membership:
+        """What he has joined."""
+        with self.own() as own:
+            found = find_membership(own)
+        assert found is not None
+        return found
+
+    @property
+    def replica(self) -> Path:
+        """The file of his replica."""
+        return Path(hook_queries.replica_of(self.url.removeprefix("sqlite:///"), self.membership().playbook_id))
+
+    def points(self) -> list[str]:
+        """The texts that his sessions may be shown."""
+        connection = hook_queries.open_replica(str(self.replica))
+        try:
+            project = hook_queries.find_project(connection, self.membership().name)
+            return [point.text for point in hook_queries.live_points(connection, project.id)] if project else []
+        finally:
+            connection.close()
+
+    def session(self, name: str, cites: str = "pat-001", turns: int = 1) -> str:
+        """A session of his has ended: its transcript, for which there is a job."""
+        builder = TranscriptBuilder(name)
+        for turn in range(turns):
+            builder.user(f"mend bug {turn}, please")
+            builder.assistant(f"Following [{cites}], I run the tests.")
+        path = builder.write(self.home / f"{name}.jsonl")
+        with self.own() as own:
+            queue.take_in(own.store, own.key, {"session_id": name, "transcript_path": path, "reason": "exit"})
+        return path
+
+    def work(self) -> WorkResult:
+        """His worker runs."""
+        with self.as_him():
+            result = worker.run(self.url)
+        assert result is not None
+        return result
+
+    def jobs(self) -> list[Job]:
+        """His jobs."""
+        with self.own() as own:
+            return queue.list_jobs(own.store)
+
+    def rows(self, query: str) -> list[Any]:
+        """What *query* finds in his own database."""
+        with self.own() as own:
+            return rows(own.store, query)
+
+    def log(self) -> list[str]:
+        """The lines that his workers left in their log."""
+        path = self.home / ".claude" / "playbook" / "logs" / "worker.log"
+        return path.read_text("utf-8").splitlines() if path.exists() else []
+
+
+def rows(store: Store, query: str) -> list[Any]:
+    """What *query* finds in the database of *store*."""
+    with store.snapshot() as connection:
+        return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+
+NewMember = Callable[[str], Member]
+
+
+def members_in(folder: Path, patch: pytest.MonkeyPatch) -> NewMember:
+    """Gives a member of the name that is asked for; his home and his checkout are in *folder*."""
+
+    def made(name: str) -> Member:
+        home = folder / name
+        checkout = folder / name / "shop"
+        (checkout / ".claude").mkdir(parents=True)
+        put_empty_database(home / ".claude" / "playbook" / "playbook.db")
+        os.utime(home / ".claude" / "playbook" / "playbook.db")
+        return Member(home, checkout, patch)
+
+    return made

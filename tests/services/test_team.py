@@ -1,0 +1,576 @@
+"""A project's membership in a team: what is kept of it, what a password may do, and leaving."""
+
+import json
+import os
+import socket
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.engine import URL, make_url
+
+from playbook_db.errors import (
+    DatabaseError,
+    MirrorError,
+    NoPasswordError,
+    ProjectError,
+    ServerError,
+    SettingError,
+    TeamError,
+)
+from playbook_db.services import edit, import_export, joining, maintenance, mirror, projects, repair, team
+from playbook_db.services.projects import Project, find_membership, read_playbook
+from playbook_db.store import hook_queries, memberships
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.postgres import grants
+from tests import postgres
+from tests.databases import KINDS
+from tests.members import NAME, Member, NewMember, members_in, rows
+
+pytestmark = pytest.mark.slow  # a server
+
+AWAY = "postgresql://ann@127.0.0.1:9/playbooks"
+ODD = "p:w\\ @%/?#&'\"é\u2028$(x)"
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """The team's database, empty, for the user who owns it."""
+    postgres.require_server()
+    return KINDS["postgres"].new(tmp_path)
+
+
+@pytest.fixture
+def server(url: str) -> Iterator[Store]:
+    """The same, open."""
+    with open_store(url) as store:
+        yield store
+
+
+@pytest.fixture
+def new_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NewMember:
+    """Gives members."""
+    return members_in(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def ann(new_member: NewMember) -> Member:
+    """Somebody with a playbook of her own, who has joined nothing."""
+    made = new_member("ann")
+    made.add("use uv", "use ruff")
+    return made
+
+
+@pytest.fixture
+def shared(server: Store) -> Project:
+    """The team's playbook."""
+    return Project(server, NAME)
+
+
+def _as_user(url: str, user: str, password: str, right: str | None = None) -> URL:
+    """*url* for a *user* of the server whom it asks for this *password*."""
+    made = make_url(url)
+    with postgres.connected(made) as owner:
+        if not owner.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [user]).fetchone():
+            owner.execute(f"CREATE ROLE {user} LOGIN".encode())
+        literal = owner.execute("SELECT quote_literal(%s)", [password]).fetchone()
+        assert literal is not None
+        owner.execute(f"ALTER ROLE {user} PASSWORD {literal[0]}".encode())
+        postgres.ask_for_password(owner, user)
+    if right is not None:
+        with open_store(url) as store, store.transaction() as connection:
+            grants.grant(connection, user, right)  # type: ignore[arg-type]
+    return made.set(username=user, password=None)
+
+
+def _text(url: URL, password: str | None = None) -> str:
+    return url.set(drivername="postgresql", password=password or url.password).render_as_string(hide_password=False)
+
+
+def _points(project: Project) -> list[tuple[str, int]]:
+    return [(point.text, point.helpful) for point in read_playbook(project).points]
+
+
+def _own_points(member: Member) -> list[tuple[str, int]]:
+    with member.own() as own:
+        return _points(own)
+
+
+def _files(member: Member) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in member.home.rglob("*") if path.is_file()}
+
+
+# The password.
+
+
+@pytest.mark.parametrize("in_query", [False, True])
+def test_a_password_is_kept_for_this_user_alone(ann: Member, url: str, in_query: bool) -> None:
+    """Whatever characters it has, whatever the umask is, and whatever another password the environment has; nowhere
+    else does it stand."""
+    without = _as_user(url, "guarded", ODD, "member")
+    given = _text(without.update_query_dict({"password": ODD})) if in_query else _text(without, ODD)
+    before = os.umask(0)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PGPASSWORD", "another")
+            ann.join(given)
+            ann.add("as a member")
+    finally:
+        os.umask(before)
+
+    holding = [path for path, data in _files(ann).items() if ODD.encode() in data or b"%2F%3F%23" in data]
+    assert [Path(path).suffix for path in holding] == [".password"]
+    assert stat.S_IMODE(os.stat(holding[0]).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(os.path.dirname(holding[0])).st_mode) == 0o700
+    with ann.own() as own:
+        assert "guarded" not in repr(team.read_status(own))
+        team.leave(own)
+    assert not os.path.exists(holding[0])
+
+
+def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, url: str, tmp_path: Path) -> None:
+    """In a file of PostgreSQL's own, a service file or the environment."""
+    guarded = _as_user(url, "guarded", "h0rse-battery", "member")
+    host = guarded.query["host"]
+    passwords, services = tmp_path / "passwords", tmp_path / "services"
+    passwords.write_text("*:*:*:guarded:h0rse-battery\n")
+    services.write_text(f"[shop]\nhost={host}\ndbname={guarded.database}\nuser=guarded\npassword=h0rse-battery\n")
+    for way in (
+        {"PGPASSFILE": passwords}, {"PGSERVICEFILE": services, "": "?service=shop"}, {"PGPASSWORD": "h0rse-battery"},
+    ):  # fmt: skip
+        passwords.chmod(0o600)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in way.items():
+                if name:
+                    patch.setenv(name, str(value))
+            ann.join(f"postgresql://{way['']}" if "" in way else _text(guarded))
+            ann.add(f"by {sorted(way)[-1]}")
+            assert not any(b"h0rse" in data for data in _files(ann).values())
+            ann.leave()
+
+
+def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member, url: str) -> None:
+    """The right one, said again, is kept in its place."""
+    guarded = _as_user(url, "guarded", "h0rse-battery", "member")
+    with pytest.raises(ServerError, match="lets nobody in") as told:
+        ann.join(_text(guarded, "wr0ng-battery"))
+    assert "wr0ng" not in str(told.value)
+    with ann.own() as own:
+        assert find_membership(own) is None
+
+    ann.join(_text(guarded, "h0rse-battery"))
+    _as_user(url, "guarded", "an0ther-battery")
+    with pytest.raises(ServerError, match="lets nobody in") as told:
+        ann.add("x")
+    assert "battery" not in str(told.value)
+    with ann.own() as own:
+        status = team.read_status(own)
+    assert status.problem is not None
+    assert "battery" not in repr(status)
+
+    ann.join(_text(guarded, "an0ther-battery"))
+    ann.add("as before")
+
+
+def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, url: str) -> None:
+    """Where there is nobody to ask, the server's words are told."""
+    guarded = _text(_as_user(url, "guarded", "h0rse-battery", "member"))
+    asked: list[str] = []
+
+    def ask(where: str) -> str:
+        asked.append(where)
+        return "h0rse-battery"
+
+    with ann.own() as own, pytest.raises(NoPasswordError, match="no password"), joining.joining(own, guarded, NAME):
+        pass
+    with ann.own() as own, joining.joining(own, guarded, NAME, ask=ask) as begun:
+        begun.finish()
+    ann.add("as a member")
+
+    assert len(asked) == 1
+    assert "guarded" not in asked[0]
+
+
+def test_projects_of_one_team_have_one_password(ann: Member, url: str, tmp_path: Path) -> None:
+    """The second needs none, and the first that leaves doesn't take it away."""
+    guarded = _as_user(url, "guarded", "h0rse-battery", "member")
+    ann.join(_text(guarded, "h0rse-battery"))
+    with ann.own() as own:
+        second = Project.in_folder(own.store, str(tmp_path))
+        with joining.joining(second, _text(guarded), "github.com/org/second") as begun:
+            begun.finish()
+        team.leave(own)
+        assert team.read_status(second).problem is None
+        team.leave(second)
+    assert not list(ann.home.rglob("*.password"))
+
+
+def test_a_variable_that_names_another_machine_counts_for_nothing(
+    ann: Member, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project may bring it, and a password would go there."""
+    monkeypatch.setenv("PGHOSTADDR", "127.0.0.1")
+    monkeypatch.setenv("PGPORT", "9")
+
+    ann.join(url.replace("?", "?port=5432&"))
+
+
+def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, url: str) -> None:
+    """A key's password in the URL would be kept with it."""
+    with pytest.raises(SettingError, match="service file"):
+        ann.join(f"{url}&sslpassword=h0rse-battery")
+
+
+# Joining.
+
+
+@pytest.mark.parametrize("step", ["_copy_cursors", "_note", "_keep_password", "refresh"])
+def test_joining_that_was_killed_is_said_again(
+    ann: Member, shared: Project, url: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At whatever step it ended, and whatever the team did meanwhile: nothing comes in twice, nor back."""
+    guarded = _text(_as_user(url, "guarded", "x", "member"), "x")
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        owner: Any = {"refresh": team, "_keep_password": joining}.get(step, joining.Joining)
+        patch.setattr(owner, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            ann.join(guarded)
+    edit.edit(shared, "pat-001", text="use uv, never pip")
+    edit.retire(shared, "pat-002")
+
+    ann.join(guarded)
+
+    assert _points(shared) == [("use uv, never pip", 0)]
+    assert ann.points() == ["use uv, never pip"]
+    ann.add("as a member")
+
+
+def test_who_has_joined_can_say_it_again_and_is_refused_another_team(ann: Member, url: str, shared: Project) -> None:
+    """Again: as another user of the same database. Another database, or another name there, is another team."""
+    ann.join(url)
+    before = ann.membership()
+    edit.retire(shared, "pat-001")
+    edit.edit(shared, "pat-002", text="use ruff for all")
+    with ann.own() as own:  # as where something is forgotten
+        edit.retire(own, "pat-002")
+        edit.add(own, "only here")
+    ann.join(_text(_as_user(url, "guarded", "x", "member"), "x"))
+
+    assert "guarded" in ann.membership().url
+    assert ann.membership().joined_at == before.joined_at
+    assert _points(shared) == [("use ruff for all", 0)]
+    for other, name in ((AWAY, NAME), (url, "another")):
+        with (
+            ann.own() as own,
+            pytest.raises(TeamError, match=r"belongs to a team already.*playbook team leave"),
+            joining.joining(own, other, name),
+        ):
+            pass
+    with ann.own() as own, joining.joining(own, url) as begun:  # its name is known
+        assert begun.name == NAME
+
+
+def test_who_may_only_read_is_refused(ann: Member, url: str, shared: Project) -> None:
+    """In one sentence; nothing is changed."""
+    reading = _text(_as_user(url, "reading", "x", "reader"), "x")
+
+    with pytest.raises(ServerError, match=r"you may not do that there .*playbook db grant ROLE member"):
+        ann.join(reading)
+
+    with ann.own() as own:
+        assert find_membership(own) is None
+    assert _points(shared) == []
+
+
+def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -> None:
+    """Who may not is told who can."""
+    postgres.require_server()
+    empty = postgres.new_database()
+    with postgres.connected(empty) as owner:
+        owner.execute("REVOKE CREATE ON SCHEMA public FROM public")
+    stranger = _text(_as_user(_text(empty), "newcomer", "x"), "x")
+
+    with pytest.raises(TeamError, match=r"holds no playbooks yet.*playbook --db URL db upgrade"):
+        ann.join(stranger)
+    with ann.own() as own, joining.joining(own, _text(empty), NAME) as begun:
+        assert begun.preview().made_tables
+        begun.finish()
+    postgres.drop_database(empty)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("0099", "A newer version wrote it"), ("0004", "playbook --db URL db upgrade")]
+)
+def test_a_database_at_another_schema_is_refused_and_left(ann: Member, url: str, version: str, told: str) -> None:
+    """An older one is migrated by its owner alone."""
+    with postgres.connected(make_url(url)) as owner:
+        owner.execute("UPDATE alembic_version SET version_num = %s", [version])
+        try:
+            with pytest.raises(DatabaseError, match=told):
+                ann.join(url)
+        finally:
+            owner.execute("UPDATE alembic_version SET version_num = %s", [f"{hook_queries.SCHEMA:04d}"])
+
+    with ann.own() as own:
+        assert find_membership(own) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("", "is no database"),
+        ("shop", "is no database"),
+        ("sqlite:////tmp/never-made.db", "is a file of this machine"),
+        ("postgresql://ann:h0rse@host:port/db", "is no database"),
+        ("mysql://ann:h0rse@host/db", "is no"),
+    ],
+)
+def test_a_url_that_is_no_servers_is_told(ann: Member, given: str, told: str) -> None:
+    """No file is made, and no secret is said."""
+    with pytest.raises((SettingError, DatabaseError), match=told) as raised:
+        ann.join(given)
+
+    assert "h0rse" not in str(raised.value)
+    assert not os.path.exists("/tmp/never-made.db")  # noqa: S108 - it isn't there
+
+
+def test_a_member_whose_own_database_is_on_a_server_is_refused(ann: Member, url: str) -> None:
+    """Hooks couldn't read it."""
+    with (
+        open_store(url) as store,
+        pytest.raises(TeamError, match="which hooks can't read"),
+        joining.joining(Project.in_folder(store, str(ann.folder)), url, NAME),
+    ):
+        pass
+
+
+def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(ann: Member, url: str, shared: Project) -> None:
+    """Neither a command nor a worker touches it, whatever comes into it; it can't be switched on meanwhile."""
+    with ann.own() as own:
+        mirror.switch(own, on=True)
+    file = ann.folder / ".claude" / "playbook.json"
+    ann.join(url)
+    content = json.loads(file.read_text())
+    content["sections"]["OTHERS"] = [{"name": "oth-001", "text": "from a pull", "helpful": 0, "harmful": 0}]
+    file.write_text(pulled := json.dumps(content))
+
+    ann.add("as a member")
+    ann.work()
+    with ann.shared() as project, pytest.raises(MirrorError, match=r"is the team's.*playbook export -o"):
+        mirror.switch(project, on=True)
+
+    assert file.read_text() == pulled
+    assert "from a pull" not in [text for text, _ in [*_points(shared), *_own_points(ann)]]
+    ann.leave()
+    ann.work()
+    assert [text for text, _ in _own_points(ann)] == ["use uv", "use ruff", "as a member", "from a pull"]
+    assert "as a member" in file.read_text()
+
+
+# Leaving.
+
+
+def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, url: str, shared: Project) -> None:
+    """Which can be undone; the team's playbook stays as it is."""
+    ann.join(url)
+    edit.vote(shared, "pat-001", "helpful")
+    edit.retire(shared, "pat-002")
+    before = import_export.export_playbook(shared)
+
+    with ann.own() as own:
+        left = team.leave(own)
+
+    assert left.copied is not None
+    assert left.problem is None
+    assert _own_points(ann) == [("use uv", 1)]
+    assert import_export.export_playbook(shared) == before
+    assert not list((ann.home / ".claude" / "playbook" / "teams").iterdir())
+    with ann.own() as own, pytest.raises(TeamError, match=r"has joined no team.*playbook team join URL"):
+        team.leave(own)
+
+
+def test_leaving_without_a_copy_brings_the_own_playbook_back(ann: Member, url: str) -> None:
+    """As it was at joining."""
+    ann.join(url)
+    ann.add("as a member")
+
+    with ann.own() as own:
+        left = team.leave(own, takes_copy=False)
+
+    assert left.copied is None
+    assert _own_points(ann) == [("use uv", 0), ("use ruff", 0)]
+
+
+def _lose(member: Member, url: str = AWAY) -> None:
+    """Let the team's address be *url*, at which nobody answers."""
+    with member.own() as own, own.store.write(own.key) as book:
+        memberships.join(book, url, NAME)
+
+
+def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, url: str) -> None:
+    """And says so; what the team was never told is dropped."""
+    ann.join(url)
+    ann.add("as a member")
+    with closing(sqlite3.connect(ann.url.removeprefix("sqlite:///"))) as connection, connection:
+        connection.execute("INSERT INTO unsent_injections VALUES (1, 's', '2026-11-22', 'startup', 1, '[1]', 0)")
+    _lose(ann)
+
+    with ann.own() as own:
+        left = team.leave(own)
+
+    assert left.problem is not None
+    assert left.as_of is not None
+    assert left.untold == 1
+    assert [text for text, _ in _own_points(ann)] == ["use uv", "use ruff", "as a member"]
+    assert ann.rows("SELECT count(*) FROM unsent_injections") == [(0,)]
+
+
+def test_leaving_needs_a_copy_from_somewhere(ann: Member, url: str) -> None:
+    """Unless it is to be without."""
+    ann.join(url)
+    ann.replica.unlink()
+    _lose(ann)
+
+    with ann.own() as own:
+        with pytest.raises(TeamError, match=r"Nothing was changed\. .*playbook team leave --no-copy"):
+            team.leave(own)
+        assert find_membership(own) is not None
+        team.leave(own, takes_copy=False)
+        assert find_membership(own) is None
+
+
+def test_a_team_whose_playbook_is_gone_takes_nothing_away(ann: Member, url: str, shared: Project) -> None:
+    """As where its database was made anew."""
+    ann.join(url)
+    with postgres.connected(make_url(url)) as owner:
+        owner.execute(b"UPDATE playbooks SET key = 'elsewhere'")
+
+    ann.leave()
+
+    assert _own_points(ann) == [("use uv", 0), ("use ruff", 0)]
+
+
+# What keeps a membership.
+
+
+def test_a_backup_says_nothing_of_teams(ann: Member, url: str) -> None:
+    """A project that has joined since stays a member's, one that has left since isn't one again."""
+    with ann.as_him():
+        first = maintenance.take(ann.url).path
+        ann.join(url)
+        second = maintenance.take(ann.url).path
+        with maintenance.candidate(ann.url, first) as chosen:
+            maintenance.put_back(chosen)
+    assert ann.membership().name == NAME
+    ann.add("as a member")
+
+    ann.leave()
+    with ann.as_him(), maintenance.candidate(ann.url, second) as chosen:
+        maintenance.put_back(chosen)
+    with ann.own() as own:
+        assert find_membership(own) is None
+
+
+def test_a_repair_keeps_the_membership(ann: Member, url: str) -> None:
+    """Where its row can be read."""
+    ann.join(url)
+    path = Path(ann.url.removeprefix("sqlite:///"))
+    with ann.own() as own:
+        own.store.tidy()
+    with closing(sqlite3.connect(path)) as connection:
+        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'changes' AND pagetype = 'leaf'").fetchall()
+    with path.open("r+b") as file:
+        for (number,) in pages:
+            file.seek((number - 1) * 4096)
+            file.write(bytes(4096))
+
+    with ann.as_him():
+        assert repair.repair(ann.url, folder=str(ann.folder)).is_damaged
+
+    assert ann.membership().name == NAME
+    ann.add("as a member")
+
+
+def test_a_project_that_moves_keeps_its_membership(ann: Member, url: str, tmp_path: Path) -> None:
+    """The name there is none of a folder."""
+    ann.join(url)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    with ann.own() as own:
+        projects.move(own.store, str(ann.folder), str(elsewhere))
+        moved = Project.in_folder(own.store, str(elsewhere))
+        assert team.read_status(moved).problem is None
+        assert find_membership(own) is None
+
+
+def test_a_project_does_not_move_into_a_members_folder(ann: Member, url: str, tmp_path: Path) -> None:
+    """What it holds would be hidden behind the team's playbook, which never got it."""
+    with ann.own() as own:
+        new = Project.in_folder(own.store, str(tmp_path))
+        with joining.joining(new, url, NAME) as begun:
+            begun.finish()
+        with pytest.raises(ProjectError, match=r"has joined a team.*team leave --no-copy"):
+            projects.move(own.store, str(ann.folder), str(tmp_path))
+        team.leave(new, takes_copy=False)
+        projects.move(own.store, str(ann.folder), str(tmp_path))
+        assert _points(new) == [("use uv", 0), ("use ruff", 0)]
+
+
+def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, url: str, tmp_path: Path) -> None:
+    """The row of a membership, and what waits to be sent, concern one machine."""
+    ann.join(url)
+    target = f"sqlite:///{tmp_path / 'target.db'}"
+
+    with ann.as_him():
+        maintenance.transfer(ann.url, target)
+
+    with open_store(target) as store:
+        assert rows(store, "SELECT count(*) FROM memberships") == [(0,)]
+
+
+# How it stands.
+
+
+def test_status_tells_both_sides(ann: Member, url: str, shared: Project) -> None:
+    """The members are those who changed something."""
+    ann.join(url)
+    edit.add(shared, "another's")
+    ann.session("s-1")
+
+    with ann.own() as own:
+        status = team.read_status(own)
+
+    assert (status.schema, status.revision, status.replica and status.replica.revision) == (hook_queries.SCHEMA, 2, 1)
+    assert status.queued == 1
+    assert [member.revisions for member in status.members] in ([1, 1], [2])
+    assert status.problem is None
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, url: str, tmp_path: Path) -> None:
+    """As behind a firewall: nobody answers, and nobody refuses."""
+    ann.join(url)
+    silent = socket.socket(socket.AF_UNIX)
+    silent.bind(f"{tmp_path}/.s.PGSQL.5432")
+    silent.listen()
+    _lose(ann, f"postgresql://ann@/playbooks?host={tmp_path}")
+    began = time.monotonic()
+
+    with ann.own() as own:
+        status = team.read_status(own)
+    silent.close()
+
+    assert status.problem is not None
+    assert "can't be reached" in status.problem
+    assert status.replica_at is not None
+    assert time.monotonic() - began < 8

@@ -1,0 +1,116 @@
+"""Playbooks taken into another database: whole, unchanged, or not at all."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playbook_db.domain import playbook_file
+from playbook_db.errors import DatabaseError
+from playbook_db.services import edit, forget, maintenance
+from playbook_db.services.forget import Request
+from playbook_db.services.projects import Project
+from playbook_db.store import transfer
+from playbook_db.store.engine import Store, open_store
+from tests.sample_database import write_sample_database
+
+pytestmark = pytest.mark.slow
+
+KEYS = ["/work/harbour", "/work/lighthouse"]
+
+
+@pytest.fixture
+def lived(tmp_path: Path) -> str:
+    """The URL of an SQLite file with a bit of everything in two playbooks."""
+    path = write_sample_database(tmp_path / "lived" / "playbook.db")
+    with open_store(f"sqlite:///{path}") as store:
+        project = Project(store, KEYS[0])
+        forget.forget(project, Request(name="oth-003"))
+        edit.add(project, "the last advice \0")
+        with store.write(project.key) as book:
+            book.add_citations(["pat-001", "oth-002"], session_id="a session")
+            book.move_cursor("/t/1.jsonl", 99, session_id="a session")
+    return f"sqlite:///{path}"
+
+
+def _states(store: Store, key: str) -> list[str]:
+    """The file of the playbook as it was after each revision."""
+    with store.read(key) as book:
+        return [playbook_file.encode(book.at(number)) for number in range(book.revision + 1)]
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "there and back"])
+def test_every_revision_reads_the_same_in_the_other_database(
+    lived: str, store: Store, tmp_path: Path, back: bool
+) -> None:
+    """With all that hangs on it; either way."""
+    url = store.url.render_as_string(hide_password=False)
+
+    copied = maintenance.transfer(lived, url)
+
+    if back:
+        maintenance.transfer(url, url := f"sqlite:///{tmp_path / 'back.db'}")
+    assert list(copied) == KEYS
+    with open_store(lived) as source, open_store(url) as target:
+        for key in KEYS:
+            assert _states(target, key) == _states(source, key)
+            assert len(_states(target, key)) == copied[key] + 1
+        assert maintenance.check(target) == []
+
+
+def test_one_playbook_can_go_alone(lived: str, store: Store) -> None:
+    """The others stay where they are."""
+    url = store.url.render_as_string(hide_password=False)
+
+    assert list(maintenance.transfer(lived, url, KEYS[1])) == KEYS[1:]
+
+    with pytest.raises(DatabaseError, match="has no playbook of /work/nowhere"):
+        maintenance.transfer(lived, url, "/work/nowhere")
+
+
+def test_a_playbook_that_is_there_already_is_left_and_nothing_else_comes(lived: str, store: Store) -> None:
+    """Two histories can't be one."""
+    edit.add(Project(store, KEYS[1]), "another history")
+
+    with pytest.raises(DatabaseError, match=r"has a playbook of /work/lighthouse already\. Nothing was copied\."):
+        maintenance.transfer(lived, store.url.render_as_string(hide_password=False))
+
+    assert len(_states(store, KEYS[1])) == 2
+    assert len(_states(store, KEYS[0])) == 1
+
+
+def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the fault is, the copy is what it was, or isn't there."""
+    insert = transfer._insert
+
+    def spoiled(connection: object, table: object, number: int, rows: Iterator[transfer.Row]) -> None:
+        insert(connection, table, number, ({**row, "tag": "neutral"} if "tag" in row else row for row in rows))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(transfer, "_insert", spoiled)
+
+    with pytest.raises(DatabaseError, match=r"The copy of /work/harbour isn't what it was \(votes .*\)"):
+        maintenance.transfer(lived, store.url.render_as_string(hide_password=False))
+
+    with store.snapshot() as connection:
+        assert transfer.keys_to_copy(connection, None) == []
+
+
+def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
+    """All of it is one transaction."""
+    url = store.url.render_as_string(hide_password=False)
+    store.close()
+    code = (
+        "import os; from playbook_db.services import maintenance; from playbook_db.store import transfer\n"
+        "transfer._require_equal = lambda *_: os.kill(os.getpid(), 9)\n"
+        f"maintenance.transfer({lived!r}, {url!r})"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ}, check=False)
+
+    assert done.returncode == -9
+    with open_store(url) as again, again.snapshot() as connection:
+        assert transfer.keys_to_copy(connection, None) == []
+    assert list(maintenance.transfer(lived, url)) == KEYS

@@ -1,0 +1,185 @@
+"""Playbooks spread over the servers that Citus knows; where the tests' server has no Citus, what is missing is told."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import event, make_url
+
+from playbook_db.errors import DatabaseError
+from playbook_db.services import edit, history, import_export, maintenance, undo
+from playbook_db.services.projects import Project
+from playbook_db.store import memberships, replica
+from playbook_db.store.engine import Store, open_store
+from playbook_db.store.postgres import distributed
+from playbook_db.store.postgres.dialect import PostgresDialect
+from playbook_db.store.tables import metadata
+from tests import postgres
+from tests.sample_database import write_sample_database
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """A database on the server that the migrations have just made."""
+    postgres.require_server()
+    made = postgres.new_database()
+    open_store(made.render_as_string(hide_password=False)).close()
+    yield made.render_as_string(hide_password=False)
+    postgres.drop_database(made)
+
+
+@pytest.fixture
+def with_citus(url: str) -> str:
+    """The same, skipped where the server has no Citus."""
+    query = "SELECT current_setting('citus.shard_count', true) IS NOT NULL"
+    if _ask(url, query) != [(True,)]:
+        pytest.skip("THE SERVER HAS NO CITUS: nothing was distributed; see PLAYBOOK_TEST_DISTRIBUTE")
+    return url
+
+
+def _ask(url: str, query: str) -> list[tuple[object, ...]]:
+    with postgres.connected(make_url(url)) as connection:
+        return connection.execute(query.encode()).fetchall()
+
+
+def test_a_server_without_citus_is_told_and_left_as_it_is(url: str) -> None:
+    """With what is to be done about it."""
+    if _ask(url, "SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"):
+        pytest.skip("this server has Citus")
+
+    with pytest.raises(DatabaseError, match=r"can't be distributed: its server has no Citus\. Install that extension"):
+        maintenance.distribute(url)
+
+    assert maintenance.check_database(url).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"is_installed": False}, "its server has no Citus. Install that extension"),
+        ({"is_loaded": False}, "doesn't load Citus. Put citus first into its shared_preload_libraries, restart it"),
+        ({"may_create": False}, "Ask who looks after the server to run in this database: CREATE EXTENSION citus"),
+    ],
+    ids=str,
+)
+def test_what_is_missing_is_told(found: dict[str, bool], told: str) -> None:
+    """One thing at a time, the first first; where the extension is in the database already, nothing is."""
+    state = {"is_there": False, "is_installed": True, "is_loaded": True, "may_create": True, **found}
+    connection: Any = SimpleNamespace(execute=lambda _: SimpleNamespace(one=lambda: SimpleNamespace(**state)))
+
+    with pytest.raises(DatabaseError) as error:
+        distributed.require_citus(connection, "postgresql://db/team")
+
+    assert told in str(error.value)
+    assert distributed.require_citus(_of({**state, "is_there": True}), "") is True
+    assert distributed.require_citus(_of(dict.fromkeys(state, True) | {"is_there": False}), "") is False
+
+
+def _of(state: dict[str, bool]) -> Any:
+    return SimpleNamespace(execute=lambda _: SimpleNamespace(one=lambda: SimpleNamespace(**state)))
+
+
+def test_all_tables_are_spread_by_playbook_and_all_else_stays(with_citus: str, tmp_path: Path) -> None:
+    """What was there is there, the history can't be rewritten, and said again nothing changes."""
+    sample = f"sqlite:///{write_sample_database(tmp_path / 'sample.db')}"
+    maintenance.transfer(sample, with_citus, "/work/harbour")
+
+    *_, is_new = maintenance.distribute(with_citus)
+    maintenance.transfer(sample, with_citus, "/work/lighthouse")
+
+    assert is_new
+    assert maintenance.distribute(with_citus)[2] is False
+    methods = dict(_ask(with_citus, "SELECT CAST(logicalrelid AS text), partmethod FROM pg_dist_partition"))
+    assert methods == dict.fromkeys(metadata.tables, "h") | {"playbooks": "n", "sections": "n"}
+    assert maintenance.check_database(with_citus).problems == ()
+    for statement in ("DELETE FROM changes", "UPDATE revisions SET message = 'x'", "DELETE FROM key_points"):
+        with pytest.raises(psycopg.IntegrityError, match=r"append-only|never deleted"):
+            _ask(with_citus, statement)
+    maintenance.transfer(with_citus, f"sqlite:///{tmp_path / 'back.db'}")
+    with open_store(sample) as was, open_store(f"sqlite:///{tmp_path / 'back.db'}") as now:
+        for key in ("/work/harbour", "/work/lighthouse"):
+            assert import_export.export_playbook(Project(was, key)) == import_export.export_playbook(Project(now, key))
+
+
+def test_what_is_ended_half_way_is_as_it_was(with_citus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is spread, and it can be said again."""
+    with open_store(with_citus) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresDialect, "make_views_and_triggers", fail)
+        with pytest.raises(KeyboardInterrupt):
+            maintenance.distribute(with_citus)
+
+    assert _ask(with_citus, "SELECT count(*) FROM pg_dist_partition") == [(0,)]
+    assert maintenance.check_database(with_citus).problems == ()
+    assert maintenance.distribute(with_citus)[2] is True
+    with open_store(with_citus) as store:
+        undo.undo(Project(store, "/work/harbour"))
+        assert maintenance.check(store) == []
+
+
+def test_views_and_triggers_are_made_anew_where_tables_are_spread(with_citus: str) -> None:
+    """As a migration does."""
+    maintenance.distribute(with_citus)
+
+    dialect = PostgresDialect(make_url(with_citus))
+    with dialect.make_engine().begin() as connection:
+        before = dialect.structure(connection)
+        dialect.drop_views_and_triggers(connection)
+        dialect.make_views_and_triggers(connection)
+        assert dialect.structure(connection) == before
+    dialect.close()
+
+
+def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_citus: str) -> None:
+    """Else each command would wait for all of them, and they would know no more playbooks together than one alone."""
+    maintenance.distribute(with_citus)
+    asked: list[tuple[str, Any]] = []
+    with open_store(with_citus) as store:
+        project = Project(store, "/work/harbour")
+
+        @event.listens_for(store._engine, "before_cursor_execute")
+        def note(_: object, __: object, statement: str, values: Any, ___: object, many: bool) -> None:
+            asked.append((statement, values[0] if many else values))
+
+        for number in range(3):
+            edit.add(project, f"advice number {number}")
+        edit.vote(project, "oth-001", "helpful")
+        edit.edit(project, "oth-001", text="use type hints")
+        edit.retire(project, "oth-002")
+        undo.undo(project)
+        list(history.log(project, history.LogQuery()))
+        history.life(project, "oth-001")
+        with store.write(project.key) as book:
+            assert replica.read(book)
+            memberships.take_in(book, [memberships.Showing("s", book.now, "startup", 1, "[1, 2]", 0)])
+            book.move_cursor("/t.jsonl", 9, session_id="s")
+            book.add_citations(["oth-001"], session_id="s")
+            book.sessions()
+
+        event.remove(store._engine, "before_cursor_execute", note)
+        spread = {statement: _parts_asked(store, statement, values) for statement, values in asked}
+
+    assert {statement for statement, parts in spread.items() if parts != {"1"}} == set()
+    assert len(spread) > 30
+
+
+def _parts_asked(store: Store, statement: str, values: Any) -> set[str]:
+    """How many parts of the database each of the queries asks of which *statement* is made; what is whole on each
+    server counts as one."""
+    if not statement.lstrip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")) or "pg_" in statement:
+        return {"1"}
+    with postgres.connected(store.url) as connection:
+        whole = psycopg.ClientCursor(connection).mogrify(statement, values)
+        plan = "\n".join(str(line) for (line,) in connection.execute(f"EXPLAIN (COSTS OFF) {whole}".encode()))
+    return {*re.findall(r"Task Count: (\d+)", plan)} or {"1"}

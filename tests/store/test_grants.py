@@ -1,0 +1,372 @@
+"""Who may do what with a database on a server: each right with a role of its own, and all that it must not do."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from sqlalchemy import text as sql
+from sqlalchemy.engine import URL
+
+from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
+from playbook_db.services import edit, forget, history, import_export, maintenance, statistics, undo
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import migrate
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.engine import open_store
+from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.postgres.grants import Right
+from playbook_db.store.tables import metadata
+from tests import postgres
+
+pytestmark = pytest.mark.slow
+
+REFUSED = (psycopg.IntegrityError, psycopg.errors.InsufficientPrivilege)
+# What a member must not do to the history, nor to what holds it.
+FORBIDDEN = """
+UPDATE revisions SET message = 'never'
+UPDATE revisions SET message = '[forgotten]'
+UPDATE revisions SET number = 7
+UPDATE changes SET text = 'never'
+UPDATE votes SET tag = 'harmful'
+UPDATE skipped_operations SET reason = 'never'
+UPDATE key_points SET name = 'oth-009'
+UPDATE key_points SET forgotten = 1
+DELETE FROM revisions
+DELETE FROM changes
+DELETE FROM votes
+DELETE FROM key_points
+DELETE FROM playbooks
+INSERT INTO revisions SELECT playbook_id, 9, time, source, actor, session_id, message FROM revisions WHERE number = 1
+INSERT INTO votes (playbook_id, revision, seq, point_id, tag) VALUES (1, 1, 9, 1, 'helpful')
+INSERT INTO sections VALUES ('more', 'MORE', 9)
+UPDATE sections SET position = 9
+DELETE FROM sections
+UPDATE alembic_version SET version_num = '0001'
+DELETE FROM alembic_version
+TRUNCATE changes
+TRUNCATE playbooks CASCADE
+DROP TABLE votes
+DROP VIEW live_key_points
+DROP TRIGGER revisions_no_delete ON revisions
+DROP FUNCTION refuse() CASCADE
+ALTER TABLE votes DISABLE TRIGGER ALL
+ALTER TABLE votes ADD COLUMN more text
+ALTER TABLE votes OWNER TO CURRENT_USER
+ALTER VIEW live_key_points RENAME TO dead_key_points
+ALTER FUNCTION refuse() SET search_path = pg_temp
+CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'
+CREATE FUNCTION max(bigint, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1'
+CREATE TRIGGER mine BEFORE INSERT ON votes FOR EACH ROW EXECUTE FUNCTION refuse('never')
+CREATE RULE mine AS ON DELETE TO votes DO INSTEAD NOTHING
+CREATE POLICY mine ON votes
+CREATE INDEX mine ON votes (tag)
+CREATE TABLE mine (playbook_id integer REFERENCES playbooks)
+CREATE VIEW mine AS SELECT * FROM votes
+CREATE SCHEMA mine
+COMMENT ON TABLE votes IS 'mine'
+GRANT the_owner TO CURRENT_USER
+ALTER DEFAULT PRIVILEGES FOR ROLE the_owner GRANT ALL ON TABLES TO PUBLIC
+SELECT setval('playbooks_id_seq', 1)
+SET session_replication_role = replica
+SET ROLE the_owner
+COPY votes TO '/tmp/never'
+COPY votes TO PROGRAM 'cat'
+""".strip().splitlines()
+ALSO_FORBIDDEN_TO_READERS = [
+    *(f"DELETE FROM {table}" for table in metadata.tables),
+    *(f"UPDATE {table} SET playbook_id = 1" for table in metadata.tables if table not in ("playbooks", "sections")),
+    "INSERT INTO playbooks (key) VALUES ('mine')",
+    "INSERT INTO erasures (playbook_id, id, revision, asked, time) VALUES (1, 1, 1, 'name', '2026-01-01')",
+    "UPDATE playbooks SET key = 'mine'",
+    "SELECT nextval('playbooks_id_seq')",
+    "SELECT 1 FROM playbooks FOR UPDATE",
+    "BEGIN; LOCK TABLE votes",
+]
+
+
+@pytest.fixture
+def owned() -> Iterator[URL]:
+    """The URL of a new database that the role `the_owner`, no superuser, has made and owns; some others may log in."""
+    server = postgres.require_server()
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own; its users are not ours to make")
+    url = postgres.new_database()
+    with postgres.connected(server) as superuser:
+        for role in ("the_owner", "ann", '"An-n %s :x"', "crew", "stranger"):
+            superuser.execute(f"CREATE ROLE {role} LOGIN".encode())
+        superuser.execute(f"ALTER DATABASE {url.database} OWNER TO the_owner".encode())
+    owned = url.set(username="the_owner")
+    open_store(str(owned)).close()
+    with open_store(str(owned)) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+        edit.vote(Project(store, "/work/harbour"), "oth-001", "helpful")
+        edit.apply_batch(Project(store, "/work/harbour"), [{"type": "RETIRE", "name": "oth-009"}], origin="nowhere")
+    yield owned
+    postgres.drop_database(url)
+    with postgres.connected(server) as superuser:
+        superuser.execute('DROP ROLE the_owner, ann, "An-n %s :x", crew, stranger')
+
+
+def _refuses(shell: "psycopg.Connection[tuple[object, ...]]", statement: str) -> bool:
+    try:
+        shell.execute(statement.encode())
+    except REFUSED:
+        shell.rollback()
+        return True
+    return False
+
+
+def _grants(url: URL) -> list[tuple[object, ...]]:
+    """All that stands in the server's catalogue about who may do what with the tables."""
+    with postgres.connected(url) as shell:
+        return shell.execute(
+            "SELECT relname, may FROM pg_class CROSS JOIN unnest(relacl::text[]) AS may"
+            " UNION ALL SELECT defaclobjtype::text, may FROM pg_default_acl CROSS JOIN unnest(defaclacl::text[]) AS may"
+            " UNION ALL SELECT nspname, may FROM pg_namespace CROSS JOIN unnest(nspacl::text[]) AS may"
+            " UNION ALL SELECT roleid::regrole::text, member::regrole::text FROM pg_auth_members ORDER BY 1, 2"
+        ).fetchall()
+
+
+def test_a_member_writes_and_can_not_rewrite_the_history(owned: URL) -> None:
+    """Nor does a table of his own take the place of one of ours."""
+    assert maintenance.grant(str(owned), "ann", "member").beyond == ()
+    member = owned.set(username="ann")
+    with open_store(str(member)) as store:
+        project = Project(store, "/work/lighthouse")
+        edit.add(project, "use type hints")
+        undo.undo(project)
+        assert maintenance.check(store) == []
+        with postgres.connected(owned) as owner:
+            owner.execute("ALTER TRIGGER changes_no_delete ON changes RENAME TO gone")
+        told = ["the trigger changes_no_delete is missing", "the trigger gone is none of ours"]
+        assert maintenance.check(store) == told
+        with postgres.connected(owned) as owner:
+            owner.execute("ALTER TRIGGER gone ON changes RENAME TO changes_no_delete")
+
+    with postgres.connected(member) as shell:
+        shell.execute("CREATE TEMP TABLE erasures (playbook_id integer, finished_at text)")
+        shell.execute("INSERT INTO erasures VALUES (1, NULL), (2, NULL)")
+        assert [statement for statement in FORBIDDEN if not _refuses(shell, statement)] == []
+    with open_store(str(owned)) as store:
+        assert maintenance.check(store) == []
+
+
+def test_a_member_erases_a_text_for_all(owned: URL) -> None:
+    """With no right but a member's; what stays on the server's disk goes by the line that he is told, not before."""
+    maintenance.grant(str(owned), "ann", "member")
+    with open_store(str(owned)) as store:
+        for number in range(3):
+            edit.add(Project(store, "/work/harbour"), f"advice number {number}")
+    with postgres.connected(owned.set(username="postgres")) as shell:
+        shell.execute("ANALYZE")
+        with open_store(str(owned.set(username="ann"))) as store:
+            done = forget.forget(Project(store, "/work/harbour"), forget.Request(name="oth-001"))
+            assert maintenance.check(store) == []
+        assert done.notes[-2].endswith(f"&& vacuumdb --full --dbname='{store.where}'")
+        texts = shell.execute("SELECT text FROM changes UNION SELECT text FROM key_points").fetchall()
+        assert ("use type hints",) not in texts
+        assert _tables_holding(shell, "use type hints") == ["changes", "key_points", "pg_statistic"]
+        with postgres.connected(owned) as owner:
+            owner.execute("ANALYZE")  # as vacuumdb does it
+            owner.execute("VACUUM FULL")
+        assert _tables_holding(shell, "use type hints") == []
+
+
+def _tables_holding(superuser: "psycopg.Connection[tuple[object, ...]]", text: str) -> list[object]:
+    superuser.execute("CHECKPOINT")
+    rows = superuser.execute(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND NOT relisshared"
+        " AND position(%s::bytea IN pg_read_binary_file(pg_relation_filepath(oid))) > 0 ORDER BY relname::text",
+        [text.encode()],
+    )
+    return [name for (name,) in rows]
+
+
+def test_a_reader_reads_everything_and_writes_nothing(owned: URL) -> None:
+    """Whatever the commands print can be had; what he may not do is told with what would let him."""
+    maintenance.grant(str(owned), "ann", "reader")
+    reader = owned.set(username="ann")
+
+    with open_store(str(reader)) as store:
+        project = Project(store, "/work/harbour")
+        assert import_export.export_playbook(project)
+        assert [point.helpful for point in read_playbook(project).points] == [1]
+        assert len([*history.log(project, history.LogQuery())]) == 3
+        assert statistics.gather(project)
+        assert maintenance.check(store) == []
+        with pytest.raises(
+            ServerError, match=r"you may not do that there .* to let you: playbook db grant ROLE member"
+        ):
+            edit.vote(project, "oth-001", "helpful")
+    with postgres.connected(reader) as shell:
+        views = shell.execute("SELECT viewname FROM pg_views WHERE schemaname = 'public'").fetchall()
+        for (view,) in views:
+            shell.execute(f"SELECT * FROM {view}".encode())
+        assert views
+        forbidden = [*FORBIDDEN, *ALSO_FORBIDDEN_TO_READERS]
+        assert [statement for statement in forbidden if not _refuses(shell, statement)] == []
+
+
+@pytest.mark.parametrize("role", ["ann", "An-n %s :x"])
+def test_a_right_can_be_given_again_and_be_another(owned: URL, role: str) -> None:
+    """Each leaves what it would have left at first, whatever the role's name is."""
+    left = {}
+    for right in ("reader", "member", "reader", "member", "member"):
+        maintenance.grant(str(owned), role, right)  # type: ignore[arg-type]
+        grants = _grants(owned)
+        assert left.setdefault(right, grants) == grants
+
+    assert left["reader"] != left["member"]
+
+
+def test_what_a_later_migration_makes_is_covered_and_belongs_to_the_owner(owned: URL) -> None:
+    """Views are made anew by each, so their grants go; one who has the owner's role migrates as well as he does."""
+    superuser = owned.set(username="postgres")
+    maintenance.grant(str(owned), "ann", "reader")
+    maintenance.grant(str(superuser), "crew", "owner")
+    url = owned.set(username="crew")
+    dialect = dialect_for(url)
+    with dialect.make_engine().begin() as connection:
+        dialect.drop_views_and_triggers(connection)
+        connection.execute(sql("CREATE TABLE later (playbook_id integer PRIMARY KEY)"))
+        dialect.make_views_and_triggers(connection)
+    dialect.close()
+
+    with postgres.connected(owned) as shell:
+        assert shell.execute(
+            "SELECT DISTINCT relowner::regrole::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+        ).fetchall() == [("the_owner",)]
+    with postgres.connected(owned.set(username="ann")) as shell:
+        assert shell.execute("SELECT count(*) FROM later, live_key_points").fetchall() == [(0,)]
+        with pytest.raises(REFUSED):
+            shell.execute("INSERT INTO later VALUES (1)")
+    with postgres.connected(owned) as shell:
+        shell.execute("DROP TABLE later")
+    with open_store(str(owned)) as store:
+        assert maintenance.check(store) == []
+
+
+def test_a_team_may_have_a_schema_of_its_own_whatever_that_is_called(owned: URL) -> None:
+    """Its members see that one alone; who may not use it is told."""
+    with postgres.connected(owned) as owner:
+        owner.execute("""CREATE SCHEMA "Team ""A" """)
+    options = {**owned.query, "options": '-csearch_path="Team\\ ""A"'}
+    url, member = str(owned.set(query=options)), str(owned.set(username="ann", query=options))
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "of team A")
+    with pytest.raises(DatabaseError, match=r"or you may not use it\. Ask its owner: playbook db grant ROLE member"):
+        open_store(member)
+
+    assert maintenance.grant(url, "ann", "member").beyond == ()
+
+    with open_store(member) as store:
+        project = Project(store, "/work/harbour")
+        assert edit.vote(project, "oth-001", "helpful").revision == 2
+        assert [point.text for point in read_playbook(project).points] == ["of team A"]
+        assert maintenance.check(store) == []
+    with pytest.raises(ServerError, match="you may not do that there"):
+        open_store(str(owned.set(username="ann")))
+
+
+def test_who_has_no_part_in_the_owner_s_role_can_not_migrate(owned: URL) -> None:
+    """He is told whose the tables are, and how to be let."""
+    maintenance.grant(str(owned), "ann", "member")
+    dialect = dialect_for(owned.set(username="ann"))
+    with dialect.make_engine().begin() as connection, pytest.raises(ServerError) as error:
+        dialect.drop_views_and_triggers(connection)
+    dialect.close()
+
+    assert "belong to the_owner; no other user may migrate them" in str(error.value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "SCHEMA", SCHEMA + 1)
+        with pytest.raises(SchemaTooOldError, match="Its owner backs it up"):
+            open_store(str(owned.set(username="ann")))
+
+
+def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:
+    """His role would make a superuser of everybody who had it; what was granted before holds under the new owner."""
+    superuser = owned.set(username="postgres")
+    with postgres.connected(superuser) as shell:
+        shell.execute("DROP SCHEMA public CASCADE")
+        shell.execute("CREATE SCHEMA public")
+    open_store(str(superuser)).close()
+    maintenance.grant(str(superuser), "ann", "reader")
+    maintenance.grant(str(superuser), "stranger", "member")
+
+    granted = maintenance.grant(str(superuser), "the_owner", "owner")
+
+    grants = _grants(superuser)
+    maintenance.grant(str(owned), "stranger", "member")
+    maintenance.grant(str(owned), "ann", "reader")
+    assert _grants(owned) == grants
+    assert granted.owner == "the_owner"
+    assert granted.notes == ("the tables belonged to postgres, a superuser; now they belong to the_owner",)
+    dialect = dialect_for(owned)
+    with dialect.make_engine().begin() as connection:
+        dialect.drop_views_and_triggers(connection)
+        connection.execute(sql("CREATE TABLE later (playbook_id integer PRIMARY KEY)"))
+        connection.execute(sql("DROP TABLE later"))
+        dialect.make_views_and_triggers(connection)
+    dialect.close()
+    with open_store(str(owned.set(username="stranger"))) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+    with postgres.connected(owned.set(username="ann")) as shell:
+        assert shell.execute("SELECT count(*) FROM live_key_points").fetchall() == [(1,)]
+
+
+def test_what_a_role_may_besides_is_told(owned: URL) -> None:
+    """A grant can't take what another role or everybody has; a schema where all may make tables is closed."""
+    with postgres.connected(owned.set(username="postgres")) as superuser:
+        superuser.execute("ALTER SCHEMA public OWNER TO postgres")
+        superuser.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
+        superuser.execute("GRANT crew TO ann")
+        superuser.execute("GRANT INSERT, TRUNCATE ON votes, changes TO crew")
+
+    told = maintenance.grant(str(owned), "ann", "reader")
+    assert told.beyond == ("INSERT on changes, votes", "TRUNCATE on changes, votes", "CREATE in the schema public")
+    assert maintenance.grant(str(owned), "ann", "member").beyond[0] == "TRUNCATE on changes, votes"
+    closed = maintenance.grant(str(owned.set(username="postgres")), "ann", "reader")
+    assert closed.beyond == ("INSERT on changes, votes", "TRUNCATE on changes, votes")
+    assert closed.notes == ("in the schema public nobody but its owner and the_owner makes tables from now on",)
+    with postgres.connected(owned.set(username="ann")) as shell:
+        assert _refuses(shell, "CREATE TABLE mine ()")
+    with postgres.connected(owned) as owner:
+        owner.execute("CREATE TABLE later ()")
+
+
+def test_an_owner_becomes_a_member_again(owned: URL) -> None:
+    """Only who may give away the owner's role can do that."""
+    superuser = owned.set(username="postgres")
+    with pytest.raises(ServerError, match=r"isn't for you to say; .* or: GRANT the_owner TO ann$"):
+        maintenance.grant(str(owned), "ann", "owner")
+    maintenance.grant(str(superuser), "ann", "owner")
+    with pytest.raises(ServerError, match=r"isn't for you to say; .* or: REVOKE the_owner FROM ann$"):
+        maintenance.grant(str(owned), "ann", "member")
+
+    assert maintenance.grant(str(superuser), "ann", "member").beyond == ()
+    with postgres.connected(owned.set(username="ann")) as shell:
+        assert _refuses(shell, "DROP VIEW live_key_points")
+
+
+@pytest.mark.parametrize(
+    ("by", "role", "right", "told"),
+    [
+        ("the_owner", "no one's", "reader", r"has no role no one's\. Make it: createuser --pwprompt 'no one'\"'\"'s'"),
+        ("the_owner", "the_owner", "member", r"the_owner owns the tables of .*, which no grant takes away"),
+        ("the_owner", "postgres", "owner", r"postgres is a superuser of the server, who may do everything"),
+        ("ann", "stranger", "reader", r"The tables of .* belong to the_owner; no other user says who may"),
+        ("stranger", "ann", "reader", r"you may not do that there \(permission denied for table alembic_version\)"),
+    ],
+)
+def test_what_can_not_be_granted_is_told(owned: URL, by: str, role: str, right: Right, told: str) -> None:
+    """Each says what to do."""
+    maintenance.grant(str(owned), "ann", "member")
+
+    with pytest.raises(ServerError, match=told):
+        maintenance.grant(str(owned.set(username=by)), role, right)
+
+
+def test_a_file_knows_no_roles() -> None:
+    """Its rights are the system's."""
+    with pytest.raises(DatabaseError, match=r"playbook\.db is a file, .* name its database with --db postgresql://"):
+        maintenance.grant("sqlite:////nowhere/playbook.db", "ann", "reader")

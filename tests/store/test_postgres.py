@@ -1,0 +1,559 @@
+"""What holds for a database on a PostgreSQL server, beside what all tests with a `store` hold for it too."""
+
+import functools
+import re
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from sqlalchemy import Engine, create_engine, inspect, make_url
+from sqlalchemy import text as sql
+from sqlalchemy.engine import URL
+
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.errors import (
+    OtherProgramError,
+    QueryError,
+    QueryTimeoutError,
+    SchemaTooNewError,
+    SchemaTooOldError,
+    ServerAwayError,
+    ServerError,
+)
+from playbook_db.services import edit, import_export, maintenance, queue
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import migrate, tables, user_sql
+from playbook_db.store.engine import open_store, tried_again
+from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.postgres.dialect import PostgresDialect
+from playbook_db.store.repository import PlaybookRepository, list_projects
+from tests import postgres
+from tests.databases import empty, empty_database
+
+pytestmark = pytest.mark.slow
+
+# What may differ between the schemas that the migrations make: SQLite's strict tables know one kind of whole number,
+# and number a table's rows by themselves.
+_TYPES = {"BIGINT": "INTEGER", "DOUBLE PRECISION": "REAL"}
+_DEFAULTS = {"nextval('playbooks_id_seq'": "None"}
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[URL]:
+    """A database on a server that the migrations have just made."""
+    postgres.require_server()
+    url = postgres.new_database()
+    open_store(str(url)).close()
+    yield url
+    postgres.drop_database(url)
+
+
+@pytest.fixture
+def server(fresh: URL) -> Iterator[Engine]:
+    """An engine to it that is none of ours."""
+    engine = create_engine(fresh.set(drivername="postgresql+psycopg"))
+    yield engine
+    engine.dispose()
+
+
+def _described(engine: Engine) -> dict[str, Any]:
+    """Each table: its columns, keys, checks and indexes, by name, in words that both databases have."""
+    look = inspect(engine)
+    described: dict[str, Any] = {}
+    for table in look.get_table_names():
+        if table in ("alembic_version", "sqlite_stat1"):
+            continue
+        described[table] = {
+            "columns": {
+                column["name"]: (
+                    _TYPES.get(kind := str(column["type"]).split(" COLLATE")[0], kind),
+                    column["nullable"],
+                    _DEFAULTS.get(value := str(column["default"]).split("::")[0], value),
+                )
+                for column in look.get_columns(table)
+            },
+            "primary key": look.get_pk_constraint(table)["constrained_columns"],
+            "foreign keys": {
+                key["name"]: (key["constrained_columns"], key["referred_table"], key["referred_columns"])
+                for key in look.get_foreign_keys(table)
+            },
+            "unique": {key["name"]: key["column_names"] for key in look.get_unique_constraints(table)},
+            "checks": sorted(str(check["name"]) for check in look.get_check_constraints(table)),
+            "indexes": {
+                index["name"]: (
+                    [name or "expression" for name in index["column_names"]],
+                    bool(index["unique"]),
+                    any(option.endswith("_where") for option in index.get("dialect_options", {})),
+                )
+                for index in look.get_indexes(table)
+                if not index.get("duplicates_constraint")
+            },
+        }
+    return described
+
+
+def test_the_one_chain_of_migrations_makes_the_same_schema_on_both(server: Engine, tmp_path: Any) -> None:
+    """Tables, columns, keys, checks and indexes; but for the types above, nothing differs."""
+    (tmp_path / "playbook.db").write_bytes(empty_database())
+    sqlite = create_engine(f"sqlite:///{tmp_path / 'playbook.db'}")
+
+    ours, theirs = _described(sqlite), _described(server)
+    sqlite.dispose()
+
+    assert ours.keys() == theirs.keys() == tables.metadata.tables.keys()
+    for table, described in ours.items():
+        assert theirs[table] == described, table
+
+
+def test_counts_are_wide_and_texts_are_compared_by_their_characters(server: Engine) -> None:
+    """Whatever the server's own language is; a count may be larger than 2**31."""
+    look = inspect(server)
+
+    for table in tables.metadata.tables.values():
+        for column in look.get_columns(table.name):
+            ours = table.c[column["name"]]
+            kind = str(ours.type.compile(dialect=server.dialect)).replace('"', "")
+            assert str(column["type"]).replace('"', "") == kind, ours
+            if kind.startswith("TEXT"):
+                assert kind == "TEXT COLLATE C", ours
+
+
+@pytest.fixture
+def url(fresh: URL) -> str:
+    """The URL of an empty database on the server; what a test leaves there is taken out before the next."""
+    empty(fresh)
+    return fresh.render_as_string(hide_password=False)
+
+
+def _at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """What *work* gives, done by *count* threads that begin together."""
+    begin = threading.Barrier(count)
+
+    def one(number: int) -> Any:
+        begin.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(one, range(count)))
+
+
+def test_the_first_writers_of_a_playbook_all_get_in(url: str) -> None:
+    """They make it together, and none is refused for what another made a moment before."""
+
+    with open_store(url) as store:
+
+        def add(project: Project, number: int) -> int | None:
+            return edit.add(project, f"advice number {number}").revision
+
+        for key in map(str, range(20)):
+            assert sorted(_at_once(8, functools.partial(add, Project(store, key)))) == list(range(1, 9))
+
+
+def test_many_workers_claim_each_job_once_and_one_of_a_playbook_at_a_time(url: str) -> None:
+    """However many ask at once; none goes home while there is something for it to do."""
+    with open_store(url) as store:
+        for number in range(30):
+            queue.take_in(store, f"/work/{number % 10}", {"transcript_path": f"/t/{number}.jsonl"})
+    running: set[str] = set()
+
+    def work(_: int) -> list[tuple[str, int]]:
+        done = []
+        with open_store(url) as store:
+            while job := queue.claim(store):
+                assert job.key not in running
+                running.add(job.key)
+                done.append((job.key, job.id))
+                time.sleep(0.01)
+                running.remove(job.key)
+                queue.finish(store, job)
+        return done
+
+    claimed = [job for done in _at_once(8, work) for job in done]
+
+    assert sorted(claimed) == sorted({(f"/work/{number % 10}", number // 10 + 1) for number in range(30)})
+
+
+def test_a_job_that_another_worker_runs_is_left_to_it_until_its_time_is_over(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that begins knows of no others in a database that is shared."""
+    with open_store(url) as store:
+        queue.take_in(store, "/work/harbour", {"transcript_path": "/t/1.jsonl"})
+        assert queue.claim(store) is not None
+        assert (queue.release_all(store), queue.claim(store)) == (0, None)
+        monkeypatch.setattr(queue, "LEASE_S", -1.0)
+        with store.transaction() as connection:
+            connection.execute(sql("UPDATE jobs SET lease_until = '2026-01-01T00:00:00.000000+00:00'"))
+
+        assert queue.claim(store) is not None
+
+
+def test_use_cases_that_stand_in_each_other_s_way_are_begun_again_as_a_whole(url: str) -> None:
+    """The server ends one of two that wait for each other; nobody sees anything of it."""
+    meet = threading.Barrier(2)
+    begun: list[str] = []
+    keys = ["/work/harbour", "/work/lighthouse"]
+    with open_store(url) as store:
+        for key in keys:
+            edit.add(Project(store, key), "use type hints")
+
+        @tried_again
+        def write_both(first: str, second: str) -> None:
+            begun.append(first)
+            with store.write(first) as one:
+                one.set_ignored(True)
+                if len(begun) <= 2:
+                    meet.wait()
+                book = PlaybookRepository.open_to_write(one.connection, second)
+                book.commit("edit", f"by {first}", even_if_unchanged=True)
+
+        _at_once(2, lambda number: write_both(keys[number], keys[1 - number]))
+
+        assert len(begun) == 3
+        with store.snapshot() as connection:
+            assert [listed.revisions for listed in list_projects(connection)] == [2, 2]
+
+
+def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None:
+    """The message says what to do; the next one has a new connection."""
+    with open_store(url) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, "use type hints")
+
+        def lose_it() -> None:
+            with store.write(project.key) as book:
+                book.draft.retire("oth-001", reason="by half")
+                book.commit("edit", "half of it")
+                pid = book.connection.scalar(sql("SELECT pg_backend_pid()"))
+                with postgres.connected(make_url(url)) as other:
+                    other.execute("SELECT pg_terminate_backend(%s)", [pid])
+                book.commit("edit", "the other half", even_if_unchanged=True)
+
+        with pytest.raises(ServerAwayError, match=r"is being shut down .* Try again|was lost .* Nothing was changed"):
+            lose_it()
+
+        assert [point.name for point in read_playbook(project).points] == ["oth-001"]
+        assert edit.vote(project, "oth-001", "helpful").revision == 2
+
+
+class Proxy:
+    """Passes on what goes to the server at *url* and comes from it, on this machine.
+
+    Where it *cuts*, both ends are closed once a client who has written says COMMIT: before the server hears it, or
+    after it said that it did it. As a *pooler* it tells clients of another process than the one that serves them.
+    """
+
+    def __init__(self, url: URL, *, cuts: Literal["before", "after"] | None = None, pooler: bool = False) -> None:
+        self._path = f"{url.query['host']}/.s.PGSQL.{url.port or 5432}"
+        self._cuts, self._is_pooler = cuts, pooler
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = url.set(host="127.0.0.1", port=self._listener.getsockname()[1], query={})
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # the test is over
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self._path)
+                threading.Thread(target=self._pass_on, args=(client, server), daemon=True).start()
+
+    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
+        has_written = False
+        with client, server:
+            while True:
+                ready, _, _ = select.select([client, server], [], [])
+                data = ready[0].recv(65536)
+                if self._is_pooler and ready[0] is server:
+                    data = re.sub(rb"K\0\0\0\x0c....", b"K\0\0\0\x0c\0\0\0\1", data, flags=re.DOTALL)
+                has_written = has_written or b"INSERT INTO revisions" in data
+                is_end = self._cuts and ready[0] is client and has_written and b"COMMIT\0" in data
+                if not data or (is_end and self._cuts == "before"):
+                    return
+                (server if ready[0] is client else client).sendall(data)
+                if is_end:
+                    server.recv(65536)
+                    return
+
+    def close(self) -> None:
+        """Let nobody else in."""
+        self._listener.close()
+
+
+@pytest.mark.usefixtures("socket_enabled")
+@pytest.mark.parametrize("is_pooled", [True, False])
+def test_behind_a_pooler_nothing_is_prepared(url: str, is_pooled: bool) -> None:
+    """The next transaction may meet what another client has prepared there, under the same name."""
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own, and listens where it likes")
+    proxy = Proxy(make_url(url), pooler=is_pooled)
+
+    with open_store(str(proxy.url)) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, "use type hints")
+        for _ in range(10):
+            edit.vote(project, "oth-001", "helpful")
+        with store.snapshot() as connection:
+            prepared = connection.scalar(sql("SELECT count(*) FROM pg_prepared_statements"))
+    proxy.close()
+
+    assert (prepared == 0) == is_pooled
+
+
+@pytest.mark.usefixtures("socket_enabled")
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_who_lost_the_server_while_it_committed_is_told_that_he_can_not_know(url: str, is_kept: bool) -> None:
+    """Whether it was kept only the server knows; asked again without a look, a vote might count twice."""
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own, and listens where it likes")
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+    proxy = Proxy(make_url(url), cuts="after" if is_kept else "before")
+
+    with (
+        open_store(str(proxy.url)) as store,
+        pytest.raises(ServerAwayError, match=r"at the very end: .* playbook log$"),
+    ):
+        edit.vote(Project(store, "/work/harbour"), "oth-001", "helpful")
+
+    proxy.close()
+    with open_store(url) as store:
+        assert [point.helpful for point in read_playbook(Project(store, "/work/harbour")).points] == [int(is_kept)]
+
+
+def test_a_server_that_takes_no_writes_is_read(url: str) -> None:
+    """A standby, or a database that its owner has set so; who would write is told."""
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own; its users are not ours to make")
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+    with postgres.connected(make_url(url)) as owner:
+        owner.execute("CREATE ROLE looker SUPERUSER LOGIN")
+        owner.execute("ALTER ROLE looker SET default_transaction_read_only = on")
+    looker = str(make_url(url).set(username="looker"))
+
+    with open_store(looker) as store:
+        project = Project(store, "/work/harbour")
+        assert len(read_playbook(project).points) == 1
+        assert maintenance.check(store) == []
+        with pytest.raises(ServerError, match="can only be read: its server is a standby, or set so"):
+            edit.vote(project, "oth-001", "helpful")
+    with postgres.connected(make_url(url)) as owner:
+        owner.execute("DROP ROLE looker")
+
+
+def test_a_client_that_does_nothing_for_too_long_is_told_that_it_lost_the_server(url: str) -> None:
+    """The server ends it, for others wait for its locks; nothing of it was kept."""
+    with open_store(url) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, "use type hints")
+
+        def sleep() -> None:
+            with store.write(project.key) as book:
+                book.connection.execute(sql("SET idle_in_transaction_session_timeout = 50"))
+                time.sleep(0.3)
+                book.commit("edit", "too late", even_if_unchanged=True)
+
+        with pytest.raises(ServerAwayError, match=r"The connection to .* was lost .* Nothing was changed; try"):
+            sleep()
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b\ufdd0c", "\ufdd00\0", "\ufdd0" * 3, "1\ufdd01"])
+def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: str) -> None:
+    """NUL is the one character of which it won't hear."""
+    with open_store(url) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, f"x{text}y")
+
+        assert [point.text for point in read_playbook(project).points] == [f"x{text}y"]
+        assert maintenance.check(store) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told", "is_away"),
+    [
+        ({"host": "/nowhere/at/all"}, r"can't be reached \(.*No such file.*\)\. Is its address right", True),
+        (
+            {"database": "nix"},
+            r"/nix\?host=.*: the server has no such database\. Ask for one, or make it: createdb",
+            False,
+        ),
+        ({"username": "nobody_here"}, r"lets nobody in with this user and password \(role .* does not exist\)", False),
+        (
+            {"username": "locked", "password": "h0rse-battery"},
+            r"lets nobody in .*\(password authentication failed",
+            False,
+        ),
+        ({"username": "guest"}, r"you may not do that there \(permission denied for (database|schema|table)", False),
+        (
+            {"query": {"sslmode": "never"}},
+            r'The URL of .* can\'t be used as it is \(invalid sslmode value: "never"\)',
+            False,
+        ),
+        ({"query": {"colour": "red"}}, r"The URL of .* can\'t be used as it is \(invalid connection option", False),
+        (
+            {"query": {"options": "-cfoo=1"}},
+            r"The URL of .* can't be used as it is \(unrecognized configuration",
+            False,
+        ),
+        ({"username": "crowd"}, r"has no connection left \(too many connections for role .*\)\. Try again later", True),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_the_server_is_told_in_one_sentence_and_never_the_password(
+    url: str, change: dict[str, Any], told: str, is_away: bool
+) -> None:
+    """Each says what to do about it; one that may be over later can be told from the others."""
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own; its users are not ours to make")
+    made = make_url(url)
+    with postgres.connected(made) as owner:
+        for user in ("locked PASSWORD 'right'", "guest", "crowd CONNECTION LIMIT 0"):
+            name = user.split()[0]
+            if not owner.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():
+                owner.execute(f"CREATE ROLE {user.replace(name, name + ' LOGIN', 1)}".encode())
+        postgres.ask_for_password(owner, "locked")
+    query = {**made.query, **change.pop("query", {})} if "host" not in change else {"host": change.pop("host")}
+    wrong = made.set(**change, query=query).render_as_string(hide_password=False)
+
+    def use() -> None:
+        with open_store(wrong) as store:
+            edit.add(Project(store, "/work/harbour"), "use type hints")
+
+    with pytest.raises(ServerError, match=told) as error:
+        use()
+
+    assert isinstance(error.value, ServerAwayError) == is_away
+    assert "h0rse-battery" not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_server_is_migrated_by_hand_alone(url: str) -> None:
+    """Members may have an older version still; one that is older than the server's is refused in words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "SCHEMA", SCHEMA + 1)
+        with pytest.raises(
+            SchemaTooOldError, match=r"Its owner backs it up .* then runs: playbook --db URL db upgrade"
+        ):
+            open_store(url)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "SCHEMA", SCHEMA - 1)
+        with pytest.raises(SchemaTooNewError, match=r"is at schema \d{4}; this playbook-db knows"):
+            open_store(url)
+
+
+@pytest.mark.parametrize(
+    ("change", "change_back", "told"),
+    [
+        (
+            "ALTER TABLE votes DROP CONSTRAINT ck_votes_tag",
+            "ALTER TABLE votes ADD CONSTRAINT ck_votes_tag CHECK (tag IN ('helpful', 'harmful', 'neutral'))",
+            "the constraint ck_votes_tag is missing",
+        ),
+        (
+            'ALTER TABLE transcripts ALTER COLUMN updated_at TYPE text COLLATE "default"',
+            'ALTER TABLE transcripts ALTER COLUMN updated_at TYPE text COLLATE "C"',
+            "the table transcripts isn't as it should be",
+        ),
+        (
+            "SET session_replication_role = replica; DELETE FROM revisions; RESET session_replication_role",
+            "",
+            "rows of changes refer to rows of revisions that are not there",
+        ),
+    ],
+)
+def test_what_was_changed_on_a_server_is_found(url: str, change: str, change_back: str, told: str) -> None:
+    """Its tables and what is in them; the checks after the first that finds something aren't asked."""
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+        with postgres.connected(make_url(url)) as owner:
+            try:
+                owner.execute(change.encode())
+                problems = maintenance.check(store)
+            finally:
+                owner.execute(change_back.encode() or b"SELECT 1")
+
+    assert any(told in problem for problem in problems), problems
+
+
+def test_views_and_triggers_are_dropped_and_made_anew(url: str) -> None:
+    """As a migration does: functions that others use go after these."""
+    dialect = PostgresDialect(make_url(url))
+    with dialect.make_engine().begin() as connection:
+        before = dialect.structure(connection)
+        dialect.drop_views_and_triggers(connection)
+        kinds = {name.split()[0] for name in dialect.structure(connection)}
+        dialect.make_views_and_triggers(connection)
+        assert dialect.structure(connection) == before
+    dialect.close()
+
+    assert kinds == {"table", "constraint", "index"}
+
+
+def test_tables_of_another_program_are_left_alone() -> None:
+    """Where one has a name of ours, nothing is made."""
+    postgres.require_server()
+    theirs = postgres.new_database()
+    with postgres.connected(theirs) as owner:
+        owner.execute("CREATE TABLE jobs (id integer)")
+
+    with pytest.raises(OtherProgramError):
+        open_store(str(theirs))
+
+    postgres.drop_database(theirs)
+
+
+def test_an_exported_playbook_has_the_same_bytes_from_both(url: str, tmp_path: Path) -> None:
+    """Whatever is in it: its order doesn't hang on the language of the server."""
+    names = ["b", "a", "\u00e4", "z", "Z", "\U0001f98a", "-"]
+    texts = []
+    for database in (url, f"sqlite:///{tmp_path / 'playbook.db'}"):
+        with open_store(database) as store:
+            project = Project(store, "/work/harbour")
+            now = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
+            for number, name in enumerate(names):
+                with store.write(project.key, now=now + timedelta(seconds=number)) as book:
+                    book.draft.add(KeyPoint(f"oth-{name}", f"{name} is advice \0", OTHERS, helpful=number))
+                    book.commit("edit", "another")
+            texts.append(import_export.export_playbook(project))
+
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT pg_read_file('PG_VERSION')",
+        "SELECT * FROM pg_ls_dir('.')",
+        "SELECT pg_reload_conf()",
+        "SELECT pg_switch_wal()",
+        "SELECT lo_import('/etc/passwd')",
+    ],
+)
+def test_a_superuser_s_question_has_no_superuser_s_rights(url: str, question: str) -> None:
+    """It would read the server's files, or worse, in a transaction that only reads; what the tables hold, it sees."""
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+
+    with user_sql.ask(url, "TABLE live_key_points", project_key="") as answer:
+        assert [row[1] for row in answer.rows] == ["oth-001"]
+    with pytest.raises(QueryError, match="permission denied"), user_sql.ask(url, question, project_key=""):
+        pytest.fail("it was answered")
+
+
+def test_a_question_whose_parts_each_take_little_is_ended_too(url: str) -> None:
+    """The server counts the time of each part anew."""
+    open_store(url).close()
+    slow = "SELECT n, pg_sleep(0.0007) FROM generate_series(1, 100000) AS n"
+
+    with user_sql.ask(url, slow, project_key="", timeout_s=1.0) as answer, pytest.raises(QueryTimeoutError):
+        list(answer.rows)

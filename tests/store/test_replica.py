@@ -1,0 +1,95 @@
+"""The replica of a team's playbook: what hooks need of it and no more, small, and read by indexes alone."""
+
+import os
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text as sql
+
+from playbook_db.services import edit, history, import_export
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import hook_queries, replica
+from playbook_db.store.engine import Store
+from tests import postgres
+
+_POINTS, _REVISIONS, _VOTES = 100, 1500, 60
+
+
+def _written(project: Project, folder: Path) -> Path:
+    path = folder / "replica.db"
+    with project.store.read(project.key) as book:
+        replica.write(str(path), replica.read(book))
+    return path
+
+
+def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path) -> None:
+    """The points, live and retired, when each came and changed last, and the text for a session; nobody else may read
+    it."""
+    for number in range(5):
+        edit.add(project, f"point {number}", section="PATTERNS & APPROACHES")
+    edit.vote(project, "pat-001", "helpful", "pat-003")
+    edit.edit(project, "pat-002", text="another text")
+    edit.retire(project, "pat-004", reason="wrong")
+    path = _written(project, tmp_path)
+
+    with replica.opened(str(path)) as store:
+        copy = Project(store, project.key)
+        assert read_playbook(copy) == read_playbook(project)
+        assert import_export.prompt(copy) == import_export.prompt(project)
+        for name in ("pat-001", "pat-002", "pat-004"):
+            assert history.details_of(copy, name) == history.details_of(project, name)
+            one, other = history.lifespan(copy, name), history.lifespan(project, name)
+            assert (one.created_at, one.changed_in, one.changed_at) == (
+                other.created_at, other.changed_in, other.changed_at,
+            )  # fmt: skip
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert replica.state(str(path), project.key) == replica.State(8, history.lifespan(project, "pat-004").changed_at, 4)
+
+
+@pytest.mark.sqlite
+def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path: Path) -> None:
+    """No history: the file stays as small however often a point is voted on."""
+    edit.add(project, "an older text", section="PATTERNS & APPROACHES")
+    edit.edit(project, "pat-001", text="the text")
+    for _ in range(30):
+        edit.vote(project, "pat-001", "helpful")
+    path = _written(project, tmp_path)
+
+    assert b"an older text" not in path.read_bytes()
+    assert path.stat().st_size < 100_000
+    with closing(hook_queries.open_replica(str(path))) as connection:
+        assert connection.execute("SELECT count(*) FROM changes").fetchone() == (2,)
+        assert connection.execute("SELECT count(*) FROM votes").fetchone() == (0,)
+
+
+@pytest.mark.slow
+def test_reading_for_a_replica_reads_no_history(store: Store) -> None:
+    """On a server: of each point the changes that brought it and changed it last, by the index on points."""
+    if not store.is_shared:
+        pytest.skip("SQLite's planner is told what to use")
+    for key in ("one", "another"):
+        for number in range(_POINTS):
+            edit.add(Project(store, key), f"point {number}")
+    with postgres.connected(store.url) as raw:
+        raw.execute("SET session_replication_role = replica")
+        raw.execute(
+            "INSERT INTO revisions (playbook_id, number, time, source, actor)"
+            " SELECT p.id, g, '2026-11-22T10:00:00.' || lpad(g::text, 6, '0') || '+00:00', 'learn', 'ann'"
+            f" FROM playbooks AS p, generate_series({_POINTS + 1}, {_REVISIONS}) AS g"
+        )
+        raw.execute(
+            "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful)"
+            f" SELECT p.id, g, s, (g * {_VOTES} + s) % {_POINTS} + 1, 'vote', 'oth', 1, g, 0"
+            f" FROM playbooks AS p, generate_series({_POINTS + 1}, {_REVISIONS}) g, generate_series(1, {_VOTES}) s"
+        )
+        raw.execute("ANALYZE")
+    with store.read("one") as book:
+        plan = book.connection.execute(
+            sql(f"EXPLAIN (COSTS OFF) {replica._CHANGES.text}"), {"playbook_id": book.playbook_id}
+        )
+        lines = [line for (line,) in plan]
+
+    assert not [line for line in lines if "Seq Scan on changes" in line]
+    assert [line for line in lines if "using ix_changes_point" in line]
