@@ -7,6 +7,7 @@ import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -16,6 +17,9 @@ from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
 from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements
 from tests.postgres import require_server
+
+if TYPE_CHECKING:
+    from tests.members import NewMember
 
 gc.set_threshold(50_000, 20, 20)
 settings.register_profile(
@@ -131,3 +135,25 @@ def new_project(database_kind: Kind, project: Project) -> NewProject:
         return project
 
     return empty
+
+
+@pytest.fixture
+def team_url(tmp_path: Path) -> str:
+    """A team's database, empty, for the user who owns it."""
+    require_server()
+    return KINDS["postgres"].new(tmp_path)
+
+
+@pytest.fixture
+def team_server(team_url: str) -> Iterator[Store]:
+    """The same, open."""
+    with open_store(team_url) as store:
+        yield store
+
+
+@pytest.fixture
+def new_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "NewMember":
+    """Gives members of a team, each with a home of his own."""
+    from tests.members import members_in  # late: few tests have members, who bring the worker with them
+
+    return members_in(tmp_path, monkeypatch)

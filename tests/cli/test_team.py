@@ -6,7 +6,6 @@ import pty
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,49 +18,34 @@ from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 from tests import postgres
 from tests.cli.conftest import Playbook
-from tests.databases import KINDS
+from tests.members import NAME
 
 pytestmark = pytest.mark.slow  # a server
 
-NAME = "github.com/org/shop"
 AWAY = "postgresql://ann@/playbooks?host=/nowhere"
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    """The team's database, empty."""
-    postgres.require_server()
-    return KINDS["postgres"].new(tmp_path)
-
-
-@pytest.fixture
-def server(url: str) -> Iterator[Store]:
-    """The same, open."""
-    with open_store(url) as store:
-        yield store
-
-
-@pytest.fixture
-def shared(server: Store) -> Project:
+def shared(team_server: Store) -> Project:
     """The team's playbook."""
-    return Project(server, NAME)
+    return Project(team_server, NAME)
 
 
 @pytest.fixture
-def joined(playbook: Playbook, shared: Project, url: str) -> Playbook:
+def joined(playbook: Playbook, shared: Project, team_url: str) -> Playbook:
     """The command in a project that has joined a team, with a point of each."""
     edit.add(shared, "the team's")
     playbook("add", "use uv")
-    assert playbook("team", "join", url, "--as", NAME, "--yes").code == 0
+    assert playbook("team", "join", team_url, "--as", NAME, "--yes").code == 0
     return playbook
 
 
-def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, shared: Project, url: str) -> None:
+def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, shared: Project, team_url: str) -> None:
     """Without one nothing is changed, there or here."""
     edit.add(shared, "the team's")
     playbook("add", "use uv\nalways")
 
-    refused = playbook("team", "join", url, "--as", NAME)
+    refused = playbook("team", "join", team_url, "--as", NAME)
 
     assert refused.code == 1
     assert f"{NAME} is a playbook of 1 point in postgresql:///" in refused.err
@@ -71,18 +55,18 @@ def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, sha
     assert "the team's" not in playbook("list").out
     assert playbook("team", "status").code == 1
 
-    done = playbook("team", "join", url, "--as", NAME, "--yes", "--json")
+    done = playbook("team", "join", team_url, "--as", NAME, "--yes", "--json")
 
     assert done.json["name"] == NAME
     assert done.json["revision"] == 2
     assert "the team's" in playbook("list").out
 
 
-def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Project, url: str) -> None:
+def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Project, team_url: str) -> None:
     """The URL may come from standard input, where no other user of the machine sees it."""
     edit.add(shared, "the team's")
 
-    done = playbook("team", "join", "-", "--as", NAME, stdin=f"{url}\n")
+    done = playbook("team", "join", "-", "--as", NAME, stdin=f"{team_url}\n")
 
     assert done.code == 0
     assert f"is {NAME} in postgresql:///" in done.out
@@ -108,10 +92,10 @@ def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> Non
     assert "is no database" in done.err
 
 
-def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, url: str) -> None:
+def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, team_url: str) -> None:
     """Its folder's path would be another for each member."""
-    assert "Give it one, the same for all, with --as NAME" in playbook("team", "join", url).err
-    assert "a path is another on each machine" in playbook("team", "join", url, "--as", os.getcwd()).err
+    assert "Give it one, the same for all, with --as NAME" in playbook("team", "join", team_url).err
+    assert "a path is another on each machine" in playbook("team", "join", team_url, "--as", os.getcwd()).err
 
 
 def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
@@ -136,13 +120,13 @@ def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), seen.decode().replace("\r", "")
 
 
-def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, url: str) -> None:
+def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, team_url: str) -> None:
     """The password isn't seen there, and is kept; a `no` changes nothing."""
-    with postgres.connected(make_url(url)) as owner:
+    with postgres.connected(make_url(team_url)) as owner:
         for statement in ("DROP ROLE IF EXISTS typed", "CREATE ROLE typed LOGIN SUPERUSER PASSWORD 'h0rse'"):
             owner.execute(statement.encode())
         postgres.ask_for_password(owner, "typed")
-    guarded = make_url(url).set(username="typed", drivername="postgresql").render_as_string()
+    guarded = make_url(team_url).set(username="typed", drivername="postgresql").render_as_string()
     playbook("add", "use uv")
     answers = {"Password for": "h0rse", "Bring that in": "n"}
 
@@ -162,7 +146,7 @@ _IMPORTED = '{"version": "1.0", "key_points": [{"name": "kpt_001", "text": "impo
 _CURATED = '[{"type": "ADD", "text": "curated", "section": "OTHERS"}]'
 
 
-def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project, server: Store) -> None:
+def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project, team_server: Store) -> None:
     """The own one stays as it was at joining, but for what was forgotten; the next hook is shown what is there now."""
     for arguments, stdin in (
         (("add", "new"), ""),
@@ -177,13 +161,13 @@ def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project
         (("apply", "-"), _CURATED),
         (("forget", "oth-002", "--yes"), ""),
     ):
-        with server.read(NAME) as book:
+        with team_server.read(NAME) as book:
             before = book.revision
 
         done = joined(*arguments, stdin=stdin)
 
         assert done.code == 0, (arguments, done.err)
-        with server.read(NAME) as book:
+        with team_server.read(NAME) as book:
             assert book.revision == before + 1, (arguments, done.out)
             points = {point.name: point.text for point in book.playbook().points}
         rows = [line.split("\t") for line in joined("list").out.splitlines()]

@@ -24,10 +24,8 @@ from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import dialect as postgres_dialect
 from tests import postgres
-from tests.databases import KINDS
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
-from tests.members import NAME, Member, NewMember, members_in, rows
-from tests.postgres import require_server
+from tests.members import NAME, Member, NewMember, rows
 from tests.transcripts_made_up import TranscriptBuilder
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # a server
@@ -38,39 +36,19 @@ AWAY = "postgresql://ann@127.0.0.1:9/playbooks"
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    """The team's database, empty."""
-    require_server()
-    return KINDS["postgres"].new(tmp_path)
-
-
-@pytest.fixture
-def server(url: str) -> Iterator[Store]:
-    """The same, open."""
-    with open_store(url) as store:
-        yield store
-
-
-@pytest.fixture
-def new_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NewMember:
-    """Gives members."""
-    return members_in(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def ann(new_member: NewMember, url: str) -> Member:
+def ann(new_member: NewMember, team_url: str) -> Member:
     """A member, with a point that she brought along."""
     made = new_member("ann")
     made.add("run the tests first")
-    made.join(url)
+    made.join(team_url)
     return made
 
 
 @pytest.fixture
-def bob(new_member: NewMember, url: str, ann: Member) -> Member:
+def bob(new_member: NewMember, team_url: str, ann: Member) -> Member:
     """Another, who came with nothing."""
     made = new_member("bob")
-    made.join(url)
+    made.join(team_url)
     return made
 
 
@@ -102,14 +80,14 @@ def _server_away(member: Member) -> Iterator[None]:
         memberships.join(book, known.url, NAME)
 
 
-def test_what_one_learns_reaches_the_other(ann: Member, bob: Member, server: Store, api: MessagesApi) -> None:
+def test_what_one_learns_reaches_the_other(ann: Member, bob: Member, team_server: Store, api: MessagesApi) -> None:
     """Her worker learns into the team's playbook with her key, and his fetches it."""
     ann.session("s-1")
 
     assert ann.work().learned == 1
 
-    assert _points(server) == [("run the tests first", 1), ("say what was run", 0)]
-    assert _lessons(server) == [("s-1",)]
+    assert _points(team_server) == [("run the tests first", 1), ("say what was run", 0)]
+    assert _lessons(team_server) == [("s-1",)]
     assert ann.points() == ["run the tests first", "say what was run"]
     assert bob.points() == ["run the tests first"]
     assert bob.work().replicas == 1
@@ -117,10 +95,10 @@ def test_what_one_learns_reaches_the_other(ann: Member, bob: Member, server: Sto
     assert bob.work().replicas == 0
     assert [job.state for job in ann.jobs()] == ["done"]
     assert ann.rows("SELECT count(*) FROM model_calls") == [(2,)]
-    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+    assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
 
 
-def test_a_server_that_is_away_is_waited_for(ann: Member, server: Store, api: MessagesApi) -> None:
+def test_a_server_that_is_away_is_waited_for(ann: Member, team_server: Store, api: MessagesApi) -> None:
     """Nothing is lost, no try counted, no model asked; the next worker goes on."""
     ann.session("s-1")
     with _server_away(ann):
@@ -132,7 +110,7 @@ def test_a_server_that_is_away_is_waited_for(ann: Member, server: Store, api: Me
         assert ann.log() == []
 
     assert ann.work().learned == 1
-    assert _lessons(server) == [("s-1",)]
+    assert _lessons(team_server) == [("s-1",)]
 
 
 class _Killed(BaseException):
@@ -154,7 +132,7 @@ def _killed(*_: object, **__: object) -> None:
     ids=["before the commit", "after it", "before the job ends", "before it begins"],
 )
 def test_a_worker_that_is_killed_anywhere_teaches_once(
-    at: Any, name: str, ann: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+    at: Any, name: str, ann: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lesson is there once, and the reflector was asked once."""
     ann.session("s-1")
@@ -164,21 +142,21 @@ def test_a_worker_that_is_killed_anywhere_teaches_once(
             ann.work()
     ann.work()
 
-    assert _lessons(server) == [("s-1",)]
-    assert _points(server) == [("run the tests first", 1), ("say what was run", 0)]
+    assert _lessons(team_server) == [("s-1",)]
+    assert _points(team_server) == [("run the tests first", 1), ("say what was run", 0)]
     assert len([each for each in api.messages() if is_reflector(each)]) == 1
     assert [job.state for job in ann.jobs()] == ["done"]
     assert ann.work().learned == 0
 
 
 def test_a_connection_that_is_lost_in_the_commit_leaves_nothing_half_done(
-    ann: Member, server: Store, url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+    ann: Member, team_server: Store, team_url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The job waits; the next worker asks the curator alone."""
 
     def lose(*given: Any) -> None:
         note_done(*given)
-        with postgres.connected(make_url(url)) as other:
+        with postgres.connected(make_url(team_url)) as other:
             other.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND state = 'idle in transaction'"
@@ -189,17 +167,17 @@ def test_a_connection_that_is_lost_in_the_commit_leaves_nothing_half_done(
     with monkeypatch.context() as patch:
         patch.setattr(learn, "_note_done", lose)
         assert ann.work().put_off == 1
-    assert _lessons(server) == []
+    assert _lessons(team_server) == []
     [job] = ann.jobs()
     assert (job.state, job.attempts) == ("queued", 0)
 
     assert ann.work().learned == 1
-    assert _lessons(server) == [("s-1",)]
+    assert _lessons(team_server) == [("s-1",)]
     assert [is_reflector(each) for each in api.messages()] == [True, False, False]
 
 
 def test_a_commit_whose_answer_never_came_counts_once(
-    ann: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+    ann: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server has it, and the worker can't know."""
 
@@ -214,19 +192,19 @@ def test_a_commit_whose_answer_never_came_counts_once(
         assert ann.work().put_off == 1
 
     assert ann.work().learned == 1
-    assert _lessons(server) == [("s-1",)]
+    assert _lessons(team_server) == [("s-1",)]
     assert len(api.messages()) == 2
     assert [job.state for job in ann.jobs()] == ["done"]
 
 
 def test_a_server_that_is_frozen_holds_no_worker_for_ever(
-    ann: Member, server: Store, url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+    ann: Member, team_server: Store, team_url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is there and says nothing: it counts as away, and the work goes on when it wakes."""
     frozen: list[int] = []
 
     def freeze(*given: Any) -> None:
-        with postgres.connected(make_url(url)) as other:
+        with postgres.connected(make_url(team_url)) as other:
             found = other.execute(
                 "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
             ).fetchall()
@@ -250,11 +228,11 @@ def test_a_server_that_is_frozen_holds_no_worker_for_ever(
     assert "no answer for 0.5 s" in (job.error or "")
 
     assert ann.work().learned == 1
-    assert _lessons(server) == [("s-1",)]
+    assert _lessons(team_server) == [("s-1",)]
 
 
 def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(
-    ann: Member, bob: Member, server: Store, api: MessagesApi
+    ann: Member, bob: Member, team_server: Store, api: MessagesApi
 ) -> None:
     """Each in a process of his own, on one playbook."""
     for number in range(3):
@@ -269,8 +247,8 @@ def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(
     for process in [begun(ann), begun(bob)]:
         assert process.wait(120) == 0
 
-    assert sorted(_lessons(server)) == [(f"{who}-{number}",) for who in "ab" for number in range(3)]
-    assert _points(server)[0] == ("run the tests first", 6)
+    assert sorted(_lessons(team_server)) == [(f"{who}-{number}",) for who in "ab" for number in range(3)]
+    assert _points(team_server)[0] == ("run the tests first", 6)
     for member in (ann, bob):
         member.work()
         assert [job.state for job in member.jobs()] == ["done"] * 3
@@ -279,20 +257,20 @@ def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(
 
 
 def test_who_may_only_read_costs_nothing_and_fills_no_log(
-    ann: Member, server: Store, url: str, api: MessagesApi
+    ann: Member, team_server: Store, team_url: str, api: MessagesApi
 ) -> None:
     """His jobs wait with words, no model is asked; his sessions get the team's points."""
-    with postgres.connected(make_url(url)) as owner:
+    with postgres.connected(make_url(team_url)) as owner:
         owner.execute("DROP ROLE IF EXISTS playbook_reader")
         owner.execute("CREATE ROLE playbook_reader LOGIN")
         owner.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO playbook_reader")
     try:
         with ann.own() as own, own.store.write(own.key) as book:
-            plain = make_url(url).set(username="playbook_reader", drivername="postgresql")
+            plain = make_url(team_url).set(username="playbook_reader", drivername="postgresql")
             memberships.join(book, plain.render_as_string(hide_password=False), NAME)
         ann.session("s-1")
         _show(ann)
-        with open_store(url) as store:
+        with open_store(team_url) as store:
             edit.add(projects.Project(store, NAME), "from somebody else")
         for _ in range(3):
             assert ann.work().put_off == 1
@@ -301,7 +279,7 @@ def test_who_may_only_read_costs_nothing_and_fills_no_log(
         assert "you may not do that there" in (ann.jobs()[0].error or "")
         assert len(ann.log()) == 1
     finally:
-        with postgres.connected(make_url(url)) as owner:
+        with postgres.connected(make_url(team_url)) as owner:
             owner.execute("DROP OWNED BY playbook_reader")
             owner.execute("DROP ROLE playbook_reader")
 
@@ -314,10 +292,10 @@ def _show(member: Member, session: str = "s-1", time: str = "2026-11-22T10:00:00
         )
 
 
-def test_a_server_with_a_newer_schema_is_waited_for(ann: Member, url: str, api: MessagesApi) -> None:
+def test_a_server_with_a_newer_schema_is_waited_for(ann: Member, team_url: str, api: MessagesApi) -> None:
     """Until this member has the newer version; his log says so once."""
     ann.session("s-1")
-    with postgres.connected(make_url(url)) as owner:
+    with postgres.connected(make_url(team_url)) as owner:
         owner.execute("UPDATE alembic_version SET version_num = '0099'")
         try:
             for _ in range(3):
@@ -333,27 +311,31 @@ def test_a_server_with_a_newer_schema_is_waited_for(ann: Member, url: str, api: 
     assert ann.work().learned == 1
 
 
-def test_what_sessions_were_shown_counts_once(ann: Member, server: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_sessions_were_shown_counts_once(ann: Member, team_server: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the worker was killed between the two commits, too; and where a session was shown several times."""
     _show(ann)
     with monkeypatch.context() as patch:
         patch.setattr(memberships, "drop_sent", _killed)
         with pytest.raises(_Killed):
             ann.work()
-    assert rows(server, "SELECT session_id FROM injections") == [("s-1",)]
+    assert rows(team_server, "SELECT session_id FROM injections") == [("s-1",)]
     assert ann.rows("SELECT session_id FROM unsent_injections") == [("s-1",)]
 
     _show(ann, time="2026-11-22T10:00:01.000000Z")
     _show(ann, "s-2")
     ann.work()
 
-    assert rows(server, "SELECT session_id, seq FROM injections ORDER BY 1, 2") == [("s-1", 1), ("s-1", 2), ("s-2", 1)]
-    assert rows(server, "SELECT point_id, sessions FROM showings") == [(1, 2)]
+    assert rows(team_server, "SELECT session_id, seq FROM injections ORDER BY 1, 2") == [
+        ("s-1", 1),
+        ("s-1", 2),
+        ("s-2", 1),
+    ]
+    assert rows(team_server, "SELECT point_id, sessions FROM showings") == [(1, 2)]
     assert ann.rows("SELECT session_id FROM unsent_injections") == []
 
 
 def test_the_budget_is_each_members_own(
-    ann: Member, bob: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+    ann: Member, bob: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What one spends is none of the other's."""
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "10")
@@ -368,7 +350,7 @@ def test_the_budget_is_each_members_own(
 
 
 def test_what_bootstrap_was_allowed_is_each_members_own(
-    ann: Member, bob: Member, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+    ann: Member, bob: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is counted where he is, whatever the others spend."""
     paths = {ann: ann.session("s-1"), bob: bob.session("s-2")}
@@ -377,11 +359,11 @@ def test_what_bootstrap_was_allowed_is_each_members_own(
         with member.shared() as project, pytest.raises(BudgetError, match="and 1 were agreed on"):
             learner.learn_transcript(project, path, model, budget=learn.Budget(1, since="2026"))
         assert member.rows("SELECT kind, agreed FROM model_calls") == [("reflect", 1)]
-    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+    assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
 
 
 def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
-    new_member: NewMember, url: str, server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+    new_member: NewMember, team_url: str, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor are those of the time with the team, once it was left; and no fork of any."""
     monkeypatch.setattr(worker, "QUIET_S", 0.0)
@@ -401,11 +383,11 @@ def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
     said("s-1", "before joining")
     assert ann.work().lost == 1
     assert len(api.messages()) == 2
-    ann.join(url)
+    ann.join(team_url)
     assert (ann.work().lost, len(api.messages())) == (0, 2)
     said("s-2", "with the team")
     assert (ann.work().lost, len(api.messages())) == (1, 4)
-    assert _lessons(server) == [("s-2",)]
+    assert _lessons(team_server) == [("s-2",)]
     said("s-3", "more", after="s-1")
     ann.work()
     assert "before joining" not in api.messages()[-2].last_said
@@ -420,7 +402,7 @@ def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
 
 
 def test_a_job_that_was_dropped_while_the_server_was_away_stays_unlearned(
-    ann: Member, server: Store, api: MessagesApi
+    ann: Member, team_server: Store, api: MessagesApi
 ) -> None:
     """What comes later in that session is learned."""
     path = ann.session("s-1")
@@ -442,11 +424,11 @@ def test_a_job_that_was_dropped_while_the_server_was_away_stays_unlearned(
 
     assert "one thing more" in api.messages()[0].last_said
     assert "mend bug 0" not in api.messages()[0].last_said
-    assert _lessons(server) == [("s-1",)]
+    assert _lessons(team_server) == [("s-1",)]
 
 
 def test_what_was_said_while_a_session_was_skipped_here_is_never_learned(
-    ann: Member, server: Store, api: MessagesApi
+    ann: Member, team_server: Store, api: MessagesApi
 ) -> None:
     """As `sessions skip` and `--off` do it: on this machine alone, whatever the server is doing."""
     path = ann.session("s-1")
@@ -457,10 +439,12 @@ def test_what_was_said_while_a_session_was_skipped_here_is_never_learned(
     ann.work()
 
     assert api.messages() == []
-    assert rows(server, "SELECT learnt_to FROM transcripts") == [(os.path.getsize(path),)]
+    assert rows(team_server, "SELECT learnt_to FROM transcripts") == [(os.path.getsize(path),)]
 
 
-def test_a_session_that_is_skipped_is_passed_over_here_and_there(ann: Member, server: Store, api: MessagesApi) -> None:
+def test_a_session_that_is_skipped_is_passed_over_here_and_there(
+    ann: Member, team_server: Store, api: MessagesApi
+) -> None:
     """Nothing is asked; both cursors stand at its end."""
     path = ann.session("s-1")
     with ann.as_him():
@@ -469,12 +453,12 @@ def test_a_session_that_is_skipped_is_passed_over_here_and_there(ann: Member, se
 
     assert api.messages() == []
     size = os.path.getsize(path)
-    assert rows(server, "SELECT learnt_to FROM transcripts") == [(size,)]
+    assert rows(team_server, "SELECT learnt_to FROM transcripts") == [(size,)]
     assert ann.rows("SELECT learnt_to FROM transcripts") == [(size,)]
 
 
 def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
-    ann: Member, server: Store, api: MessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ann: Member, team_server: Store, api: MessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many projects and jobs are its."""
     asked = []
@@ -498,15 +482,15 @@ def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
     assert (result.learned, result.put_off) == (1, 6)
     assert [url for url in asked if url == AWAY] == [AWAY]
     assert len(asked) == 2
-    assert _lessons(server) == [("s-1",)]
+    assert _lessons(team_server) == [("s-1",)]
 
 
-def test_a_replica_that_is_current_costs_two_queries(ann: Member, url: str) -> None:
+def test_a_replica_that_is_current_costs_two_queries(ann: Member, team_url: str) -> None:
     """And a look at its file's time says when that was known."""
     membership = ann.membership()
     os.utime(ann.replica, (0, 0))
     statements: list[str] = []
-    with ann.own() as own, open_store(url) as server:
+    with ann.own() as own, open_store(team_url) as server:
         event.listen(server._engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
         assert not team.refresh(own.store, membership, server)
 
@@ -534,7 +518,7 @@ def test_a_replica_that_can_not_be_used_is_written_anew(damage: str, ann: Member
 
 
 def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
-    ann: Member, server: Store, api: MessagesApi
+    ann: Member, team_server: Store, api: MessagesApi
 ) -> None:
     """What was shown is sent all the same, and what there is to learn is learned."""
     path = ann.replica
@@ -546,12 +530,12 @@ def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
     ann.work()
     ann.work()
 
-    assert _lessons(server) == [("s-1",)]
-    assert rows(server, "SELECT session_id FROM injections") == [("s-1",)]
+    assert _lessons(team_server) == [("s-1",)]
+    assert rows(team_server, "SELECT session_id FROM injections") == [("s-1",)]
     assert len(ann.log()) == 1
     assert str(path) in ann.log()[0]
     ann.add("a command goes on, too")
-    assert ("a command goes on, too", 0) in _points(server)
+    assert ("a command goes on, too", 0) in _points(team_server)
 
 
 def test_a_replica_of_another_history_is_written_anew(ann: Member) -> None:
@@ -580,7 +564,7 @@ WHISPERED = "the door opens with 4711-xyzzy"
 
 @pytest.mark.parametrize("killed", ["nowhere", "before the own playbook", "before the replica"])
 def test_what_the_team_forgets_is_forgotten_on_each_members_machine(
-    killed: str, new_member: NewMember, url: str, server: Store, monkeypatch: pytest.MonkeyPatch
+    killed: str, new_member: NewMember, team_url: str, team_server: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the replica and in the playbook from before joining, whatever the point is called there; no byte stays."""
     ann, bob = new_member("ann"), new_member("bob")
@@ -588,10 +572,10 @@ def test_what_the_team_forgets_is_forgotten_on_each_members_machine(
     ann.add(WHISPERED)
     bob.add(WHISPERED)
     bob.add("what bob knows")
-    ann.join(url)
-    bob.join(url)
+    ann.join(team_url)
+    bob.join(team_url)
     assert WHISPERED.encode() in bob.replica.read_bytes()
-    name = next(name for (name, text) in rows(server, "SELECT name, text FROM key_points") if text == WHISPERED)
+    name = next(name for (name, text) in rows(team_server, "SELECT name, text FROM key_points") if text == WHISPERED)
     _forget(ann, forget.Request(name))
 
     if killed != "nowhere":
@@ -614,7 +598,7 @@ def test_what_the_team_forgets_is_forgotten_on_each_members_machine(
 
 
 def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
-    ann: Member, bob: Member, server: Store
+    ann: Member, bob: Member, team_server: Store
 ) -> None:
     """What the own playbook never had is no error; a short text isn't looked for inside others."""
     ann.add("ask ann", f"remember that {WHISPERED}, and lock it", "yes")
@@ -622,7 +606,9 @@ def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
     with bob.own() as own:
         for text in (f"remember that {WHISPERED}, and lock it", "yes or no, and nothing else"):
             edit.add(own, text)
-    _forget(ann, forget.Request(next(n for (n, t) in rows(server, "SELECT name, text FROM key_points") if t == "yes")))
+    _forget(
+        ann, forget.Request(next(n for (n, t) in rows(team_server, "SELECT name, text FROM key_points") if t == "yes"))
+    )
     _forget(ann, forget.Request(pattern=re.compile("4711-xyzzy")))
     ann.work()
     bob.work()
@@ -634,7 +620,7 @@ def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
 
 
 @pytest.mark.parametrize("command", ["learn", "bootstrap"])
-def test_what_a_command_learns_is_the_teams(ann: Member, server: Store, api: MessagesApi, command: str) -> None:
+def test_what_a_command_learns_is_the_teams(ann: Member, team_server: Store, api: MessagesApi, command: str) -> None:
     """Once, whether the worker comes upon the same transcript or not, and after leaving too; what it cost is hers."""
     path = Path(ann.session("s-1"))
     kept = ann.home / ".claude" / "projects" / session_folder_name(str(ann.folder)) / "s-1.jsonl"
@@ -645,10 +631,10 @@ def test_what_a_command_learns_is_the_teams(ann: Member, server: Store, api: Mes
         assert main([command, *([str(kept)] if command == "learn" else ["--yes"])]) == 0
     ann.work()
 
-    assert _lessons(server) == [("s-1",)]
-    assert _points(server) == [("run the tests first", 1), ("say what was run", 0)]
+    assert _lessons(team_server) == [("s-1",)]
+    assert _points(team_server) == [("run the tests first", 1), ("say what was run", 0)]
     assert ann.points() == ["run the tests first", "say what was run"]
-    assert rows(server, "SELECT count(*) FROM model_calls") == [(0,)]
+    assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
     ann.leave()
     ann.work()
     assert ann.rows("SELECT count(*) FROM revisions WHERE source = 'learn'") == [(0,)]

@@ -6,7 +6,6 @@ import socket
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,33 +28,12 @@ from playbook_db.store import hook_queries, memberships
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import grants
 from tests import postgres
-from tests.databases import KINDS
-from tests.members import NAME, Member, NewMember, members_in, rows
+from tests.members import NAME, Member, NewMember, rows
 
 pytestmark = pytest.mark.slow  # a server
 
 AWAY = "postgresql://ann@127.0.0.1:9/playbooks"
 ODD = "p:w\\ @%/?#&'\"é\u2028$(x)"
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    """The team's database, empty, for the user who owns it."""
-    postgres.require_server()
-    return KINDS["postgres"].new(tmp_path)
-
-
-@pytest.fixture
-def server(url: str) -> Iterator[Store]:
-    """The same, open."""
-    with open_store(url) as store:
-        yield store
-
-
-@pytest.fixture
-def new_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NewMember:
-    """Gives members."""
-    return members_in(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -67,9 +45,9 @@ def ann(new_member: NewMember) -> Member:
 
 
 @pytest.fixture
-def shared(server: Store) -> Project:
+def shared(team_server: Store) -> Project:
     """The team's playbook."""
-    return Project(server, NAME)
+    return Project(team_server, NAME)
 
 
 def _as_user(url: str, user: str, password: str, right: str | None = None) -> URL:
@@ -109,10 +87,10 @@ def _files(member: Member) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("in_query", [False, True])
-def test_a_password_is_kept_for_this_user_alone(ann: Member, url: str, in_query: bool) -> None:
+def test_a_password_is_kept_for_this_user_alone(ann: Member, team_url: str, in_query: bool) -> None:
     """Whatever characters it has, whatever the umask is, and whatever another password the environment has; nowhere
     else does it stand."""
-    without = _as_user(url, "guarded", ODD, "member")
+    without = _as_user(team_url, "guarded", ODD, "member")
     given = _text(without.update_query_dict({"password": ODD})) if in_query else _text(without, ODD)
     before = os.umask(0)
     try:
@@ -133,9 +111,9 @@ def test_a_password_is_kept_for_this_user_alone(ann: Member, url: str, in_query:
     assert not os.path.exists(holding[0])
 
 
-def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, url: str, tmp_path: Path) -> None:
+def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, team_url: str, tmp_path: Path) -> None:
     """In a file of PostgreSQL's own, a service file or the environment."""
-    guarded = _as_user(url, "guarded", "h0rse-battery", "member")
+    guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
     host = guarded.query["host"]
     passwords, services = tmp_path / "passwords", tmp_path / "services"
     passwords.write_text("*:*:*:guarded:h0rse-battery\n")
@@ -154,9 +132,9 @@ def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, url: str, t
             ann.leave()
 
 
-def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member, url: str) -> None:
+def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member, team_url: str) -> None:
     """The right one, said again, is kept in its place."""
-    guarded = _as_user(url, "guarded", "h0rse-battery", "member")
+    guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
     with pytest.raises(ServerError, match="lets nobody in") as told:
         ann.join(_text(guarded, "wr0ng-battery"))
     assert "wr0ng" not in str(told.value)
@@ -164,7 +142,7 @@ def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member,
         assert find_membership(own) is None
 
     ann.join(_text(guarded, "h0rse-battery"))
-    _as_user(url, "guarded", "an0ther-battery")
+    _as_user(team_url, "guarded", "an0ther-battery")
     with pytest.raises(ServerError, match="lets nobody in") as told:
         ann.add("x")
     assert "battery" not in str(told.value)
@@ -177,9 +155,9 @@ def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member,
     ann.add("as before")
 
 
-def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, url: str) -> None:
+def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, team_url: str) -> None:
     """Where there is nobody to ask, the server's words are told."""
-    guarded = _text(_as_user(url, "guarded", "h0rse-battery", "member"))
+    guarded = _text(_as_user(team_url, "guarded", "h0rse-battery", "member"))
     asked: list[str] = []
 
     def ask(where: str) -> str:
@@ -196,9 +174,9 @@ def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, url: str) 
     assert "guarded" not in asked[0]
 
 
-def test_projects_of_one_team_have_one_password(ann: Member, url: str, tmp_path: Path) -> None:
+def test_projects_of_one_team_have_one_password(ann: Member, team_url: str, tmp_path: Path) -> None:
     """The second needs none, and the first that leaves doesn't take it away."""
-    guarded = _as_user(url, "guarded", "h0rse-battery", "member")
+    guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
     ann.join(_text(guarded, "h0rse-battery"))
     with ann.own() as own:
         second = Project.in_folder(own.store, str(tmp_path))
@@ -211,19 +189,19 @@ def test_projects_of_one_team_have_one_password(ann: Member, url: str, tmp_path:
 
 
 def test_a_variable_that_names_another_machine_counts_for_nothing(
-    ann: Member, url: str, monkeypatch: pytest.MonkeyPatch
+    ann: Member, team_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A project may bring it, and a password would go there."""
     monkeypatch.setenv("PGHOSTADDR", "127.0.0.1")
     monkeypatch.setenv("PGPORT", "9")
 
-    ann.join(url.replace("?", "?port=5432&"))
+    ann.join(team_url.replace("?", "?port=5432&"))
 
 
-def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, url: str) -> None:
+def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: str) -> None:
     """A key's password in the URL would be kept with it."""
     with pytest.raises(SettingError, match="service file"):
-        ann.join(f"{url}&sslpassword=h0rse-battery")
+        ann.join(f"{team_url}&sslpassword=h0rse-battery")
 
 
 # Joining.
@@ -231,10 +209,10 @@ def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, url: str) -
 
 @pytest.mark.parametrize("step", ["_copy_cursors", "_note", "_keep_password", "refresh"])
 def test_joining_that_was_killed_is_said_again(
-    ann: Member, shared: Project, url: str, step: str, monkeypatch: pytest.MonkeyPatch
+    ann: Member, shared: Project, team_url: str, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At whatever step it ended, and whatever the team did meanwhile: nothing comes in twice, nor back."""
-    guarded = _text(_as_user(url, "guarded", "x", "member"), "x")
+    guarded = _text(_as_user(team_url, "guarded", "x", "member"), "x")
 
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -254,34 +232,36 @@ def test_joining_that_was_killed_is_said_again(
     ann.add("as a member")
 
 
-def test_who_has_joined_can_say_it_again_and_is_refused_another_team(ann: Member, url: str, shared: Project) -> None:
+def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
+    ann: Member, team_url: str, shared: Project
+) -> None:
     """Again: as another user of the same database. Another database, or another name there, is another team."""
-    ann.join(url)
+    ann.join(team_url)
     before = ann.membership()
     edit.retire(shared, "pat-001")
     edit.edit(shared, "pat-002", text="use ruff for all")
     with ann.own() as own:  # as where something is forgotten
         edit.retire(own, "pat-002")
         edit.add(own, "only here")
-    ann.join(_text(_as_user(url, "guarded", "x", "member"), "x"))
+    ann.join(_text(_as_user(team_url, "guarded", "x", "member"), "x"))
 
     assert "guarded" in ann.membership().url
     assert ann.membership().joined_at == before.joined_at
     assert _points(shared) == [("use ruff for all", 0)]
-    for other, name in ((AWAY, NAME), (url, "another")):
+    for other, name in ((AWAY, NAME), (team_url, "another")):
         with (
             ann.own() as own,
             pytest.raises(TeamError, match=r"belongs to a team already.*playbook team leave"),
             joining.joining(own, other, name),
         ):
             pass
-    with ann.own() as own, joining.joining(own, url) as begun:  # its name is known
+    with ann.own() as own, joining.joining(own, team_url) as begun:  # its name is known
         assert begun.name == NAME
 
 
-def test_who_may_only_read_is_refused(ann: Member, url: str, shared: Project) -> None:
+def test_who_may_only_read_is_refused(ann: Member, team_url: str, shared: Project) -> None:
     """In one sentence; nothing is changed."""
-    reading = _text(_as_user(url, "reading", "x", "reader"), "x")
+    reading = _text(_as_user(team_url, "reading", "x", "reader"), "x")
 
     with pytest.raises(ServerError, match=r"you may not do that there .*playbook db grant ROLE member"):
         ann.join(reading)
@@ -310,13 +290,13 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
 @pytest.mark.parametrize(
     ("version", "told"), [("0099", "A newer version wrote it"), ("0004", "playbook --db URL db upgrade")]
 )
-def test_a_database_at_another_schema_is_refused_and_left(ann: Member, url: str, version: str, told: str) -> None:
+def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url: str, version: str, told: str) -> None:
     """An older one is migrated by its owner alone."""
-    with postgres.connected(make_url(url)) as owner:
+    with postgres.connected(make_url(team_url)) as owner:
         owner.execute("UPDATE alembic_version SET version_num = %s", [version])
         try:
             with pytest.raises(DatabaseError, match=told):
-                ann.join(url)
+                ann.join(team_url)
         finally:
             owner.execute("UPDATE alembic_version SET version_num = %s", [f"{hook_queries.SCHEMA:04d}"])
 
@@ -343,22 +323,24 @@ def test_a_url_that_is_no_servers_is_told(ann: Member, given: str, told: str) ->
     assert not os.path.exists("/tmp/never-made.db")  # noqa: S108 - it isn't there
 
 
-def test_a_member_whose_own_database_is_on_a_server_is_refused(ann: Member, url: str) -> None:
+def test_a_member_whose_own_database_is_on_a_server_is_refused(ann: Member, team_url: str) -> None:
     """Hooks couldn't read it."""
     with (
-        open_store(url) as store,
+        open_store(team_url) as store,
         pytest.raises(TeamError, match="which hooks can't read"),
-        joining.joining(Project.in_folder(store, str(ann.folder)), url, NAME),
+        joining.joining(Project.in_folder(store, str(ann.folder)), team_url, NAME),
     ):
         pass
 
 
-def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(ann: Member, url: str, shared: Project) -> None:
+def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(
+    ann: Member, team_url: str, shared: Project
+) -> None:
     """Neither a command nor a worker touches it, whatever comes into it; it can't be switched on meanwhile."""
     with ann.own() as own:
         mirror.switch(own, on=True)
     file = ann.folder / ".claude" / "playbook.json"
-    ann.join(url)
+    ann.join(team_url)
     content = json.loads(file.read_text())
     content["sections"]["OTHERS"] = [{"name": "oth-001", "text": "from a pull", "helpful": 0, "harmful": 0}]
     file.write_text(pulled := json.dumps(content))
@@ -379,9 +361,9 @@ def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(ann: Membe
 # Leaving.
 
 
-def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, url: str, shared: Project) -> None:
+def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, team_url: str, shared: Project) -> None:
     """Which can be undone; the team's playbook stays as it is."""
-    ann.join(url)
+    ann.join(team_url)
     edit.vote(shared, "pat-001", "helpful")
     edit.retire(shared, "pat-002")
     before = import_export.export_playbook(shared)
@@ -398,9 +380,9 @@ def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, url: 
         team.leave(own)
 
 
-def test_leaving_without_a_copy_brings_the_own_playbook_back(ann: Member, url: str) -> None:
+def test_leaving_without_a_copy_brings_the_own_playbook_back(ann: Member, team_url: str) -> None:
     """As it was at joining."""
-    ann.join(url)
+    ann.join(team_url)
     ann.add("as a member")
 
     with ann.own() as own:
@@ -416,9 +398,9 @@ def _lose(member: Member, url: str = AWAY) -> None:
         memberships.join(book, url, NAME)
 
 
-def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, url: str) -> None:
+def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_url: str) -> None:
     """And says so; what the team was never told is dropped."""
-    ann.join(url)
+    ann.join(team_url)
     ann.add("as a member")
     with closing(sqlite3.connect(ann.url.removeprefix("sqlite:///"))) as connection, connection:
         connection.execute("INSERT INTO unsent_injections VALUES (1, 's', '2026-11-22', 'startup', 1, '[1]', 0)")
@@ -434,9 +416,9 @@ def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, url: s
     assert ann.rows("SELECT count(*) FROM unsent_injections") == [(0,)]
 
 
-def test_leaving_needs_a_copy_from_somewhere(ann: Member, url: str) -> None:
+def test_leaving_needs_a_copy_from_somewhere(ann: Member, team_url: str) -> None:
     """Unless it is to be without."""
-    ann.join(url)
+    ann.join(team_url)
     ann.replica.unlink()
     _lose(ann)
 
@@ -448,10 +430,10 @@ def test_leaving_needs_a_copy_from_somewhere(ann: Member, url: str) -> None:
         assert find_membership(own) is None
 
 
-def test_a_team_whose_playbook_is_gone_takes_nothing_away(ann: Member, url: str, shared: Project) -> None:
+def test_a_team_whose_playbook_is_gone_takes_nothing_away(ann: Member, team_url: str, shared: Project) -> None:
     """As where its database was made anew."""
-    ann.join(url)
-    with postgres.connected(make_url(url)) as owner:
+    ann.join(team_url)
+    with postgres.connected(make_url(team_url)) as owner:
         owner.execute(b"UPDATE playbooks SET key = 'elsewhere'")
 
     ann.leave()
@@ -462,11 +444,11 @@ def test_a_team_whose_playbook_is_gone_takes_nothing_away(ann: Member, url: str,
 # What keeps a membership.
 
 
-def test_a_backup_says_nothing_of_teams(ann: Member, url: str) -> None:
+def test_a_backup_says_nothing_of_teams(ann: Member, team_url: str) -> None:
     """A project that has joined since stays a member's, one that has left since isn't one again."""
     with ann.as_him():
         first = maintenance.take(ann.url).path
-        ann.join(url)
+        ann.join(team_url)
         second = maintenance.take(ann.url).path
         with maintenance.candidate(ann.url, first) as chosen:
             maintenance.put_back(chosen)
@@ -480,9 +462,9 @@ def test_a_backup_says_nothing_of_teams(ann: Member, url: str) -> None:
         assert find_membership(own) is None
 
 
-def test_a_repair_keeps_the_membership(ann: Member, url: str) -> None:
+def test_a_repair_keeps_the_membership(ann: Member, team_url: str) -> None:
     """Where its row can be read."""
-    ann.join(url)
+    ann.join(team_url)
     path = Path(ann.url.removeprefix("sqlite:///"))
     with ann.own() as own:
         own.store.tidy()
@@ -500,9 +482,9 @@ def test_a_repair_keeps_the_membership(ann: Member, url: str) -> None:
     ann.add("as a member")
 
 
-def test_a_project_that_moves_keeps_its_membership(ann: Member, url: str, tmp_path: Path) -> None:
+def test_a_project_that_moves_keeps_its_membership(ann: Member, team_url: str, tmp_path: Path) -> None:
     """The name there is none of a folder."""
-    ann.join(url)
+    ann.join(team_url)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
@@ -513,11 +495,11 @@ def test_a_project_that_moves_keeps_its_membership(ann: Member, url: str, tmp_pa
         assert find_membership(own) is None
 
 
-def test_a_project_does_not_move_into_a_members_folder(ann: Member, url: str, tmp_path: Path) -> None:
+def test_a_project_does_not_move_into_a_members_folder(ann: Member, team_url: str, tmp_path: Path) -> None:
     """What it holds would be hidden behind the team's playbook, which never got it."""
     with ann.own() as own:
         new = Project.in_folder(own.store, str(tmp_path))
-        with joining.joining(new, url, NAME) as begun:
+        with joining.joining(new, team_url, NAME) as begun:
             begun.finish()
         with pytest.raises(ProjectError, match=r"has joined a team.*team leave --no-copy"):
             projects.move(own.store, str(ann.folder), str(tmp_path))
@@ -526,9 +508,9 @@ def test_a_project_does_not_move_into_a_members_folder(ann: Member, url: str, tm
         assert _points(new) == [("use uv", 0), ("use ruff", 0)]
 
 
-def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, url: str, tmp_path: Path) -> None:
+def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, team_url: str, tmp_path: Path) -> None:
     """The row of a membership, and what waits to be sent, concern one machine."""
-    ann.join(url)
+    ann.join(team_url)
     target = f"sqlite:///{tmp_path / 'target.db'}"
 
     with ann.as_him():
@@ -541,9 +523,9 @@ def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, ur
 # How it stands.
 
 
-def test_status_tells_both_sides(ann: Member, url: str, shared: Project) -> None:
+def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) -> None:
     """The members are those who changed something."""
-    ann.join(url)
+    ann.join(team_url)
     edit.add(shared, "another's")
     ann.session("s-1")
 
@@ -557,9 +539,9 @@ def test_status_tells_both_sides(ann: Member, url: str, shared: Project) -> None
 
 
 @pytest.mark.usefixtures("socket_enabled")
-def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, url: str, tmp_path: Path) -> None:
+def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, team_url: str, tmp_path: Path) -> None:
     """As behind a firewall: nobody answers, and nobody refuses."""
-    ann.join(url)
+    ann.join(team_url)
     silent = socket.socket(socket.AF_UNIX)
     silent.bind(f"{tmp_path}/.s.PGSQL.5432")
     silent.listen()
