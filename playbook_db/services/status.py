@@ -132,8 +132,8 @@ def _points_of_team(database: str, project: hook_queries.StoredProject) -> dict[
     try:
         replica = hook_queries.open_replica(path)
         try:
-            shown = hook_queries.find_project(replica, project.team_name or "")
-            if shown is not None and replica.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
+            shown = hook_queries.find_in_replica(replica, project.team_name or "")
+            if shown is not None:
                 shown.is_ignored = project.is_ignored
                 return _points(replica.execute, shown, timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC)))
         finally:

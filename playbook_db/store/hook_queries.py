@@ -338,9 +338,8 @@ def backups_of(path: str) -> "tuple[str, str]":
 def replica_of(path: str, playbook_id: int) -> str:
     """The file in which the worker keeps a team's playbook for who may not wait for a network: that of the project
     whose own playbook has the number *playbook_id* in the database file *path*."""
-    path = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
-    folder, name = os.path.split(path)
-    return os.path.join(folder, "teams", f"{name[:-3] if name.endswith('.db') else name}-{playbook_id}.db")
+    backups, stem = backups_of(os.path.realpath(path) if os.path.islink(path) else path)
+    return os.path.join(os.path.dirname(backups), "teams", f"{stem}-{playbook_id}.db")
 
 
 def open_replica(path: str) -> "Connection":
@@ -374,6 +373,14 @@ def find_project(connection: "Connection", key: str) -> "StoredProject | None":
     """Where the playbook of the project *key* stands, None where there is none."""
     row = connection.execute(PROJECT, {"key": key}).fetchone()
     return StoredProject(row) if row else None
+
+
+def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
+    """Where the team's playbook *name* stands in its replica, all of which is read; None where it isn't in it, or some
+    of the file is damaged."""
+    project = find_project(connection, name)
+    is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+    return project if is_sound else None
 
 
 def candidates(

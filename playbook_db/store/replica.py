@@ -94,8 +94,8 @@ def state(path: str, key: str) -> State | None:
     """What the replica at *path* holds of the playbook *key*; None where it can't be read, and all of it."""
     try:
         with closing(hook_queries.open_replica(path)) as connection:
-            project = hook_queries.find_project(connection, key)
-            if project is None or connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            project = hook_queries.find_in_replica(connection, key)
+            if project is None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
