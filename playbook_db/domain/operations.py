@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain.draft import Draft
+from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import MAX_NAME_LENGTH, KeyPoint, Skipped, Vote, storable, why_text_unusable
 from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
 
@@ -22,8 +23,11 @@ class _RefusedError(Exception):
     """Why an operation can't be carried out."""
 
 
-def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skipped, ...]:
-    """Carry out *operations* on the draft in their order, each on what the earlier ones made of it.
+def apply_operations(
+    draft: Draft, operations: Sequence[object], evidence: Sequence[tuple[Evidence, ...]] = ()
+) -> tuple[Skipped, ...]:
+    """Carry out *operations* on the draft in their order, each on what the earlier ones made of it; *evidence*, where
+    given, is what each of them rests on.
 
     Returns those that were skipped.
     """
@@ -31,7 +35,10 @@ def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skippe
     def perform(index: int, operation: object) -> None:
         if index >= MAX_OPERATIONS:
             raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
+        count = len(draft.changes)
         _apply(draft, operation)
+        if index < len(evidence):
+            draft.changes[count:] = [replace(change, evidence=evidence[index]) for change in draft.changes[count:]]
 
     return _skipped(operations, perform)
 

@@ -25,9 +25,10 @@ WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "revisions": {"message": "text", "header": "header"},
     "key_points": {"text": "text", "retired_reason": "text"},
     "extra_fields": {"fields": "json"},
-    "changes": {"text": "text", "reason": "text"},
-    "votes": {"name": "text", "rationale": "text"},  # a name only where it was that of no point
+    "changes": {"text": "text", "reason": "text", "evidence": "json"},
+    "votes": {"name": "text", "rationale": "text", "evidence": "json"},  # a name only where it was that of no point
     "skipped_operations": {"operation": "json", "reason": "text"},
+    "proposals": {"operation": "json", "evidence": "json"},
     "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json"},
     "jobs": {"error": "text"},
 }
@@ -38,7 +39,9 @@ _OF_FORGOTTEN: Mapping[tuple[str, str], str | None] = {
     ("extra_fields", "fields"): "{}",
     ("changes", "text"): MARK,
     ("changes", "reason"): None,
+    ("changes", "evidence"): None,
     ("votes", "rationale"): None,
+    ("votes", "evidence"): None,
 }
 REASON = "forgotten"  # why a forgotten point is retired
 _MOST_IDS = 500  # in one condition

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SCHEMA = 5  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 6  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
 
@@ -35,8 +35,8 @@ FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.key = :
 
 RANKED_POINTS = f"""
 SELECT k.id, {_POINT} FROM key_points AS k
-WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
-ORDER BY k.rank DESC, k.id
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
+ORDER BY k.pinned DESC, k.rank DESC, k.id
 """
 
 # In which revision each live point came, and how many sessions cited it.

@@ -10,6 +10,7 @@ from sqlalchemy import Row, TextClause, bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.domain.diff import changed_keys
+from playbook_db.domain.evidence import read_json
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange
@@ -183,7 +184,7 @@ def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedCha
 
 
 _VOTES = sql("""
-SELECT coalesce(k.name, v.name) AS name, v.tag, v.rationale, v.point_id IS NOT NULL AS matched
+SELECT coalesce(k.name, v.name) AS name, v.tag, v.rationale, v.point_id IS NOT NULL AS matched, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq
 """)
@@ -359,7 +360,10 @@ class LogQueries(PlaybookRows):
     def read_votes(self, revision: int) -> tuple[Vote, ...]:
         """The votes of *revision*, in order."""
         rows = self._execute(_VOTES, revision=revision)
-        return tuple(Vote(name, tag, rationale, bool(matched)) for name, tag, rationale, matched in rows)
+        return tuple(
+            Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence))
+            for name, tag, rationale, matched, ignored, evidence in rows
+        )
 
     def read_skipped(self, revision: int) -> tuple[SkippedOperation, ...]:
         """The operations that *revision* was asked for and didn't carry out, in order."""

@@ -208,7 +208,7 @@ def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
         {"place": 2, "operation": '{"type": "DELETE", "target_id": "pat-404"}', "reason": "there is no point pat-404"}
     ]
     assert lived("show", "3", "--json").json["votes"] == [
-        {"name": "pat-001", "tag": "harmful", "rationale": None, "matched": True}
+        {"name": "pat-001", "tag": "harmful", "rationale": None, "matched": True, "ignored": False, "evidence": []}
     ]
     assert "harmful  pat-001" in lived("show", "3").out
 

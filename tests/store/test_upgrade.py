@@ -277,3 +277,31 @@ def _upgrade_and_compare(frozen: Path, path: Path) -> None:
 def test_the_comparison_with_frozen_databases_works(tmp_path: Path) -> None:
     """On one of our own schema, which an upgrade leaves alone."""
     _upgrade_and_compare(write_sample_database(tmp_path / "frozen.db"), tmp_path / "playbook.db")
+
+
+def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(tmp_path: Path) -> None:
+    """When they came, were last reworded or last voted helpful; a harmful vote confirms nothing."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0005.db", path)
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        confirmed = dict(
+            connection.execute(
+                "SELECT k.name, r.number FROM key_points AS k JOIN revisions AS r"
+                " ON r.playbook_id = k.playbook_id AND r.time = k.confirmed_at WHERE k.playbook_id = 1"
+            ).fetchall()
+        )
+        votes = "SELECT max(revision) FROM vote_log WHERE playbook = '/work/harbour' AND name = ? AND tag = 'helpful'"
+        created = dict(connection.execute("SELECT name, created_in FROM key_points WHERE playbook_id = 1").fetchall())
+        rewordings = "SELECT max(revision) FROM history WHERE playbook = '/work/harbour' AND name = ? AND text <> ''"
+        (voted,), (reworded,) = (
+            connection.execute(query, [name]).fetchone()
+            for query, name in ((votes, "pat-001"), (rewordings, "ctx-001"))
+        )
+    assert confirmed.keys() == created.keys()
+    assert (confirmed["pat-001"], confirmed["ctx-001"]) == (voted, reworded)
+    assert voted > created["pat-001"]
+    assert reworded > created["ctx-001"]
+    assert confirmed["mis-002"] == created["mis-002"]
