@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.figures import Figures
-from benchmarks.quality import ranking
+from benchmarks.quality import ranking, shortening
 
 
 def run(folder: Path, *, quick: bool, corpus: Path | None = None) -> Figures:
     """The tables of all parts. *corpus* is a folder of public data that the user fetched, for parts that read such."""
-    first, *others = [*ranking.run(quick=quick)]
+    first, *others = [*ranking.run(quick=quick), shortening.run(quick=quick)]
     return replace(first, more=others)

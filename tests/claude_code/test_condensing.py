@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.chunks import (
+from playbook_db.claude_code.condensing import (
     CALL_LIMIT,
     ERROR_LIMIT,
     NO_OUTPUT,
     RESULT_LIMIT,
     WORDS_LIMIT,
-    Part,
     condense,
     cut_middle,
     share,
 )
+from playbook_db.claude_code.transcript import Part
 
 NOISE = "".join(f"collecting module number {index} of many\n" for index in range(2_000))
 parts = st.builds(Part, st.sampled_from(["text", "thinking", "call", "result"]), st.text(max_size=3_000), st.booleans())
