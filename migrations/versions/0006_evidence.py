@@ -48,8 +48,8 @@ def _add_columns() -> None:
         check = sa.CheckConstraint(f"{column} IN (0, 1)", name=f"ck_{table}_{column}")
         op.add_column(table, sa.Column(column, sa.Integer, check, nullable=False, server_default=sa.text("0")))
     op.add_column("key_points", sa.Column("confirmed_at", TEXT))
-    for table in ("changes", "votes"):
-        op.add_column(table, sa.Column("evidence", TEXT))
+    for table, column in (("changes", "evidence"), ("votes", "evidence"), ("reflections", "lessons")):
+        op.add_column(table, sa.Column(column, TEXT))
     check = sa.CheckConstraint("used_at >= 0", name="ck_showings_used_at")
     op.add_column("showings", sa.Column("used_at", COUNT, check, nullable=False, server_default=sa.text("0")))
 

@@ -29,7 +29,7 @@ WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "votes": {"name": "text", "rationale": "text", "evidence": "json"},  # a name only where it was that of no point
     "skipped_operations": {"operation": "json", "reason": "text"},
     "proposals": {"operation": "json", "evidence": "json"},
-    "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json"},
+    "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json", "lessons": "json"},
     "jobs": {"error": "text"},
 }
 _HISTORY = ("revisions", "changes", "votes", "skipped_operations")  # nothing but an erasure writes over their rows

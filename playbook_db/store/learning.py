@@ -29,8 +29,12 @@ WHERE playbook_id = :playbook_id AND name IN :names AND created_in <= :revision
 ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET stretches = citations.stretches + 1, time = excluded.time
 """).bindparams(bindparam("names", expanding=True))
+_SHOWN_TO = sql("SELECT points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
+_NAMES_OF = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id IN :numbers").bindparams(
+    bindparam("numbers", expanding=True)
+)
 _WAITING = sql("""
-SELECT id, analysis, bullet_tags FROM reflections
+SELECT id, analysis, bullet_tags, lessons FROM reflections
 WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :start AND to_offset = :end
     AND finished_at IS NULL
 ORDER BY id DESC LIMIT 1
@@ -67,6 +71,7 @@ class StoredReflection:
     id: int
     analysis: str
     bullet_tags: list[Any]
+    lessons: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +152,23 @@ class LearningRows(PlaybookRows):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
 
+    def shown_to(self, session_id: str, more: Sequence[str] = ()) -> set[str]:
+        """The points, live or retired, that the session was shown, by name; *more* are lists of points' numbers as JSON
+        that aren't on record here yet."""
+        lists = [*self._execute(_SHOWN_TO, session_id=session_id).scalars(), *more]
+        numbers = sorted({number for points in lists for number in json.loads(points)})
+        names: set[str] = set()
+        for start in range(0, len(numbers), _NAMES_AT_ONCE):
+            names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
+        return names
+
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
-        return StoredReflection(row.id, row.analysis or "", json.loads(row.bullet_tags or "[]")) if row else None
+        if row is None:
+            return None
+        tags, lessons = (json.loads(each or "[]") for each in (row.bullet_tags, row.lessons))
+        return StoredReflection(row.id, row.analysis or "", tags, lessons)
 
     def add_reflection(
         self,
@@ -159,6 +177,7 @@ class LearningRows(PlaybookRows):
         session_id: str,
         analysis: str,
         bullet_tags: Sequence[object],
+        lessons: Sequence[object] = (),
         calls: Sequence[Call],
     ) -> int:
         """Keep what the reflector said of *chunk*, until it is taken in, and what the *calls* cost; its number."""
@@ -172,6 +191,7 @@ class LearningRows(PlaybookRows):
             to_offset=chunk.end,
             analysis=analysis,
             bullet_tags=json.dumps(list(bullet_tags), default=str),
+            lessons=json.dumps(list(lessons), default=str),
             created_at=self.now,
             **_totals(calls),
         )

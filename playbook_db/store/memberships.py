@@ -27,6 +27,7 @@ _UNSENT = sql("""
 SELECT session_id, time, source, revision, points, left_out FROM unsent_injections
 WHERE playbook_id = :playbook_id ORDER BY time LIMIT :most
 """)
+_UNSENT_OF = sql("SELECT points FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
 _SENT = sql("""
 DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
 """)
@@ -118,6 +119,11 @@ def leave(book: PlaybookRepository) -> int:
 def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:
     """What sessions were shown and the team's database doesn't know yet; the oldest, at *most* so many."""
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
+
+
+def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[str]:
+    """The lists, in JSON, of the numbers that the team's points have which the session was shown, likewise."""
+    return list(connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id}).scalars())
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:

@@ -411,6 +411,7 @@ reflections = table(
     Column("created_at", TEXT, nullable=False),
     Column("bullet_tags", TEXT),
     Column("finished_at", TEXT),
+    Column("lessons", TEXT),
     of_revision("reflections"),
     *at_least(0, "reflections", "input_tokens", "output_tokens", "cached_tokens"),
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
