@@ -191,7 +191,7 @@ class _Lesson:
                 bullet_tags=tags,
                 calls=self.calls,
             )
-        return StoredReflection(number, analysis, tags)
+        return StoredReflection(number, analysis, tags, [])
 
     def curate_and_keep(self, playbook: Playbook, reflection: StoredReflection, finishes: Job | None) -> LearnResult:
         """Ask the curator about the playbook with the votes in it, and keep everything as one revision."""
