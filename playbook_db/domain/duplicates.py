@@ -1,25 +1,22 @@
-"""Which points say the same: equal texts, texts that a given measure calls similar, and pairs with similar words.
+"""Which points say the same: equal texts, texts that a given measure calls similar, and candidates by their words.
 
 "Use X, not Y" and "use Y, not X" share all their words: no measure may merge by itself. Similar points are folded for
-callers who give a threshold; pairs with similar words are shown to the curator and to people, who decide.
+callers who give a threshold; candidates are shown to the curator and to people, who decide.
 """
 
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from playbook_db.domain.draft import Draft
+from playbook_db.domain.likeness import MIN_LIKENESS, likeness, words_of
 from playbook_db.domain.playbook import KeyPoint, normalised
 
 DEFAULT_THRESHOLD = 0.85  # cosine; source: contract, section 10
-MIN_LIKENESS = 0.45  # of a pair: the share of words that both points have, from 0 to 1
 MAX_PAIRS = 10
-_MAX_HOLDERS = 50  # points with one word; a word of more points says little, and pairs grow with their square
 _MAX_COMPARED = 500_000  # pairs, so that a huge playbook takes seconds at most
-_WORD = re.compile(r"[^\W_]+")
 
 Similarity = Callable[[KeyPoint, KeyPoint], float]
 
@@ -51,12 +48,15 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
     return _fold(draft, survivor)
 
 
-def near_pairs(points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """The *limit* pairs of *points* with the most similar words, and the share of their words that they have in common.
+def near_pairs(
+    points: Sequence[KeyPoint], *, apart: Collection[tuple[str, str]] = (), limit: int = MAX_PAIRS
+) -> list[tuple[KeyPoint, KeyPoint, float]]:
+    """The *limit* pairs of *points* that are most alike by their words, and how much.
 
-    The most similar come first, ties in the points' order.
+    The most alike come first, ties in the points' order. Not among them are those *apart*: pairs of names of which
+    somebody decided that they stay two. In a huge playbook pairs are compared that share two rare words.
     """
-    words = [frozenset(_WORD.findall(point.text.casefold())) for point in points]
+    words = [words_of(point.text) for point in points]
     holders: dict[str, list[int]] = {}
     for place, words_here in enumerate(words):
         for word in words_here:
@@ -65,17 +65,24 @@ def near_pairs(points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tu
     compared = 0
     for places in sorted(holders.values(), key=len):  # rare words first: they say the most
         compared += len(places) * (len(places) - 1) // 2
-        if len(places) > _MAX_HOLDERS or compared > _MAX_COMPARED:
+        if compared > _MAX_COMPARED:
             break
         shared.update(combinations(places, 2))
-    pairs = []
+    names = {frozenset(pair) for pair in apart}
+    found = []
     for (first, second), count in shared.items():
-        if count < 2:
-            continue
-        likeness = len(words[first] & words[second]) / len(words[first] | words[second])
-        if likeness >= MIN_LIKENESS:
-            pairs.append((-likeness, first, second))
-    return [(points[first], points[second], -less) for less, first, second in sorted(pairs)[:limit]]
+        one, other = words[first], words[second]
+        alike = likeness(one, other) if count > 1 or one == other else 0.0
+        if alike >= MIN_LIKENESS and frozenset((points[first].name, points[second].name)) not in names:
+            found.append((-alike, first, second))
+    return [(points[first], points[second], -less) for less, first, second in sorted(found)[:limit]]
+
+
+def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, float]]:
+    """The *limit* of *points* that are most like *text* by their words, and how much; ties in the points' order."""
+    words = words_of(text)
+    scored = [(point, likeness(words, words_of(point.text))) for point in points]
+    return sorted((each for each in scored if each[1] >= MIN_LIKENESS), key=lambda each: -each[1])[:limit]
 
 
 def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, ...]:
