@@ -10,7 +10,15 @@ from typing import Any
 
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import Evidence
-from playbook_db.domain.playbook import MAX_NAME_LENGTH, KeyPoint, Skipped, Vote, storable, why_text_unusable
+from playbook_db.domain.playbook import (
+    MAX_NAME_LENGTH,
+    KeyPoint,
+    Skipped,
+    Vote,
+    normalised,
+    storable,
+    why_text_unusable,
+)
 from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
@@ -53,6 +61,17 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
     return _skipped(
         listed, lambda _, entry: _add(draft, {"text": entry} if isinstance(entry, str) else _as_mapping(entry))
     )
+
+
+def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
+    """What *operation*, of that *kind*, comes to: the points that it names, and its text without what makes no
+    difference. Two with the same are the same to a person."""
+    sources = operation.get("source_ids")
+    several = sources if kind == "MERGE" and isinstance(sources, list) else []
+    single = operation.get({"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}.get(kind, ""))
+    says = operation.get({"VOTE": "tag", "MERGE": "merged_text", "DELETE": ""}.get(kind, "text"))
+    names = frozenset(storable(str(name)) for name in (*several, single) if name is not None)
+    return names, normalised(storable(says)) if isinstance(says, str) else ""
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.projects import as_path, as_text
@@ -222,10 +222,6 @@ class LearningRows(PlaybookRows):
     def sessions(self) -> list[SessionSummary]:
         """Each session that was learned from, the newest first."""
         return [SessionSummary(*row) for row in self._execute(_SESSIONS)]
-
-    def _next_id(self, table: Table) -> int:
-        last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
-        return (self.connection.scalar(last) or 0) + 1
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:

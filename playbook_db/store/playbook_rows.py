@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Executable, Row
+from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -23,6 +23,11 @@ class PlaybookRows:
     def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
         """Execute *statement* with *values* and the playbook's number as `playbook_id`."""
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
+
+    def _next_id(self, table: Table) -> int:
+        """The number after the highest one that rows of the playbook have in *table*."""
+        last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
+        return (self.connection.scalar(last) or 0) + 1
 
 
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:

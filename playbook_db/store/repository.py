@@ -35,6 +35,7 @@ from playbook_db.store.hook_queries import StoredProject
 from playbook_db.store.learning import LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
+from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import injections, jobs, mirrors, playbooks, transcripts
@@ -139,7 +140,7 @@ class RevisionResult:
     key: str = ""
 
 
-class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
+class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, RevisionWriter):
     """The playbook of one project inside a transaction. One that isn't there yet is empty, and its `playbook_id` 0.
 
     `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` the transaction's
