@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from playbook_db.claude_code import places
 from playbook_db.claude_code.condensing import condense, limit_of, share
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
+from playbook_db.domain.evidence import Place
 from playbook_db.domain.playbook import LEGACY_PREFIX
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services.learn import Chunk
@@ -26,20 +28,28 @@ _BRACKETED = re.compile(rf"\[({_NAME}(?:\s*[,;]\s*{_NAME})*)\]")
 _ONE_NAME = re.compile(_NAME)
 
 
-def read_chunks(path: str, start: int, max_chars: int, *, redact: Callable[[str], str] = str) -> Iterator[Chunk]:
+def read_chunks(
+    path: str,
+    start: int,
+    max_chars: int,
+    *,
+    redact: Callable[[str], str] = str,
+    trusted: places.Trusted | None = None,
+) -> Iterator[Chunk]:
     """The chunks of the transcript at *path* from byte *start* on, each text at most *max_chars* long.
 
     Whole turns go together as long as they fit; a turn larger than a chunk is split between its entries, and an entry
     larger than one is condensed harder. *redact* is given whole what is to be condensed, before it is: half a secret
-    is not known for one. Nothing comes where no whole line stands after *start*. Raises OSError where the file can't be
-    read, ValueError where *max_chars* is below MIN_CHUNK_CHARS.
+    is not known for one. What can be evidence is judged by what is *trusted*. Nothing comes where no whole line stands
+    after *start*. Raises OSError where the file can't be read, ValueError where *max_chars* is below MIN_CHUNK_CHARS.
     """
     if max_chars < MIN_CHUNK_CHARS:
         raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
     limit = max_chars - _NOTE_CHARS
+    writer = _Writer(redact, trusted or places.Trusted(()))
     turns, turn = _Draft(start, start), _Draft(start, start)
     for line in read_lines(path, start):
-        more = _draft_line(line, limit, redact)
+        more = _draft_line(line, limit, writer)
         if line.entry and line.entry.begins_turn:
             turns.append(turn)
             turn = _Draft(line.start, line.start)
@@ -70,6 +80,7 @@ def cited_names(texts: Iterable[str]) -> tuple[str, ...]:
 class _Section:
     heading: str
     body: str
+    place: Place | None = None
 
     @property
     def size(self) -> int:
@@ -112,14 +123,16 @@ class _Draft:
             notes.append(f"{self.unread_bytes} bytes of overlong lines were not read.")
         note = [_Section("Left out", " ".join(notes))] if notes else []
         text = _render([*self.sections, *note]) if self.is_worth_reading else ""
-        return Chunk(path, self.start, self.end, text, tuple(self.cited), self.session_id, self.last_uuid or None)
+        evidence = tuple(section.place for section in self.sections if section.place) if text else ()
+        last = self.last_uuid or None
+        return Chunk(path, self.start, self.end, text, tuple(self.cited), self.session_id, last, places=evidence)
 
 
-def _draft_line(line: Line, limit: int, redact: Callable[[str], str]) -> _Draft:
+def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
     unread_bytes = line.end - line.start if line.is_overlong else 0
     draft = _Draft(line.start, line.end, broken_lines=line.is_broken, unread_bytes=unread_bytes)
     if (entry := line.entry) is not None:
-        draft.sections = _sections(entry, limit, redact)
+        draft.sections = writer.sections(entry, limit)
         draft.size = sum(section.size for section in draft.sections)
         if entry.role == "assistant":
             words = (part.text for part in entry.parts if part.kind in ("text", "thinking"))
@@ -129,29 +142,46 @@ def _draft_line(line: Line, limit: int, redact: Callable[[str], str]) -> _Draft:
     return draft
 
 
-def _sections(entry: Entry, limit: int, redact: Callable[[str], str]) -> list[_Section]:
-    """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""
-    parts = entry.parts
-    sections = [_section(part, entry.role, redact) for part in parts]
-    if sum(section.size for section in sections) <= limit:
-        return sections
-    ends = limit // _LEAST_CHARS // 2 - 1
-    if len(parts) > 2 * ends:
-        note = Part("text", f"[... {len(parts) - 2 * ends} parts of this message left out ...]")
-        parts = (*parts[:ends], note, *parts[-ends:])
-        sections = [_section(part, entry.role, redact) for part in parts]
-    bodies = [len(section.body) for section in sections]
-    shares = share(bodies, limit - sum(section.size for section in sections) + sum(bodies))
-    return [_section(part, entry.role, redact, most) for part, most in zip(parts, shares, strict=True)]
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes entries as sections: what `redact` leaves of them, and what of them is `trusted`."""
 
+    redact: Callable[[str], str]
+    trusted: places.Trusted
 
-def _section(part: Part, role: str, redact: Callable[[str], str], limit: int | None = None) -> _Section:
-    if part.kind == "call" or len(part.text) > limit_of(part, limit):  # a call's values are cut one by one
-        part = replace(part, text=redact(part.text))
-    # Nothing that was said may pose as someone else's section; the text keeps its length.
-    body = _FORGED.sub(r"\\#", condense(part, limit))
-    headings = {"result": "Tool (error)" if part.is_error else "Tool", "thinking": "Thinking"}
-    return _Section(headings.get(part.kind, "User" if role == "user" else "Assistant"), body)
+    def sections(self, entry: Entry, limit: int) -> list[_Section]:
+        """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""
+        parts = entry.parts
+        sections = [self._section(part, entry.role) for part in parts]
+        if sum(section.size for section in sections) <= limit:
+            return sections
+        ends = limit // _LEAST_CHARS // 2 - 1
+        if len(parts) > 2 * ends:
+            note = Part("text", f"[... {len(parts) - 2 * ends} parts of this message left out ...]")
+            parts = (*parts[:ends], note, *parts[-ends:])
+            sections = [self._section(part, entry.role) for part in parts]
+        bodies = [len(section.body) for section in sections]
+        shares = share(bodies, limit - sum(section.size for section in sections) + sum(bodies))
+        return [self._section(part, entry.role, most) for part, most in zip(parts, shares, strict=True)]
+
+    def _section(self, part: Part, role: str, limit: int | None = None) -> _Section:
+        whole = part.kind == "call" or len(part.text) > limit_of(part, limit)  # a call's values are cut one by one
+        if whole:
+            part = replace(part, text=self.redact(part.text))
+        # Nothing that was said may pose as someone else's section; the text keeps its length.
+        body = _FORGED.sub(r"\\#", condense(part, limit))
+        headings = {"result": "Tool (error)" if part.is_error else "Tool", "thinking": "Thinking"}
+        heading = headings.get(part.kind, "User" if role == "user" else "Assistant")
+        return _Section(heading, body, self._place(part, body, limit))
+
+    def _place(self, part: Part, body: str, limit: int | None) -> Place | None:
+        """*part* as evidence, if it can be any: what the model reads of it in *body*, or of the user's words in it."""
+        judged = places.trust_of(part, self.trusted)
+        if judged is None:
+            return None
+        if part.kind == "result" and part.said:
+            body = condense(Part("text", self.redact(part.said)), limit)
+        return Place(judged[0], self.redact(judged[1]), self.redact(body))
 
 
 def _render(sections: Iterable[_Section]) -> str:

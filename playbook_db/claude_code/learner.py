@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from playbook_db import project_env
-from playbook_db.claude_code import chunks, transcript
+from playbook_db.claude_code import chunks, places, transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
 from playbook_db.projects import as_text
@@ -76,7 +76,8 @@ def learn_transcript(
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
     refused: list[str] = []
-    new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean)
+    trusted = places.Trusted.of(project.folder or project.key)
+    new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean, trusted=trusted)
     chunk = next(new_chunks, None)
     while chunk is not None:
         following = next(new_chunks, None)

@@ -14,6 +14,7 @@ from playbook_db import project_env, settings
 from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
+from playbook_db.domain.evidence import Place
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.redaction.redact import redact, without_private
@@ -42,7 +43,8 @@ class Chunk:
     """A chunk of the transcript at `path`, from byte `start` to before `end`, as a model is to read it.
 
     `text` is empty where nobody said or did anything there. `cited` are the points that the assistant named,
-    `last_uuid` is the chunk's last entry, `first_uuid` the transcript's first.
+    `last_uuid` is the chunk's last entry, `first_uuid` the transcript's first. `places` are the parts that can be
+    evidence, in order, redacted.
     """
 
     path: str
@@ -53,6 +55,7 @@ class Chunk:
     session_id: str
     last_uuid: str | None
     first_uuid: str | None = None
+    places: tuple[Place, ...] = ()
 
     @property
     def key(self) -> ChunkKey:
