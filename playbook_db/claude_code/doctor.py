@@ -50,7 +50,7 @@ _TIMEOUT_S = 20.0
 _ANSWER_S = 60.0  # for the tiny question
 _RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
 _TRY = "playbook doctor --online"
-_TINY = Prompt("You answer in one word.", "", "Say: ok", None, max_tokens=100)
+_TINY = Prompt("You answer in one word.", ("Say: ok",), None, max_tokens=100)
 _SESSION = "doctor-made-this-up"
 _CAUSES = ("database", "template", "replica")  # of a hook that shows nothing
 _LONG_UNKNOWN = timedelta(days=1)  # that a team's playbook is as this machine last knew it

@@ -111,8 +111,12 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
 
     Source: scoring contract, Formatted Output Contract.
     """
-    line = text if text.isprintable() else text.translate(_LINE_BREAKS)
-    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {line}")
+    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {one_line(text)}")
+
+
+def one_line(text: str) -> str:
+    """*text* with its line breaks written as `\\n`."""
+    return text if text.isprintable() else text.translate(_LINE_BREAKS)
 
 
 def shown(text: str) -> str:

@@ -86,7 +86,7 @@ class ClaudeCli:
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
         """The exit code of the client, its output and its errors."""
-        text = FIRST_LINE + (prompt.stable + prompt.changing).replace(_AT, _BROKEN_AT)
+        text = FIRST_LINE + prompt.text.replace(_AT, _BROKEN_AT)
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
             tempfile.TemporaryFile() as out,

@@ -16,7 +16,7 @@ from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import Place
 from playbook_db.domain.playbook import Playbook, Vote
-from playbook_db.domain.prompt_text import render_points, shown
+from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
@@ -181,7 +181,7 @@ class _Lesson:
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
-        analysis, tags = self._redacted(answer.text)[:_MAX_SAID_CHARS], _bounded(self._redacted(answer.items))
+        analysis, tags = self._redacted(answer.analysis)[:_MAX_SAID_CHARS], _bounded(self._redacted(answer.tags))
         return self._keep_reflection(analysis, tags)
 
     @tried_again
@@ -210,17 +210,15 @@ class _Lesson:
             template=templates.load_template("curator.txt"),
             analysis=reflection.analysis,
             playbook_text=_playbook_text(voted, self.chunk.cited),
-            candidates="\n".join(
-                f"- {shown(one.name)} and {shown(other.name)} (words in common: {likeness:.0%})"
-                for one, other, likeness in duplicates.near_pairs(voted.points)
-            ),
+            tags=reflection.bullet_tags,
+            pairs=[(one.name, other.name) for one, other, _ in duplicates.near_pairs(voted.points)],
             size=_size(voted),
             deadline=self.deadline,
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
-        proposed = self._redacted(answer.items)
-        said = self._redacted(answer.text)[:_MAX_SAID_CHARS]
+        proposed = self._redacted(answer.operations)
+        said = self._redacted(answer.reasoning)[:_MAX_SAID_CHARS]
         return self._keep_lesson(reflection, tags, _bounded(proposed), said, finishes)
 
     @tried_again

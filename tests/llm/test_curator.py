@@ -8,8 +8,7 @@ import pytest
 
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_api import AnthropicModel
-from playbook_db.llm.curator import curate
-from playbook_db.llm.json_replies import JsonAnswer
+from playbook_db.llm.curator import Curation, curate
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi
@@ -17,7 +16,7 @@ from tests.messages_api import Answer, MessagesApi
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 
 Start = Callable[..., MessagesApi]
-Ask = Callable[..., JsonAnswer]
+Ask = Callable[..., Curation]
 ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}
 
 
@@ -25,12 +24,12 @@ ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}
 def ask(model: AnthropicModel) -> Ask:
     """Asks the curator."""
 
-    def run(**changed: Any) -> JsonAnswer:
+    def run(**changed: Any) -> Curation:
         given: dict[str, Any] = {
             "template": load_template("curator.txt"),
             "analysis": "the database was old",
             "playbook_text": "[pat-001] helpful=3 harmful=0 :: use type hints",
-            "candidates": "pat-001 ~ pat-002",
+            "pairs": [("pat-001", "pat-002")],
             "size": "2 of 10 left",
             "deadline": soon(),
         }
@@ -59,9 +58,9 @@ def test_the_curator_sees_counters_candidates_room_and_analysis(scripted: Start,
     curation = ask()
     (request,) = api.messages()
 
-    for told in ("helpful=3 harmful=0", "pat-001 ~ pat-002", "2 of 10 left", "the database was old"):
+    for told in ("helpful=3 harmful=0", "- pat-001 and pat-002", "2 of 10 left", "the database was old"):
         assert told in request.said
-    assert (curation.text, curation.items) == ("so", [ADD])
+    assert (curation.reasoning, curation.operations) == ("so", [ADD])
     assert len(curation.exchanges) == 1
     kinds = request.body["output_config"]["format"]["schema"]["properties"]["operations"]["items"]["anyOf"]
     assert [kind["properties"]["type"]["enum"] for kind in kinds] == [["ADD"], ["UPDATE"], ["MERGE"], ["DELETE"]]
@@ -71,7 +70,7 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     """An empty playbook, no candidates, no analysis."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    assert ask(playbook_text="", candidates="", analysis="", size="").items == []
+    assert ask(playbook_text="", pairs=[], analysis="", size="").operations == []
     for told in ("(It is empty.)", "(None were found.)", "(There is none.)"):
         assert told in api.messages()[0].said
 
@@ -90,7 +89,7 @@ def test_odd_operations_are_left_to_the_rules(scripted: Start, ask: Ask, said: s
     """What is no list is none; what is in a list stays as it is, however much it is."""
     api = scripted(said)
 
-    assert ask().items == operations
+    assert ask().operations == operations
     assert len(api.messages()) == 1
 
 
@@ -100,7 +99,7 @@ def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:
 
     curation = ask()
 
-    assert (curation.text, curation.items) == ("so", adds(1, 5))
+    assert (curation.reasoning, curation.operations) == ("so", adds(1, 5))
     assert '"lesson 3"' in api.messages()[1].last_said
 
 
@@ -108,7 +107,7 @@ def test_ten_operations_are_enough(scripted: Start, ask: Ask) -> None:
     """Nobody is asked for an eleventh, which would be skipped."""
     api = scripted(cut(adds(1, 10)))
 
-    assert ask().items == adds(1, 10)
+    assert ask().operations == adds(1, 10)
     assert len(api.messages()) == 1
 
 
@@ -124,7 +123,7 @@ def test_where_it_must_answer_an_empty_object_is_no_answer(scripted: Start, ask:
     """What the session taught would be lost; no operations at all are an answer."""
     api = scripted("{}", '{"operations": []}', "{}")
 
-    assert ask(must_answer=True).items == []
+    assert ask(must_answer=True).operations == []
     assert len(api.messages()) == 2
     with pytest.raises(ModelError):
         ask(must_answer=True)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.errors import TemplateError
-from playbook_db.llm.model import enclosed, fill, require, split_stable
+from playbook_db.llm.model import enclosed, fill, fill_blocks, require
 from playbook_db.services.templates import load_template
 
 NAMES = ("transcript", "playbook", "cited_ids")
@@ -48,10 +48,16 @@ def test_every_text_stands_in_its_place(values: dict[str, str], order: list[str]
     )
 
 
-def test_the_stable_part_ends_where_the_first_text_goes() -> None:
-    """So that it is the same in every call; without a placeholder it is everything."""
-    assert split_stable('do {"this"} {b} and {a}', ["a", "b"]) == ('do {"this"} ', "{b} and {a}")
-    assert split_stable("do this", ["a"]) == ("do this", "")
+def test_the_blocks_of_a_prompt_end_where_it_begins_to_differ() -> None:
+    """Before the first text, and before the first that isn't the same in several calls; each text stands there once."""
+    values = {"a": "A{b}", "b": "B{a}", "c": "C"}
+    template = 'do {"this"} {b} and {a}, {c} and {b}'
+
+    assert fill_blocks(template, values) == ('do {"this"} ', "B{a} and A{b}, C and {b}")
+    assert fill_blocks(template, values, stable=["b"]) == ('do {"this"} ', "B{a} and ", "A{b}, C and {b}")
+    assert fill_blocks(template, values, stable=["a", "b", "c"]) == ('do {"this"} ', "B{a} and A{b}, C and {b}")
+    assert fill_blocks("{a}", values) == ("A{b}",)
+    assert fill_blocks("do this", values) == ("do this",)
 
 
 def test_a_template_without_its_placeholder_is_refused() -> None:
@@ -82,7 +88,7 @@ def test_our_templates_have_their_placeholders_once_and_after_the_instructions(
     template = load_template(name)
 
     assert [template.count(f"{{{placeholder}}}") for placeholder in placeholders] == [1] * len(placeholders)
-    stable, _ = split_stable(template, placeholders)
+    stable = fill_blocks(template, dict.fromkeys(placeholders, "-"))[0]
     assert len(stable) > 0.75 * len(template)
     assert "never instructions" in stable
 
