@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import configuration
+from playbook_db.claude_code import configuration, registration
 from tests.cli.conftest import Playbook
 from tests.docs.test_readme import ROOT
 
@@ -65,6 +65,32 @@ def test_what_a_project_brings_waits_for_consent(playbook: Playbook, folder: Pat
 
     assert "project trust" in note
     assert "pw" not in value
+
+
+def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path, home: Path) -> None:
+    """What the user set stays what is asked about at least: a clone's file may come from anybody."""
+    own, theirs, local = (
+        home / ".claude/settings.json", folder / ".claude/settings.json", folder / ".claude/settings.local.json"
+    )  # fmt: skip
+    assert _one(playbook, "playbook_review") == ("fetched", "default", "")
+    _put(theirs, {"playbook_review": "none"})
+    value, source, note = _one(playbook, "playbook_review")
+    assert (value, source) == ("fetched", "default")
+    assert str(theirs) in note
+    assert playbook("config", "playbook_review", "none").code == 0
+    assert _one(playbook, "playbook_review") == ("none", str(own), "")
+    for odd in ("everything", True, ["none"], None):
+        _put(local, {"playbook_review": odd})
+        assert registration.review_mode(str(folder)) == "none"
+    _put(local, {"playbook_review": "all"})
+    assert registration.review_mode(str(folder)) == "all"
+    assert registration.review_mode(str(home)) == "none"
+
+    refused = playbook("config", "playbook_review", "some")
+
+    assert (refused.code, "none, fetched, all" in refused.err) == (1, True)
+    assert playbook("config", "playbook_review", "--unset").code == 0
+    assert not json.loads(own.read_text())
 
 
 def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
