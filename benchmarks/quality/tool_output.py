@@ -14,71 +14,16 @@ from dataclasses import dataclass
 
 PLACES = ("head", "middle", "tail")
 _WITHIN = {"head": (0.0, 0.1), "middle": (0.3, 0.7), "tail": (0.9, 1.0)}
-_WORDS = (
-    "cart",
-    "order",
-    "price",
-    "login",
-    "token",
-    "session",
-    "parser",
-    "render",
-    "cache",
-    "index",
-    "query",
-    "config",
-    "schema",
-    "worker",
-    "queue",
-    "upload",
-    "invoice",
-    "report",
-    "filter",
-    "header",
-    "footer",
-    "stream",
-    "buffer",
-    "socket",
-    "client",
-    "server",
-    "router",
-    "handler",
-    "widget",
-    "layout",
-    "margin",
-    "table",
-    "column",
-    "export",
-    "import",
-    "merge",
-    "update",
-    "delete",
-    "insert",
-    "search",
-    "locale",
-    "format",
-    "number",
-    "string",
-    "binary",
-    "matrix",
-    "vector",
-    "error",
-    "errors",
-    "exception",
-    "fail",
-    "failure",
-    "failed",
-    "fatal",
-    "panic",
-    "timeout",
-    "killed",
-    "denied",
-    "missing",
-    "abort",
-    "warning",
-    "assert",
-    "retry",
+_WORDS = re.findall(
+    r"\w+",
+    """
+    cart order price login token session parser render cache index query config schema worker queue upload invoice
+    report filter header footer stream buffer socket client server router handler widget layout margin table column
+    export import merge update delete insert search locale format number string binary matrix vector error errors
+    exception fail failure failed fatal panic timeout killed denied missing abort warning assert retry
+    """,
 )
+_POOL = 20_000  # different lines of noise at most
 _SLOT = re.compile(r"\{([wnhf])(\d?)\}")
 
 
@@ -130,10 +75,14 @@ def _noise(kind: Kind, chance: random.Random, size: int) -> _Noise:
     usual = kind.noise.strip("\n").splitlines()
     storms = [line for line in kind.storms.strip("\n").splitlines() if chance.random() < 0.5]
     share = chance.uniform(0.2, 0.7) if storms else 0.0
+    pool = [
+        _filled(chance.choice(storms if chance.random() < share else usual), chance, {})
+        for _ in range(min(_POOL, size // 20))
+    ]
     noise = _Noise([], [])
     written = 0
     while written < size:
-        line = _filled(chance.choice(storms if chance.random() < share else usual), chance, {})
+        line = chance.choice(pool)
         noise.lines.append(line)
         noise.starts.append(written)
         written += len(line) + 1

@@ -6,7 +6,9 @@ stays, as exit codes, errors and summaries of tests. Pure, and never longer than
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import string
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from playbook_db.claude_code.transcript import Part
@@ -20,29 +22,66 @@ NO_OUTPUT = "(no output)"
 
 _LIMITS = {"text": WORDS_LIMIT, "thinking": 6_000, "call": CALL_LIMIT, "result": RESULT_LIMIT}
 _MARK = len("\n[... 1000000000 characters left out ...]\n")
-_SEARCHED = 500_000  # characters at each end of a result that are searched for evidence
 _EVIDENCE_WIDTH = 240
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_EXPLAINED = 4  # lines of evidence whose surroundings are kept too
+_HEADING_LINES = 50
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 
-# A regular expression alone is too slow for megabytes; plain words find the lines, the expression then judges them.
-_VERDICT_WORDS = (
-    "Error", "Exception", "ERROR", "FATAL", "FAIL", "error:", "error[", "error TS", "fatal", "panic", "Traceback",
-    "npm ERR!", "xit code", "xit status", "xited with", " passed", " failed", " error", " failure",
-    "Test", "test result", "Ran ", "OK", "PASS", "BUILD",
-    "Segmentation fault", "ommand not found", "No such file", "ermission denied", "timed out", "Killed",
+# A regular expression alone is too slow for megabytes: plain words (in lower case) are looked for, and the expression
+# beside one judges it where it stands. The number is how much such a line weighs.
+_TELLING = (
+    ("error", 8, r"(?<=\w)Error\b(?=[:(]|$)|(?<!\w)[Ee]rror(?:\[\w+\]| [A-Z]+\d+)?!?:(?=\s|$)|\bERROR(?![\w-])"
+                 r"|(?<=[ \t])error[ \t]{2}|(?<=npm )error"),
+    ("exception", 8, r"(?<=\w)Exception\b(?=[:(]|$)"),
+    ("err!", 8, ""),
+    ("fail", 8, r"\bFAIL(?:ED|URES?)?\b(?!S?:? +0)|Failed\b|Failure(?=:|/|$| )"),
+    ("fatal", 8, r"(?<![\w/.-])(?:fatal|Fatal|FATAL)(?![\w/.-])"),
+    ("panic", 8, r"\b[Pp]anic(?:ked)?\b(?=:| at)"),
+    ("traceback (most", 8, ""),
+    ("conflict", 8, r"\bCONFLICT\b"),
+    ("caused by:", 8, ""),
+    ("*** ", 8, ""),
+    ("segmentation fault", 8, ""),
+    ("core dumped", 8, ""),
+    ("out of memory", 8, ""),
+    ("uncaught", 8, ""),
+    ("unhandled", 4, ""),
+    ("\u25cf", 8, ""), ("\u2715", 8, ""), ("\u2717", 8, ""), ("\u2718", 8, ""), ("\u00d7 ", 8, ""),
+    ("e: ", 8, r"(?<!\w)E: "),
+    ("not found", 4, ""),
+    ("no such", 4, ""),
+    ("not exist", 4, ""),
+    ("cannot ", 4, ""),
+    ("can't ", 4, ""),
+    ("could not ", 4, ""),
+    ("unable to ", 4, ""),
+    ("undefined", 4, r"(?<!\w)[Uu]ndefined\b"),
+    ("undeclared", 4, r"(?<!\w)undeclared\b"),
+    ("unresolved", 4, r"(?<!\w)[Uu]nresolved\b"),
+    ("unexpected", 4, r"(?<!\w)[Uu]nexpected\b"),
+    ("no rule to", 4, ""),
+    ("denied", 4, r"(?<= )denied\b"),
+    ("refused", 4, r"(?<= )refused\b"),
+    ("rejected", 4, r"(?<=[ \[])rejected\b"),
+    ("timed out", 4, ""),
+    ("killed", 4, r"\bKilled\b"),
+    ("violat", 4, r"(?<= )violat"),
+    ("mismatch", 4, r"(?<!\w)mismatch"),
+    (" failed", 4, r" failed\b"),
+    ("exit", 4, r"\b[Ee]xit(?:ed)?:? (?:with )?(?:code|status):? (?!0\b)"),
+    ("\ne  ", 4, ""),
+    ("\n> ", 2, ""),
+    ("assert", 2, r"\bassert\b"),
+    (" passed", 2, r"(?<=\d) passed\b"),
+    ("ran ", 2, r"^Ran \d"),
+    ('file "', 2, r'(?:^|(?<=[ \t]))File "[^"\n]*", line \d'),
+    ("  at ", 1, r"  at \S"),
 )  # fmt: skip
-_VERDICTS = re.compile(
-    r"(?:Error|Exception|ERROR|FATAL|FAIL|FAILED|FAILURE|FAILURES)\b|\berror(?:\[|:| TS)|\b(?:fatal|panic(?:ked)?)\b"
-    r"|Traceback \(most|npm ERR!|[Ee]xit(?:ed)? (?:with )?(?:code|status)|\b\d+ (?:passed|failed|errors?|failures?)\b"
-    r"|^(?:Tests?|Test Suites|test result|Ran \d+ tests?|OK|PASS|BUILD)\b"
-    r"|Segmentation fault|[Cc]ommand not found|No such file|[Pp]ermission denied|timed out|Killed$",
-    re.MULTILINE,
+_DETAIL = re.compile(
+    r"^[ \t]*(?:[Ee]xpected|[Aa]ctual|[Rr]eceived|[Gg]ot|[Ww]ant|left|right|HINT|DETAIL|LINE \d+|symbol|location)\b"
+    r"|[\w/]\.\w+[:(]\d+|line \d+"
 )
-_HINT_WORDS = ('File "', " at ", "arning", "assert", "E  ", "> ")
-_HINTS = re.compile(
-    r'^[ \t]*File "[^"\n]*", line \d+|^[ \t]+at [^\n]+:\d+|\b[Ww]arning\b|^E[ \t]|^>[ \t]|\bassert(?:ion)?\b',
-    re.MULTILINE,
-)
+_NOT_SHAPE = dict.fromkeys(map(ord, string.ascii_letters + string.digits + " \t_-./"))
 
 
 def condense(part: Part, limit: int | None = None) -> str:
@@ -51,7 +90,7 @@ def condense(part: Part, limit: int | None = None) -> str:
     if part.kind == "call":
         return _condense_call(part.text, limit)
     if part.kind == "result":
-        return _condense_result(_COLOURS.sub("", part.text).replace("\r\n", "\n").strip() or NO_OUTPUT, limit)
+        return _condense_result(_as_seen(part.text).strip() or NO_OUTPUT, limit)
     return cut_middle(part.text.strip(), limit)
 
 
@@ -82,6 +121,13 @@ def limit_of(part: Part, limit: int | None = None) -> int:
     return own if limit is None else min(own, limit)
 
 
+def _as_seen(text: str) -> str:
+    """A tool's output without colours; what was written over another line is a line of its own."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 def _mark(count: int) -> str:
     return f"[... {count} characters left out ...]"
 
@@ -110,21 +156,24 @@ def _one_line(value: object) -> str:
 
 
 def _condense_result(text: str, limit: int) -> str:
-    edge = limit // 5
+    edge = limit // 6
     if len(text) <= limit or edge <= 2 * _MARK:
         return cut_middle(text, limit)
     rest = limit - 2 * edge - 2 * _MARK
-    kept: list[tuple[int, int]] = []
+    kept: dict[int, int] = {}
+    ends = {edge, len(text) - edge}
     for start, end in _evidence(text):
-        if end <= edge or start >= len(text) - edge:
+        if end <= edge or start >= len(text) - edge or start in kept:
             continue
-        if end - start + _MARK > rest:
-            break
-        kept.append((start, end))
-        rest -= end - start + _MARK
+        cost = end - start + (1 if start - 1 in ends or end + 1 in kept else _MARK)
+        if cost > rest:
+            continue
+        kept[start] = end
+        ends.add(end)
+        rest -= cost
     edge += max(rest, 0) // 2
     pieces, at = [], 0
-    for start, end in sorted([(0, edge), *kept, (len(text) - edge, len(text))]):
+    for start, end in sorted([(0, edge), *kept.items(), (len(text) - edge, len(text))]):
         if start - at > _MARK:  # a shorter gap is kept
             pieces.append(f"\n{_mark(start - at)}\n")
             at = start
@@ -134,28 +183,88 @@ def _condense_result(text: str, limit: int) -> str:
 
 
 def _evidence(text: str) -> Iterator[tuple[int, int]]:
-    """Where the lines worth keeping stand, most telling first; of each kind from both ends inwards, the last before the
-    first."""
-    ends = [(0, len(text))] if len(text) <= 2 * _SEARCHED else [(0, _SEARCHED), (len(text) - _SEARCHED, len(text))]
-    for words, pattern in ((_VERDICT_WORDS, _VERDICTS), (_HINT_WORDS, _HINTS)):
-        lines = [line for start, end in ends for line in _lines_with(words, pattern, text, start, end)]
-        first, last = lines[: len(lines) // 2], lines[len(lines) // 2 :]
-        for pair in zip_longest(reversed(last), first):
-            yield from (line for line in pair if line is not None)
+    """Where the lines worth keeping stand, most telling first: those of a weighty and rare look, and what is around."""
+    looks: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
+    for start, (end, weight, stem) in sorted(_telling_lines(text).items()):
+        looks[weight, stem, text[start:end].translate(_NOT_SHAPE)].append((start, end))
+    ranked = [
+        line
+        for look in sorted(looks, key=lambda look: len(looks[look]) / look[0])
+        for line in _from_both_ends(looks[look])
+    ]
+    yield from ranked[:_EXPLAINED]
+    shapes = Counter(text.translate(_NOT_SHAPE).split("\n"))
+    contexts = (_context(text, line, shapes) for line in ranked[:_EXPLAINED])
+    for lines in zip_longest(*contexts):
+        yield from filter(None, lines)
+    yield from ranked[_EXPLAINED:]
 
 
-def _lines_with(
-    words: Iterable[str], pattern: re.Pattern[str], text: str, start: int, end: int
-) -> list[tuple[int, int]]:
-    """Where the lines stand that hold one of *words* and match *pattern*."""
-    lines: dict[int, int] = {}
-    for word in words:
-        at = text.find(word, start, end)
+def _from_both_ends(lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    half = (len(lines) + 1) // 2
+    for pair in zip_longest(lines[:half], reversed(lines[half:])):
+        yield from filter(None, pair)
+
+
+def _context(text: str, line: tuple[int, int], shapes: Counter[str]) -> Iterator[tuple[int, int]]:
+    """The lines around one that say where and why: what it stands under, the next, those near it that don't look common."""
+    common = max(3, shapes.total() // 50)
+    for start, end in _around(text, *line):
+        near = text[start:end]
+        most = 5 * common if _DETAIL.search(near) else common
+        if start == line[1] + 1 or (shapes[near.translate(_NOT_SHAPE)] <= most and "arning" not in near):
+            yield start, end
+    if heading := _heading(text, line[0]):
+        yield heading
+
+
+def _around(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The lines that aren't blank among the eight after and the four before one, until an endless one comes."""
+    for _ in range(8):
+        after, end = end + 1, text.find("\n", end + 1)
+        if end < 0 or end - after > _EVIDENCE_WIDTH:
+            break
+        if end > after:
+            yield after, end
+    for _ in range(4):
+        before, start = start - 1, text.rfind("\n", 0, max(start - 1, 0)) + 1
+        if not 0 <= before - start < _EVIDENCE_WIDTH:
+            break
+        if before > start:
+            yield start, before
+
+
+def _heading(text: str, start: int) -> tuple[int, int] | None:
+    """Where the line stands under which the indented one at *start* is, if it isn't far."""
+    if text[start : start + 1] not in (" ", "\t"):
+        return None
+    for _ in range(_HEADING_LINES):
+        end, start = start - 1, text.rfind("\n", 0, max(start - 1, 0)) + 1
+        if not 0 <= end - start < _EVIDENCE_WIDTH:
+            break
+        if text[start : start + 1].strip():
+            return start, end
+    return None
+
+
+def _telling_lines(text: str) -> dict[int, tuple[int, int, str]]:
+    """Where the telling lines begin; where each ends, its weight and why; of an endless line what is around."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a letter or two become longer
+        lower = text
+    lines: dict[int, tuple[int, int, str]] = {}
+    for stem, weight, expression in _TELLING:
+        pattern = re.compile(expression, re.MULTILINE)  # `re` keeps it; compiled only where something is long
+        at = lower.find(stem)
         while at >= 0:
+            if not pattern.match(text, at):
+                at = lower.find(stem, at + 1)
+                continue
+            at += stem[0] == "\n"
             first = max(text.rfind("\n", 0, at) + 1, at - _EVIDENCE_WIDTH // 3)
             last = text.find("\n", at, first + _EVIDENCE_WIDTH)
             last = min(first + _EVIDENCE_WIDTH, len(text)) if last < 0 else last
-            if pattern.search(text, first, last):
-                lines[first] = last
-            at = text.find(word, max(last, at + 1), end)
-    return sorted(lines.items())
+            if first not in lines or lines[first][1] < weight:
+                lines[first] = last, weight, stem
+            at = lower.find(stem, max(last, at + 1))
+    return lines
