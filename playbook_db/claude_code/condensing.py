@@ -36,7 +36,7 @@ _TELLING = (
     ("err!", 8, ""),
     ("fail", 8, r"\bFAIL(?:ED|URES?)?\b(?!S?:? +0)|Failed\b|Failure(?=:|/|$| )"),
     ("fatal", 8, r"(?<![\w/.-])(?:fatal|Fatal|FATAL)(?![\w/.-])"),
-    ("panic", 8, r"\b[Pp]anic(?:ked)?\b(?=:| at)"),
+    ("panic", 8, r"\b[Pp]anic(?:ked)?(?=: | at )"),
     ("traceback (most", 8, ""),
     ("conflict", 8, r"\bCONFLICT\b"),
     ("caused by:", 8, ""),
@@ -67,7 +67,7 @@ _TELLING = (
     ("killed", 4, r"\bKilled\b"),
     ("violat", 4, r"(?<= )violat"),
     ("mismatch", 4, r"(?<!\w)mismatch"),
-    (" failed", 4, r" failed\b"),
+    (" failed", 4, r" failed(?=[\s,.;)]|: |$)"),
     ("exit", 4, r"\b[Ee]xit(?:ed)?:? (?:with )?(?:code|status):? (?!0\b)"),
     ("\ne  ", 4, ""),
     ("\n> ", 2, ""),
@@ -207,7 +207,7 @@ def _from_both_ends(lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _context(text: str, line: tuple[int, int], shapes: Counter[str]) -> Iterator[tuple[int, int]]:
-    """The lines around one that say where and why: what it stands under, the next, those near it that don't look common."""
+    """The lines around one that say where and why: its heading, the next, those near it that don't look common."""
     common = max(3, shapes.total() // 50)
     for start, end in _around(text, *line):
         near = text[start:end]
