@@ -73,7 +73,8 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                     shown = _of_team(replica, project.team_name)
                 if shown is not None:
                     template = templates.playbook_template()
-                    text, points = prompt_text.compose(template, *hook_queries.candidates(*shown))
+                    candidates = hook_queries.candidates(shown[0].execute, shown[1])
+                    text, points = prompt_text.compose(template, *candidates)
     except hook_queries.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))

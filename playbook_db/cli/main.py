@@ -30,7 +30,8 @@ _GROUPS = {
         "stats": "stats", "sql": "sql",
     },
     "Change": {
-        "add": "points", "edit": "points", "retire": "points", "vote": "points", "apply": "points", "prune": "points",
+        "add": "points", "edit": "points", "retire": "points", "vote": "points", "pin": "points",
+        "unpin": "points", "apply": "points", "prune": "points",
     },
     "Look back, take back": {
         "log": "history", "at": "history", "diff": "history", "undo": "history", "restore": "history",

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -16,6 +16,7 @@ from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
 if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.store.hook_queries import StoredMarks
     from playbook_db.store.repository import RevisionResult
 
 _UUID_LENGTH = 36  # characters
@@ -58,14 +59,19 @@ def _unseen() -> dict[int, str]:
     return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
 
 
-def print_points(points: Sequence["PromptPoint"], *, by_section: bool = True) -> None:
+def print_points(
+    points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks] | None" = None, *, by_section: bool = True
+) -> None:
     """Print the points, under their sections unless *by_section* is off: a table on a terminal, else a line with tabs
-    for each."""
+    for each. With *marks* it tells which are pinned or rest, and the table since when they are and were confirmed."""
     if sys.stdout.isatty():
-        print_texts(_sections(points) if by_section else [_points_table(points)], paged=True)
+        tables = _sections(points, marks or {}) if by_section else [_points_table(points, marks or {})]
+        print_texts(tables, paged=True)
         return
     for point in points:
-        click.echo(f"{one_line(point.name)}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+        cells = (one_line(point.name), point.helpful, point.harmful, point.section, one_line(point.text))
+        mark = _mark(point, marks or {})
+        click.echo("\t".join(map(str, (*cells, mark) if mark else cells)))
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str) -> None:
@@ -228,14 +234,29 @@ def width_of(text: str) -> int:
     return cell_len(text)
 
 
-def _sections(points: Sequence["PromptPoint"]) -> Iterator[str]:
+def _sections(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> Iterator[str]:
     for section in dict.fromkeys(point.section for point in points):
         yield f"{click.style(section, bold=True)}\n"
-        yield f"{_points_table([point for point in points if point.section == section])}\n"
+        yield f"{_points_table([point for point in points if point.section == section], marks)}\n"
 
 
-def _points_table(points: Sequence["PromptPoint"]) -> str:
-    return table(("name", "+", "-", "text"), [(p.name, str(p.helpful), str(p.harmful), p.text) for p in points])
+def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> str:
+    titles, rows = ["name", "+", "-", "text"], [[p.name, str(p.helpful), str(p.harmful), p.text] for p in points]
+    if marks:
+        titles[3:3] = ("since", "confirmed")
+        for row in rows:
+            row[3:3] = ((time or "")[:7] for time in (marks[row[0]].created_at, marks[row[0]].confirmed_at))
+    if any(_mark(point, marks) for point in points):
+        titles.insert(1, "")
+        for point, row in zip(points, rows, strict=True):
+            row.insert(1, _mark(point, marks))
+    return table(titles, rows)
+
+
+def _mark(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
+    """What is to be said of *point* in a listing: whether it is pinned, or rests."""
+    known = marks.get(point.name)
+    return "" if known is None else "pinned" if known.pinned else "rests" if known.resting else ""
 
 
 def _change_line(change: "Change") -> str:

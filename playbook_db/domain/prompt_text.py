@@ -37,6 +37,9 @@ FADING_REVISIONS = 2000  # after so many revisions without a change, a point has
 UNJUDGED_SHARE = 8  # one part in so many is kept for the newest points without votes, so that they can get some
 SHORTEST_ENTRY_UNITS = 30  # `[pat-001] helpful=0 harmful=0 :: ` before the text; less space takes no further entry
 MAX_MISFITS = 50  # points too long for the space that remains, skipped in search of shorter ones
+# That a point may go unconfirmed: most tools and libraries bring a version within half a year that can make it wrong.
+OLD_MONTHS = 6
+DOUBT = " (last confirmed {}; verify first)"
 LEFT_OUT = "({} more key points don't fit here; the user sees all with: playbook list)"
 _LEFT_OUT_UNITS = len(LEFT_OUT) + 20
 # First and last of what no text needs and a reader can't see, or a terminal obeys: control and format characters but
@@ -71,34 +74,56 @@ def rank(helpful: int, harmful: int, changed_in: int) -> float:
 
 
 def compose(
-    template: str, ranked: "Iterable[P]", unjudged: "Sequence[P]", total: int, *, limit_units: int = LIMIT_UNITS
+    template: str,
+    ranked: "Iterable[P]",
+    unjudged: "Sequence[P]",
+    total: int,
+    time: str = "",
+    *,
+    limit_units: int = LIMIT_UNITS,
 ) -> "tuple[str, list[P]]":
     """The text for a prompt, of at most *limit_units* UTF-16 units, and the points in it.
 
-    *ranked* comes best first and is read no further than needed, *unjudged* are the newest points without votes;
-    *total* is how many live points there are. Where not all fit, the last line says how many are left out. `""`
-    where no point fits, or there is none.
+    *ranked* comes best first, pinned points before all others, and is read no further than needed; *unjudged* are the
+    newest points without votes; *total* is how many live points there are. Pinned points come first in the text, too.
+    Behind a point that was last confirmed more than OLD_MONTHS before *time*, that of the playbook's last revision, it
+    says so. Where not all fit, the last line says how many are left out. `""` where no point fits, or there is none.
     """
     space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
-    chosen = choose(ranked, unjudged, space)
+    old_before = months_before(time, OLD_MONTHS) if time else ""
+    chosen = choose(ranked, unjudged, space, old_before)
     if not chosen:
         return "", []
-    points_text = render_points(chosen)
+    points_text = render_points(chosen, old_before)
     if len(chosen) < total:
         points_text += "\n\n" + LEFT_OUT.format(total - len(chosen))
     return fill_template(template, points_text), chosen
 
 
-def choose(ranked: "Iterable[P]", unjudged: "Sequence[P]", limit_units: int) -> "list[P]":
-    """The points that fit into *limit_units* UTF-16 units of rendered text, whole ones only, in canonical order.
+def choose(ranked: "Iterable[P]", unjudged: "Sequence[P]", limit_units: int, old_before: str = "") -> "list[P]":
+    """The points that fit into *limit_units* UTF-16 units of rendered text, whole ones only, in the order of the text.
 
     A point that is too long for the space that remains is skipped for the next one.
     """
     chosen: dict[str, P] = {}
-    share = max(limit_units, 0) // UNJUDGED_SHARE
-    remaining = _fill(chosen, unjudged, share)
-    _fill(chosen, ranked, limit_units - share + remaining)
-    return sorted(chosen.values(), key=_canonical_place)
+    ranked, first = iter(ranked), []
+    for point in ranked:
+        first.append(point)
+        if not _is_pinned(point):
+            break
+    space = _fill(chosen, filter(_is_pinned, first), limit_units, old_before)
+    share = max(space, 0) // UNJUDGED_SHARE
+    remaining = _fill(chosen, unjudged, share, old_before)
+    rest = (point for points in (first, ranked) for point in points)
+    _fill(chosen, rest, space - share + remaining, old_before)
+    return sorted(chosen.values(), key=_place)
+
+
+def months_before(time: str, months: int) -> str:
+    """The time (ISO 8601) that many *months* before *time*, to be compared with others as text: its day may be one that
+    the month doesn't have."""
+    year, month = divmod(int(time[:4]) * 12 + int(time[5:7]) - 1 - months, 12)
+    return f"{year:04d}-{month + 1:02d}{time[7:]}"
 
 
 def utf16_units(text: str) -> int:
@@ -141,10 +166,11 @@ def render_header(section: str) -> str:
     return f"## {section}"
 
 
-def render_points(points: "Iterable[PromptPoint]") -> str:
-    """All *points*, which come in canonical order: a header line above each section, a blank line between sections.
+def render_points(points: "Iterable[PromptPoint]", old_before: str = "") -> str:
+    """All *points*, which come section by section: a header line above each section, a blank line between sections.
 
-    Sections without points are left out; `""` for no points. Source: contract, section 1.
+    Behind those that were last confirmed before the time *old_before* it says so. Sections without points are left
+    out; `""` for no points. Source: contract, section 1.
     """
     lines: list[str] = []
     section = None
@@ -154,8 +180,19 @@ def render_points(points: "Iterable[PromptPoint]") -> str:
                 lines.append("")
             section = point.section
             lines.append(render_header(section))
-        lines.append(render_point(point.name, point.helpful, point.harmful, point.text))
+        lines.append(_entry(point, old_before))
     return "\n".join(lines)
+
+
+def _entry(point: "PromptPoint", old_before: str) -> str:
+    """The line of *point*."""
+    line = render_point(point.name, point.helpful, point.harmful, point.text)
+    confirmed_at = getattr(point, "confirmed_at", None) if old_before else None  # of those that the store read
+    return line + DOUBT.format(confirmed_at[:7]) if confirmed_at and confirmed_at < old_before else line
+
+
+def _is_pinned(point: "PromptPoint") -> bool:
+    return bool(getattr(point, "pinned", False))  # of those that the store read
 
 
 def fill_template(template: str, points_text: str) -> str:
@@ -169,26 +206,28 @@ def fill_template(template: str, points_text: str) -> str:
     return before + points_text + after
 
 
-def _fill(chosen: "dict[str, P]", points: "Iterable[P]", space: int) -> int:
+def _fill(chosen: "dict[str, P]", points: "Iterable[P]", space: int, old_before: str) -> int:
     """Add to *chosen* those of *points* that fit; the units that remain."""
     misfits = 0
-    sections = {point.section for point in chosen.values()}
+    blocks = {(_is_pinned(point), point.section) for point in chosen.values()}
     for point in points:
         if space < SHORTEST_ENTRY_UNITS or misfits > MAX_MISFITS:
             break
         if point.name in chosen:
             continue
-        cost = utf16_units(render_point(point.name, point.helpful, point.harmful, point.text)) + 1
-        if point.section not in sections:
+        cost = utf16_units(_entry(point, old_before)) + 1
+        block = (_is_pinned(point), point.section)
+        if block not in blocks:
             cost += len(render_header(point.section)) + 2  # with the blank line before it
         if cost > space:
             misfits += 1
             continue
         space -= cost
         chosen[point.name] = point
-        sections.add(point.section)
+        blocks.add(block)
     return space
 
 
-def _canonical_place(point: "PromptPoint") -> "tuple[int, int]":
-    return SECTION_ORDER[point.section], point.position
+def _place(point: "PromptPoint") -> "tuple[bool, int, int]":
+    """Where *point* stands in the text: pinned ones first, then as in the playbook."""
+    return not _is_pinned(point), SECTION_ORDER[point.section], point.position

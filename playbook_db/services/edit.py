@@ -1,6 +1,7 @@
 """What people and curators do to a playbook, one revision each."""
 
 import difflib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -104,6 +105,29 @@ def vote(project: Project, name: str, tag: str, *others: str) -> RevisionResult:
 
 
 @tried_again
+def pin(project: Project, *names: str) -> list[str]:
+    """Let the points *names* come first in every session's start, all or none; what to tell the user of them.
+
+    It stands beside the history, as a mirror's state does: no revision, no undo. Who retires a pinned point and brings
+    it back has it pinned as before.
+    """
+    with project.store.write(project.key) as book:
+        points = [_live_point(book, name) for name in dict.fromkeys(names)]
+        for point in points:
+            book.set_pinned(point.name, True)
+        return [*_notes_on_votes(points), *_notes_on_room(book)]
+
+
+@tried_again
+def unpin(project: Project, *names: str) -> None:
+    """Let the points *names*, live or retired, come in their turn again, all or none."""
+    with project.store.write(project.key) as book:
+        for name in dict.fromkeys(names):
+            find_in(book, name)
+            book.set_pinned(name, False)
+
+
+@tried_again
 def apply_batch(
     project: Project, operations: Sequence[object], evaluations: object = (), *, origin: str, dry_run: bool = False
 ) -> RevisionResult:
@@ -140,6 +164,28 @@ def notes_on_length(changes: Iterable[Change]) -> list[str]:
         f"shorten it with: playbook edit {point.name}"
         for point in points
         if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [point], [], 1)[1]
+    ]
+
+
+def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
+    return [
+        f"{point.name} has {point.harmful} harmful votes and {point.helpful} helpful ones: pinned or not, the next "
+        f"pruning retires it. Why it has them: playbook why {point.name}"
+        for point in points
+        if operation_rules.is_harmful(point)
+    ]
+
+
+def _notes_on_room(book: PlaybookRepository) -> list[str]:
+    ranked, _, total, time = book.candidates()
+    pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
+    _, shown = prompt_text.compose(templates.playbook_template(), pinned, [], total, time)
+    names = [point.name for point in pinned if point not in shown]
+    if not names:
+        return []
+    return [
+        f"what is pinned no longer fits into a session's text; {', '.join(names)} isn't shown. "
+        f"Shorten some of it (playbook edit NAME), or let some go: playbook unpin {names[0]}"
     ]
 
 

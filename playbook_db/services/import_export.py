@@ -77,10 +77,8 @@ def prompt(project: Project) -> str:
     """The text that goes into a session of *project*: the best points that fit under Claude Code's limit; `""` for
     an empty playbook. Raises TemplateError."""
     with project.store.read(project.key) as book:
-        ranked, unjudged, live_points = book.candidates()
-        if not live_points:
-            return ""
-        return prompt_text.compose(templates.playbook_template(), ranked, unjudged, live_points)[0]
+        candidates = book.candidates()
+        return prompt_text.compose(templates.playbook_template(), *candidates)[0] if candidates[2] else ""
 
 
 def prompt_with_all(project: Project) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from playbook_db.services.status import Status
     from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
-    from playbook_db.store.hook_queries import PointLifespan, Retirement
+    from playbook_db.store.hook_queries import PointLifespan, Retirement, StoredMarks
     from playbook_db.store.jobs import Job
     from playbook_db.store.learning import SessionSummary
     from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
@@ -41,7 +41,7 @@ Record = dict[str, Any]
 
 
 def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> Record:
-    """A point, live or retired (`list`)."""
+    """A point, live or retired (`list --retired`)."""
     record: Record = {
         "name": point.name,
         "section": point.section,
@@ -54,11 +54,16 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
     return record
 
 
+def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
+    """A live point with what is known of it beside (`list`)."""
+    return point_record(point) | _marks_record(marks) | {"created_in": marks.created_in, "created_at": marks.created_at}
+
+
 def full_point_record(
     point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan", extra: str
 ) -> Record:
-    """A point with the revisions in which it came and last changed, and what a file's entry said of it beside (`show
-    NAME`)."""
+    """A point with the revisions in which it came and last changed, what is known of it beside, and what a file's entry
+    said (`show NAME`)."""
     import json
 
     return point_record(point, retirement) | {
@@ -66,8 +71,13 @@ def full_point_record(
         "created_at": lifespan.created_at,
         "changed_in": lifespan.changed_in,
         "changed_at": lifespan.changed_at,
+        **_marks_record(lifespan),
         "extra": json.loads(extra),
     }
+
+
+def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
+    return {"pinned": marks.pinned, "resting": marks.resting, "confirmed_at": marks.confirmed_at}
 
 
 def change_record(change: "Change") -> Record:

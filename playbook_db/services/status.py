@@ -145,12 +145,7 @@ def _points_of_team(database: str, project: hook_queries.StoredProject) -> dict[
 
 def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:
     """How many points a session is shown."""
-    of_project = {"playbook_id": project.id}
-    ranked, unjudged = (
-        map(hook_queries.StoredPoint, execute(query, of_project))
-        for query in (hook_queries.RANKED_POINTS, hook_queries.UNJUDGED_POINTS)
-    )
-    return len(prompt_text.compose(templates.playbook_template(), ranked, list(unjudged), project.live_points)[1])
+    return len(prompt_text.compose(templates.playbook_template(), *hook_queries.candidates(execute, project))[1])
 
 
 def _learned(rows: list[Any]) -> Learned | None:

@@ -146,8 +146,7 @@ def refresh(store: Store, membership: Membership, server: Store) -> bool:
 
 def _refresh(store: Store, membership: Membership, server: Store, path: str) -> bool:
     with server.read(membership.name) as book:
-        here = replica.state(path, membership.name)
-        if book.playbook_id and here and (here.revision, here.time) == (book.revision, book.last_time):
+        if book.playbook_id and replica.state(path, membership.name) == replica.state_of(book):
             os.utime(path)  # says when it was known to be current
             return False
         rows = replica.read(book)

@@ -10,14 +10,14 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from sqlite3 import Connection as Connection
     from typing import Any
 
 
 SCHEMA = 6  # the migration that this code is written for, as in PRAGMA user_version
 
-_POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
+_POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
 LIVE_POINTS = f"""
 SELECT k.id, {_POINT}
@@ -39,9 +39,14 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id
 """
 
-# In which revision each live point came, and how many sessions cited it.
-AGE_AND_USE = """
-SELECT k.name, k.created_in, coalesce(c.sessions, 0) FROM key_points AS k
+LAST_TIME = """
+SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id ORDER BY r.number DESC LIMIT 1
+"""
+
+# What is known of each live point beside what a point is, and how many sessions cited it.
+MARKS = """
+SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time, coalesce(c.sessions, 0) FROM key_points AS k
+JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_id = :playbook_id GROUP BY point_id) AS c
     ON c.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
@@ -66,9 +71,9 @@ SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
-# The revisions in which a point came and last changed, and their times.
+# The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
 LIFESPAN = """
-SELECT f.number, f.time, l.number, l.time
+SELECT f.number, f.time, l.number, l.time, k.confirmed_at, k.pinned, k.resting
 FROM key_points AS k
 JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
 JOIN revisions AS l ON l.playbook_id = k.playbook_id
@@ -184,7 +189,7 @@ BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|befo
 class StoredPoint:
     """A live key point, as `domain.prompt_text` wants it."""
 
-    __slots__ = ("harmful", "helpful", "id", "name", "position", "section", "text")
+    __slots__ = ("confirmed_at", "harmful", "helpful", "id", "name", "pinned", "position", "section", "text")
 
     id: int
     name: str
@@ -192,10 +197,30 @@ class StoredPoint:
     helpful: int
     harmful: int
     position: int
+    pinned: int
+    confirmed_at: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.id, self.name, self.text, slug, self.helpful, self.harmful, self.position = row
+        self.id, self.name, self.text, slug, self.helpful, self.harmful, self.position, *marks = row
+        self.pinned, self.confirmed_at = marks
         self.section = SLUG_SECTIONS[slug]
+
+
+class StoredMarks:
+    """What is known of a live point beside what a point is: whether it is pinned and whether it rests, when it was last
+    confirmed, the revision in which it came and its time, how many sessions cited it."""
+
+    __slots__ = ("cited_in", "confirmed_at", "created_at", "created_in", "name", "pinned", "resting")
+
+    name: str
+    confirmed_at: "str | None"
+    created_in: int
+    created_at: str
+    cited_in: int
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.name, pinned, resting, self.confirmed_at, self.created_in, self.created_at, self.cited_in = row
+        self.pinned, self.resting = bool(pinned), bool(resting)
 
 
 class Retirement:
@@ -208,13 +233,20 @@ class Retirement:
 
 
 class PointLifespan:
-    """When a point came, and when it last changed: the revisions and their times."""
+    """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; whether
+    it is pinned, and whether it rests."""
 
-    __slots__ = ("changed_at", "changed_in", "created_at", "created_in")
+    __slots__ = ("changed_at", "changed_in", "confirmed_at", "created_at", "created_in", "pinned", "resting")
 
-    def __init__(self, created_in: int, created_at: str, changed_in: int, changed_at: str) -> None:
-        self.created_in, self.created_at = created_in, created_at
-        self.changed_in, self.changed_at = changed_in, changed_at
+    created_in: int
+    created_at: str
+    changed_in: int
+    changed_at: str
+    confirmed_at: "str | None"
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.created_in, self.created_at, self.changed_in, self.changed_at, self.confirmed_at, *marks = row
+        self.pinned, self.resting = map(bool, marks)
 
 
 class StoredProject:
@@ -384,13 +416,14 @@ def find_in_replica(connection: "Connection", name: str) -> "StoredProject | Non
 
 
 def candidates(
-    connection: "Connection", project: StoredProject
-) -> "tuple[Iterator[StoredPoint], list[StoredPoint], int]":
+    execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject
+) -> "tuple[Iterator[StoredPoint], list[StoredPoint], int, str]":
     """What `domain.prompt_text` chooses from: the live points, best first, read as they are asked for; the newest
-    without votes; how many are live."""
+    without votes; how many are live; the time of the last revision."""
     of_playbook = {"playbook_id": project.id}
-    ranked, unjudged = (connection.execute(query, of_playbook) for query in (RANKED_POINTS, UNJUDGED_POINTS))
-    return map(StoredPoint, ranked), list(map(StoredPoint, unjudged)), project.live_points
+    time = execute(LAST_TIME, of_playbook).fetchone()
+    ranked, unjudged = (map(StoredPoint, execute(query, of_playbook)) for query in (RANKED_POINTS, UNJUDGED_POINTS))
+    return ranked, list(unjudged), project.live_points, time[0] if time else ""
 
 
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
@@ -398,16 +431,16 @@ def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint
     return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
 
 
-def age_and_use(connection: "Connection", playbook_id: int) -> "dict[str, tuple[int, int]]":
-    """In which revision each live point came, and how many sessions cited it, by name."""
-    rows = connection.execute(AGE_AND_USE, {"playbook_id": playbook_id})
-    return {name: (created_in, sessions) for name, created_in, sessions in rows}
+def marks(connection: "Connection", playbook_id: int) -> "dict[str, StoredMarks]":
+    """What is known of each live point beside what a point is, by name."""
+    rows = connection.execute(MARKS, {"playbook_id": playbook_id})
+    return {row[0]: StoredMarks(row) for row in rows}
 
 
 def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[StoredPoint, Retirement]]":
     """The points that were retired, the last one first."""
     rows = connection.execute(RETIRED_POINTS, {"playbook_id": playbook_id})
-    return [(StoredPoint(row[:7]), Retirement(*row[7:9])) for row in rows]
+    return [(StoredPoint(row[:9]), Retirement(*row[9:11])) for row in rows]
 
 
 def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
@@ -424,10 +457,10 @@ def find_point(
     row = connection.execute(POINT, of_point).fetchone()
     if row is None:
         return None
-    lifespan = PointLifespan(*connection.execute(LIFESPAN, of_point).fetchone())
+    lifespan = PointLifespan(connection.execute(LIFESPAN, of_point).fetchone())
     extra = connection.execute(EXTRA, of_point).fetchone()
-    retirement = None if row[7] is None else Retirement(*row[7:9])
-    return StoredPoint(row[:7]), retirement, lifespan, extra[0] if extra else "{}"
+    retirement = None if row[9] is None else Retirement(*row[9:11])
+    return StoredPoint(row[:9]), retirement, lifespan, extra[0] if extra else "{}"
 
 
 def known_times(connection: "Connection", playbook_id: int, times: "Collection[str]") -> "dict[str, tuple[int, bool]]":

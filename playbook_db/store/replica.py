@@ -40,6 +40,9 @@ JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = w.id AND c.re
 """)
 
 _TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
+_MARKED = """
+SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND (pinned = 1 OR resting = 1) ORDER BY id
+"""
 
 Rows = dict[Table, list[dict[str, Any]]]
 
@@ -83,11 +86,19 @@ def write(path: str, rows: Rows) -> None:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a replica holds: the playbook's last revision with its time, and how many points are live."""
+    """What a replica holds: the playbook's last revision with its time, how many points are live, and the numbers of
+    those that are pinned or rest, which no revision tells."""
 
     revision: int
     time: str | None
     points: int
+    marked: tuple[tuple[int, int, int], ...]
+
+
+def state_of(book: PlaybookRepository) -> State:
+    """What a replica of the playbook *book* as it is now would hold."""
+    rows = book.connection.execute(sql(_MARKED), {"playbook_id": book.playbook_id})
+    return State(book.revision, book.last_time, book.stored().live_points, tuple(map(tuple, rows)))
 
 
 def state(path: str, key: str) -> State | None:
@@ -99,7 +110,8 @@ def state(path: str, key: str) -> State | None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
-            return State(project.revision, time[0] if time else None, project.live_points)
+            marked = connection.execute(_MARKED, of).fetchall()
+            return State(project.revision, time[0] if time else None, project.live_points, tuple(marked))
     except (OSError, sqlite3.Error, hook_queries.UnusableError):
         return None
 

@@ -31,7 +31,7 @@ from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
-from playbook_db.store.hook_queries import StoredProject
+from playbook_db.store.hook_queries import StoredMarks, StoredPoint, StoredProject
 from playbook_db.store.learning import LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
@@ -45,10 +45,14 @@ _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
-_AGE_AND_USE = sql(hook_queries.AGE_AND_USE)
+_MARKS = sql(hook_queries.MARKS)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
 _EXTRA = sql(hook_queries.EXTRA)
+_SET_PINNED = sql("""
+UPDATE key_points SET pinned = :pinned, resting = CASE WHEN :pinned = 1 THEN 0 ELSE resting END
+WHERE playbook_id = :playbook_id AND name = :name
+""")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 # The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
@@ -265,11 +269,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
-    def candidates(self) -> tuple[Iterator[KeyPoint], list[KeyPoint], int]:
+    def candidates(self) -> tuple[Iterator[StoredPoint], list[StoredPoint], int, str]:
         """What `domain.prompt_text` chooses from: the live points, best first; the newest without votes; how many are
-        live. The first are read as they are asked for, inside the transaction."""
-        ranked, unjudged = (map(point_of, self._execute(query)) for query in (_RANKED_POINTS, _UNJUDGED_POINTS))
-        return ranked, list(unjudged), self._execute(_LIVE_COUNT).scalar() or 0
+        live; the time of the last revision. The first are read as they are asked for, inside the transaction."""
+        ranked, unjudged = (map(StoredPoint, self._execute(query)) for query in (_RANKED_POINTS, _UNJUDGED_POINTS))
+        return ranked, list(unjudged), self._execute(_LIVE_COUNT).scalar() or 0, self.last_time or ""
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, None where there is none."""
@@ -292,10 +296,13 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         """What the entries of files said of the point *name* beside what a point is, as JSON."""
         return self._execute(_EXTRA, name=name).scalar() or "{}"
 
-    def age_and_use(self) -> dict[str, tuple[int, int]]:
-        """In which revision each live point came, and how many sessions cited it, by name."""
-        rows = self._execute(_AGE_AND_USE)
-        return {name: (created_in, sessions) for name, created_in, sessions in rows}
+    def marks(self) -> dict[str, StoredMarks]:
+        """What is known of each live point beside what a point is, by name."""
+        return {row[0]: StoredMarks(row) for row in self._execute(_MARKS)}
+
+    def set_pinned(self, name: str, is_pinned: bool) -> None:
+        """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""
+        self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""

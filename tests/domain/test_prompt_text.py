@@ -6,7 +6,8 @@ import itertools
 import sys
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from playbook_db.domain.prompt_text import (
     choose,
     compose,
     fill_template,
+    months_before,
     rank,
     render_point,
     render_points,
@@ -438,3 +440,89 @@ def test_what_is_told_stays_below_what_the_client_shows() -> None:
     text, _ = compose(TEMPLATE, points, [], len(points))
 
     assert 9000 < utf16_units(text) <= prompt_text.LIMIT_UNITS < 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known(KeyPoint):
+    """A point as the store reads it."""
+
+    pinned: int = 0
+    confirmed_at: str | None = None
+
+
+def _known(point: KeyPoint, pinned: int, confirmed_at: str | None) -> Known:
+    fields = (point.name, point.text, point.section, point.helpful, point.harmful, point.position)
+    return Known(*fields, pinned, confirmed_at)
+
+
+moments = st.datetimes(datetime(1980, 1, 1), datetime(2030, 1, 1)).map(lambda moment: f"{moment.isoformat()}+00:00")
+
+
+@given(st.data(), candidates(), st.integers(0, 1500), st.integers(0, 12), moments)
+def test_pins_and_ages_keep_the_limit_and_one_line_an_entry(
+    data: st.DataObject, points: list[KeyPoint], limit_units: int, unjudged: int, time: str
+) -> None:
+    """Whatever is pinned and however old: the same bytes each time, pinned ones first, nothing said twice."""
+    marks = data.draw(st.lists(st.tuples(st.integers(0, 1), st.none() | moments), min_size=len(points), max_size=12))
+    known = [_known(point, *mark) for point, mark in zip(points, marks, strict=False)]
+    ranked = sorted(known, key=lambda point: -point.pinned)
+
+    text, chosen = compose(TEMPLATE, iter(ranked), known[-unjudged:], len(known), time, limit_units=limit_units)
+
+    again = compose(TEMPLATE, iter(ranked), known[-unjudged:], len(known), time, limit_units=limit_units)
+    assert again == (text, chosen)
+    assert utf16_units(text) <= max(limit_units, 0)
+    assert [point.pinned for point in chosen] == sorted((point.pinned for point in chosen), reverse=True)
+    entries = [line for line in text.splitlines() if line.startswith("[")]
+    assert [entry.partition("]")[0][1:] for entry in entries] == _names(chosen)
+    old_before = months_before(time, prompt_text.OLD_MONTHS)
+    for entry, point in zip(entries, chosen, strict=True):
+        plain = render_point(point.name, point.helpful, point.harmful, point.text)
+        is_old = point.confirmed_at is not None and point.confirmed_at < old_before
+        assert entry == plain + (prompt_text.DOUBT.format((point.confirmed_at or "")[:7]) if is_old else "")
+
+
+def test_a_pinned_point_comes_first_in_the_text_under_its_own_header() -> None:
+    """Before all sections, and however low its rank."""
+    points = [_known(each, 0, None) for each in _named(range(1, 30), helpful=9)]
+    last = _known(a_key_point("oth-001", "be kind", section="OTHERS", harmful=2), 1, None)
+
+    text, chosen = compose(TEMPLATE, iter([last, *points]), points[:3], 30, limit_units=1000)
+
+    assert text.startswith(
+        "before\n## OTHERS\n[oth-001] helpful=0 harmful=2 :: be kind\n\n## PATTERNS & APPROACHES\n[pat-001] "
+    )
+    assert chosen[0] is last
+
+
+def test_a_pinned_point_takes_the_share_of_those_without_votes_too() -> None:
+    """It is shown wherever it fits at all."""
+    pinned = _known(a_key_point("pat-900", "p" * 700), 1, None)
+    others = [_known(each, 0, None) for each in _named(range(1, 9))]
+
+    assert compose(TEMPLATE, iter([pinned, *others]), others, 9, limit_units=930)[1] == [pinned]
+
+
+@pytest.mark.parametrize(
+    ("time", "confirmed_at", "doubt"),
+    [
+        ("2026-09-10T12:00:00.000001+00:00", "2026-03-10T12:00:00.000000+00:00", "2026-03"),
+        ("2026-09-10T12:00:00.000000+00:00", "2026-03-10T12:00:00.000000+00:00", ""),
+        ("2026-08-31T00:00:00.000000+00:00", "2026-02-28T23:59:59.000000+00:00", "2026-02"),
+        ("2026-08-31T00:00:00.000000+00:00", "2026-03-01T00:00:00.000000+00:00", ""),
+        ("2026-03-01T00:00:00.000000+00:00", "2025-08-31T00:00:00.000000+00:00", "2025-08"),
+        ("2026-03-01T00:00:00.000000+00:00", None, ""),
+        ("", "2020-03-01T00:00:00.000000+00:00", ""),
+    ],
+)  # fmt: skip
+def test_an_old_point_is_shown_with_the_month_in_which_it_was_last_confirmed(
+    time: str, confirmed_at: str | None, doubt: str
+) -> None:
+    """More than six months before the playbook's last revision; the clock of whoever reads has no say in it."""
+    point = _known(a_key_point(), 0, confirmed_at)
+
+    text, _ = compose(TEMPLATE, [point], [], 1, time)
+
+    said = f" (last confirmed {doubt}; verify first)" if doubt else ""
+    assert text == f"before\n{render_points([point])}{said}\nafter"
+    assert "confirmed" not in render_points([point])

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import URL, make_url
 
+from playbook_db.domain import prompt_text
 from playbook_db.errors import (
     DatabaseError,
     MirrorError,
@@ -556,3 +557,28 @@ def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, team_
     assert "can't be reached" in status.problem
     assert status.replica_at is not None
     assert time.monotonic() - began < 8
+
+
+def test_what_one_member_pins_comes_first_in_everybodys_sessions(
+    ann: Member, new_member: NewMember, team_url: str
+) -> None:
+    """It is no revision, and reaches the replicas all the same: the member's own at once, others' with their worker."""
+    bob = new_member("bob")
+    for member in (ann, bob):
+        member.join(team_url)
+
+    with ann.shared() as project:
+        edit.pin(project, "pat-002")
+    at_once = [_first_shown(member) for member in (ann, bob)]
+    bob.work()
+
+    assert [*at_once, _first_shown(bob)] == ["pat-002", "pat-001", "pat-002"]
+
+
+def _first_shown(member: Member) -> str:
+    """The point that comes first in the member's sessions."""
+    with closing(hook_queries.open_replica(str(member.replica))) as connection:
+        project = hook_queries.find_project(connection, NAME)
+        assert project is not None
+        _, shown = prompt_text.compose("{key_points}", *hook_queries.candidates(connection.execute, project))
+        return shown[0].name

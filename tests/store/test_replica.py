@@ -32,6 +32,7 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
     edit.vote(project, "pat-001", "helpful", "pat-003")
     edit.edit(project, "pat-002", text="another text")
     edit.retire(project, "pat-004", reason="wrong")
+    edit.pin(project, "pat-003")
     path = _written(project, tmp_path)
 
     with replica.opened(str(path)) as store:
@@ -45,7 +46,8 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
                 other.created_at, other.changed_in, other.changed_at,
             )  # fmt: skip
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    assert replica.state(str(path), project.key) == replica.State(8, history.lifespan(project, "pat-004").changed_at, 4)
+    changed_at = history.lifespan(project, "pat-004").changed_at
+    assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((3, 1, 0),))
 
 
 @pytest.mark.sqlite
