@@ -176,12 +176,10 @@ class _Writer:
 
     def _place(self, part: Part, body: str, limit: int | None) -> Place | None:
         """*part* as evidence, if it can be any: what the model reads of it in *body*, or of the user's words in it."""
-        judged = places.trust_of(part, self.trusted)
-        if judged is None:
-            return None
         if part.kind == "result" and part.said:
             body = condense(Part("text", self.redact(part.said)), limit)
-        return Place(judged[0], self.redact(judged[1]), self.redact(body))
+        place = places.place_of(part, body, self.trusted)
+        return place and Place(place.trust, self.redact(place.label), self.redact(place.text))
 
 
 def _render(sections: Iterable[_Section]) -> str:

@@ -23,6 +23,7 @@ VARIABLES = {  # with what counts where they aren't set
     "PLAYBOOK_DISABLE": "off",
     "PLAYBOOK_ACTOR": "user and machine, or the session",
     "PLAYBOOK_PRICE_PER_MTOK": "the built-in list",
+    "PLAYBOOK_TEST_COMMANDS": "the known tools",
     "PLAYBOOK_CLAUDE": "claude on the PATH",
     "PLAYBOOK_NO_SETUP": "off",
     "PLAYBOOK_EMBEDDER": "none",

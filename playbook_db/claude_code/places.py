@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from playbook_db import projects
+from playbook_db import project_env, projects
+from playbook_db.claude_code.shell_output import constants, trust_of_output
 from playbook_db.claude_code.transcript import Part, ToolCall
-from playbook_db.domain.evidence import FETCHED, FILES, USER
+from playbook_db.domain.evidence import FETCHED, FILES, USER, Place
 
 MAX_LABEL_CHARS = 80
+_LEAST_CONSTANT = 6  # characters of what a command says itself
 THE_USER = "the user"
 _FILE_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit")
 _SILENT_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "EnterPlanMode", "Write", "AskUserQuestion")
@@ -23,27 +25,37 @@ _OTHERS_FOLDERS = frozenset(
      "vendor", "third_party", "third-party", "target", "dist", "build", "out", "_build", "deps", "Pods", "Carthage",
      "DerivedData", "__pycache__", "obj", "elm-stuff")
 )  # fmt: skip
+# A line of a search that comes from such a folder.
+_OTHERS_LINE = re.compile(
+    r"^[^\s:\"']*(?:node_modules|bower_components|site-packages|dist-packages|\.venv|vendor|third_party)/", re.MULTILINE
+)
 _OWN_HIDDEN = frozenset((".github", ".gitlab", ".circleci", ".husky", ".devcontainer", ".vscode", ".storybook"))
 
 
 @dataclass(frozen=True, slots=True)
 class Trusted:
-    """What of a transcript is the project's own: what comes from its `folders`."""
+    """What of a transcript is the project's own: what comes from its `folders`, and what its tests print, also such
+    `commands` as the user says are tests."""
 
     folders: tuple[str, ...]
+    commands: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, folder: str) -> "Trusted":
-        """The project in *folder*, with all of the repository that it is in; the home folder is none."""
+        """What is the project's in *folder*, with all of the repository that it is in; the home folder is none."""
         folder = projects.as_path(folder)
         repository = projects.repository(folder)
         is_home = repository == os.path.realpath(os.path.expanduser("~"))
         names = (folder, os.path.realpath(folder), folder if is_home else repository)
-        return cls(tuple(dict.fromkeys(map(os.path.abspath, names))))
+        return cls(tuple(dict.fromkeys(map(os.path.abspath, names))), tuple(project_env.further_tests(folder)))
 
     def holds(self, path: str, folder: str) -> bool:
         """Whether *path*, written in *folder*, is one of the project's own files or folders."""
         return any(_is_own(part) for part in self._inside(path, folder))
+
+    def contains(self, path: str, folder: str) -> bool:
+        """Whether *path*, written in *folder*, is in the project, be it in a folder with others' code."""
+        return any(True for _ in self._inside(path, folder))
 
     def _inside(self, path: str, folder: str) -> Iterable[str]:
         """*path* as seen from each of the project's folders that it is in."""
@@ -53,14 +65,16 @@ class Trusted:
                 yield posixpath.relpath(whole, root)
 
 
-def trust_of(part: Part, trusted: Trusted) -> tuple[str, str] | None:
-    """The class and the label of a *part* that can be evidence; None for what the assistant or the client wrote."""
+def place_of(part: Part, text: str, trusted: Trusted) -> Place | None:
+    """*part* as evidence, of which the model reads *text*; None where the assistant or the client wrote it."""
     if part.said:
-        return USER, THE_USER
-    if part.kind == "result":
-        call = part.call or ToolCall("?", {})
-        return None if call.tool in _SILENT_TOOLS and not part.is_error else (_trust(call, trusted), label(call))
-    return (_trust(part.call, trusted), label(part.call)) if part.call else None
+        return Place(USER, THE_USER, text)
+    call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
+    if call is None or (call.tool in _SILENT_TOOLS and not part.is_error):
+        return None
+    for said in constants(call.given.get("command", "")) if call.tool == "Bash" else ():
+        text = text.replace(said, "") if len(said) >= _LEAST_CONSTANT else text
+    return Place(_trust(call, text, trusted), label(call), text)
 
 
 def label(call: ToolCall) -> str:
@@ -70,11 +84,14 @@ def label(call: ToolCall) -> str:
     return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"
 
 
-def _trust(call: ToolCall, trusted: Trusted) -> str:
-    if call.tool in _FILE_TOOLS:
+def _trust(call: ToolCall, text: str, trusted: Trusted) -> str:
+    trust = FETCHED
+    if call.tool == "Bash" and "command" in call.given:
+        trust = trust_of_output(call.given["command"], trusted, call.folder, trusted.commands)
+    elif call.tool in _FILE_TOOLS:
         path = next((call.given[name] for name in ("file_path", "notebook_path", "path") if name in call.given), ".")
-        return FILES if trusted.holds(path, call.folder) else FETCHED
-    return FETCHED
+        trust = FILES if trusted.holds(path, call.folder) else FETCHED
+    return FETCHED if trust == FILES and _OTHERS_LINE.search(text) else trust
 
 
 def _is_own(path: str) -> bool:

@@ -359,9 +359,9 @@ def ignore(off: bool, as_json: bool) -> None:
 def trust(off: bool, yes: bool, as_json: bool) -> None:
     """Use the address and programs that the project brings.
 
-    They stand in the `env` of its settings, and so may a database. Without that, nothing is learned from this project
-    where it brings an address, but no key of its own. A value that changes is asked about again. Without a terminal it
-    needs --yes.
+    They stand in the `env` of its settings, and so may a database or the names of its tests. Without that, nothing is
+    learned from this project where it brings an address, but no key of its own. A value that changes is asked about
+    again. Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services import queue
