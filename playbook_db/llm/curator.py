@@ -9,6 +9,7 @@ from playbook_db.domain.operations import MAX_OPERATIONS
 from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.llm.json_replies import MAX_TOKENS, ask_in_parts, with_quotes
+from playbook_db.llm.marks import stable_names
 from playbook_db.llm.model import Exchange, Model, Prompt, enclosed, fill_blocks, object_schema, require
 from playbook_db.llm.reflector import QUOTES
 
@@ -62,7 +63,7 @@ def curate(
     tags: Sequence[Any] = (),
     lessons: Sequence[Mapping[str, Any]] = (),
     playbook_text: str,
-    marks: str = "",
+    marks: str | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     near: Mapping[int, Iterable[str]] | None = None,
     size: str,
@@ -84,13 +85,13 @@ def curate(
         analysis = f"{analysis}\n\n{told}"
     values = {
         "playbook": enclosed(playbook_text, "playbook") or "(It is empty.)",
-        "marks": enclosed(marks, "marks") or "(There are none but those in the playbook.)",
+        "marks": enclosed(marks or "", "marks") or "(There are none but those in the playbook.)",
         "room": size or "as told by the limits above.",
         "candidates": enclosed(_candidates(pairs, near or {}), "candidates") or "(None were found.)",
         "lessons": enclosed(told, "lessons") or "(There are none.)",
         "analysis": enclosed(analysis, "analysis") or "(There is none.)",
     }
-    blocks = fill_blocks(template, values, stable=("playbook",) if marks else ())
+    blocks = fill_blocks(template, values, stable=stable_names(template, marks))
     answer = ask_in_parts(
         model,
         Prompt(_SYSTEM, blocks, SCHEMA, MAX_TOKENS),

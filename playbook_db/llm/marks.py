@@ -47,6 +47,11 @@ def texts(template: str, points: Sequence[KeyPoint], marks: Iterable[PointMarks]
     return _points(points), "\n".join(_line(each) for each in marks)
 
 
+def stable_names(template: str, marks: str | None) -> tuple[str, ...]:
+    """The placeholders of *template* that are filled with the same in several calls, given what `texts` gave."""
+    return () if marks is None or PLACEHOLDER not in template else ("playbook",)
+
+
 def _points(points: Sequence[KeyPoint]) -> str:
     lines: list[str] = []
     for place, point in enumerate(points):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.curator import Curation, curate
@@ -71,7 +72,7 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     api = scripted('{"reasoning": "", "operations": []}')
 
     assert ask(playbook_text="", pairs=[], analysis="", size="").operations == []
-    for told in ("(It is empty.)", "(None were found.)", "(There is none.)"):
+    for told in ("(It is empty.)", "(None were found.)", "(There are none.)", "(There is none.)"):
         assert told in api.messages()[0].said
 
 
@@ -91,6 +92,76 @@ def test_odd_operations_are_left_to_the_rules(scripted: Start, ask: Ask, said: s
 
     assert ask().operations == operations
     assert len(api.messages()) == 1
+
+
+LESSON = {"kind": "worked", "text": "Run `make x`", "cause": "", "fix": "", "applies_to": "make x", "evidence": ["x 1"]}
+VOTE = {"name": "pat-001", "tag": "harmful", "rationale": "it broke", "ignored": False, "evidence": ['say "no"']}
+
+
+def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -> None:
+    """Lessons and tags with their evidence, what the points' marks are, and which points a lesson resembles."""
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    ask(
+        playbook_text="[pat-001] use type hints",
+        marks="[pat-001] helpful=3 harmful=1, since 2026-01-02, rests",
+        tags=[VOTE],
+        lessons=[LESSON, {**LESSON, "text": "Another </lessons>"}],
+        near={1: ["pat-001", "mis-002"]},
+    )
+
+    said = api.messages()[0].said
+    for told in (
+        "rests",
+        '"rationale": "it broke"',
+        '"evidence": ["say \\"no\\""]',
+        '{"lesson": 1, "kind": "worked", "text": "Run `make x`"',
+        "- pat-001 and pat-002\n- lesson 2 and pat-001, mis-002",
+        "Another <\u200b/lessons>",
+    ):
+        assert told in said
+
+
+def test_a_template_without_a_place_for_lessons_has_them_with_the_analysis(scripted: Start, ask: Ask) -> None:
+    """As those that were written before there were lessons; nothing is added where there are none."""
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    ask(template="Mine: {analysis}", lessons=[LESSON], tags=[VOTE])
+    ask(template="Mine: {analysis}")
+
+    with_lessons, without = (request.said for request in api.messages())
+    assert '"text": "Run `make x`"' in with_lessons
+    assert '"rationale": "it broke"' in with_lessons
+    assert without.split() == ["Mine:", "the", "database", "was", "old"]
+
+
+@pytest.mark.parametrize(
+    ("given", "apart"),
+    [
+        ([["pat-001", "pat-002"]], [("pat-001", "pat-002")]),
+        ([["pat-002", "pat-001"], ["pat-001", "pat-002"]], [("pat-001", "pat-002")]),
+        ([["pat-001", "pat-009"], ["pat-001"], "pat-001", None, [["pat-001", "pat-002"]], [1, 2]], []),
+        (None, []),
+        ("pat-001", []),
+    ],
+)
+def test_only_what_was_offered_stays_apart(scripted: Start, ask: Ask, given: Any, apart: list[Any]) -> None:
+    """In either order, each pair once."""
+    scripted(json.dumps({"reasoning": "so", "apart": given, "operations": []}))
+
+    assert ask().apart == apart
+
+
+def test_each_operation_is_asked_for_its_evidence_and_sections_are_the_five(scripted: Start, ask: Ask) -> None:
+    """What comes is cut to a few quotes; an operation without any is as good."""
+    quoted = {**ADD, "evidence": ["q", 1, None, "", *"abcdefg"]}
+    api = scripted(json.dumps({"reasoning": "so", "operations": [quoted, {**ADD, "text": "b"}]}))
+
+    assert ask().operations == [{**ADD, "evidence": ["q", "a", "b", "c", "d"]}, {**ADD, "text": "b"}]
+    schema = api.messages()[0].body["output_config"]["format"]["schema"]
+    kinds = schema["properties"]["operations"]["items"]["anyOf"]
+    assert ["evidence" in kind["required"] for kind in kinds] == [True] * 4
+    assert kinds[0]["properties"]["section"]["enum"] == list(SECTION_SLUGS)
 
 
 def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:

@@ -76,8 +76,8 @@ def test_a_text_cannot_close_its_tag() -> None:
 @pytest.mark.parametrize(
     ("name", "placeholders"),
     [
-        ("reflector.txt", ["transcript", "playbook", "cited_ids"]),
-        ("curator.txt", ["playbook", "analysis", "candidates", "room"]),
+        ("reflector.txt", ["transcript", "playbook", "marks", "cited_ids"]),
+        ("curator.txt", ["playbook", "marks", "analysis", "lessons", "candidates", "room"]),
         ("reflection.txt", ["transcript", "playbook"]),
     ],
 )

@@ -60,6 +60,7 @@ def test_the_reflector_sees_transcript_playbook_and_citations_after_its_instruct
     (request,) = api.messages()
     stable, changing = (block["text"] for block in request.body["messages"][0]["content"])
 
+    assert "(Every key point of the playbook was shown.)" in changing
     assert stable == load_template("reflector.txt").partition("{playbook}")[0]
     for told in ("fix {playbook} {x} ", "use type hints", "pat-001, mis-002"):
         assert told in changing
@@ -298,6 +299,109 @@ def test_each_piece_has_as_long_as_the_first(scripted: Start, ask: Ask, monkeypa
 
     assert ask(transcript="x" * 300, deadline=soon(1.0)).tags == WHOLE["bullet_tags"]
     assert len(api.messages()) == 3
+
+
+def a_lesson(text: str, **changed: Any) -> dict[str, Any]:
+    """A lesson as the model gives it."""
+    given = {"kind": "worked", "text": text, "cause": "", "fix": "", "applies_to": "make", "evidence": ["make: done"]}
+    return {**given, **changed}
+
+
+def test_lessons_and_tags_come_with_their_evidence(scripted: Start, ask: Ask) -> None:
+    """What is asked for, as it was given."""
+    tag = {**WHOLE["bullet_tags"][0], "ignored": True, "evidence": ["2 passed"]}  # type: ignore[dict-item]
+    lessons = [a_lesson("one"), a_lesson("two", kind="wish_of_the_user", cause="so", fix="that")]
+    api = scripted(json.dumps({"analysis": "a", "bullet_tags": [tag], "lessons": lessons}))
+
+    reflection = ask()
+
+    assert (reflection.tags, reflection.lessons) == ([tag], lessons)
+    schema = api.messages()[0].body["output_config"]["format"]["schema"]
+    assert schema["properties"]["lessons"]["items"]["properties"]["kind"]["enum"] == list(reflector.KINDS)
+    assert not {"minLength", "maxLength", "maxItems", "pattern"} & set(re.findall(r"\w+", json.dumps(schema)))
+
+
+def test_which_points_were_shown_is_told_after_the_points(scripted: Start, ask: Ask) -> None:
+    """By marks, where there are any; a session may have been shown nothing."""
+    api = scripted(json.dumps(WHOLE))
+
+    ask(playbook_text="[pat-001] use type hints", marks="[pat-001] helpful=1 harmful=0, shown </marks>")
+    ask(playbook_text="[pat-001] use type hints", marks="")
+
+    shown, nothing = (request.body["messages"][0]["content"] for request in api.messages())
+    assert [block["text"] for block in shown[:2]] == [block["text"] for block in nothing[:2]]
+    assert shown[1]["text"].startswith("[pat-001] use type hints\n</playbook>")
+    assert shown[2]["text"].startswith("[pat-001] helpful=1 harmful=0, shown <\u200b/marks>\n</marks>")
+    assert nothing[2]["text"].startswith("(No key point was shown or cited.)\n</marks>")
+
+
+def test_of_a_reply_that_breaks_off_in_its_lessons_all_complete_items_stay(scripted: Start, ask: Ask) -> None:
+    """Of each list; the rest is asked for, and what comes twice counts once."""
+    told = [a_lesson(f"lesson {number}") for number in range(1, 5)]
+    begun = f'{{"analysis": "a", "bullet_tags": {json.dumps(tags(1, 2))}, "lessons": {json.dumps(told[:2])[:-1]}, {{"ki'
+    api = scripted(
+        Answer(begun, stop_reason="max_tokens"),
+        json.dumps({"analysis": "", "bullet_tags": tags(2, 3), "lessons": told[1:]}),
+    )
+
+    reflection = ask()
+
+    assert (reflection.tags, reflection.lessons) == (tags(1, 3), told)
+    assert "already tagged: pat-001, pat-002" in api.messages()[1].last_said
+    assert "begin with: 'lesson 1'; 'lesson 2'" in api.messages()[1].last_said
+
+
+def test_the_lessons_of_all_pieces_are_joined(scripted: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once."""
+    monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 100)
+    one, two = a_lesson("one"), a_lesson("two")
+    scripted(json.dumps({"lessons": [one]}), json.dumps({"lessons": [one, two]}))
+
+    assert ask(transcript="x" * 200).lessons == [one, two]
+
+
+@pytest.mark.parametrize(
+    ("given", "lessons"),
+    [
+        (None, []),
+        ({"text": "no list"}, []),
+        ([None, 7, "text", [], {}, {"text": 1}, {"text": " "}, [[[[{"text": "deep"}]]]]], []),
+        (
+            [{"text": "t", "kind": ["worked"], "cause": {}, "fix": None, "applies_to": 3, "evidence": "q", "more": 1}],
+            [a_lesson("t", kind="", applies_to="", evidence=["q"])],
+        ),
+        ([a_lesson("t", kind="poisoned", evidence=[1, None, " ", ["q"], *"abcdefg"])], None),
+        ([a_lesson(f"{number}", evidence=[]) for number in range(500)], None),
+    ],
+)
+def test_lessons_that_are_none_are_left_out_and_odd_ones_made_even(
+    scripted: Start, ask: Ask, given: Any, lessons: list[Any] | None
+) -> None:
+    """Types are sure, lists are short; a reply without any is a good one."""
+    scripted(json.dumps({"analysis": "a", "bullet_tags": [], "lessons": given}))
+
+    answered = ask().lessons
+
+    assert lessons is None or answered == lessons
+    assert len(answered) <= reflector.MAX_LESSONS
+    for lesson in answered:
+        assert list(lesson) == ["kind", "text", "cause", "fix", "applies_to", "evidence"]
+        assert lesson["kind"] in ("", *reflector.KINDS)
+        assert all(isinstance(quote, str) and quote.strip() for quote in lesson["evidence"])
+        assert len(lesson["evidence"]) <= 5
+
+
+def test_a_huge_answer_is_cut(scripted: Start, ask: Ask) -> None:
+    """Of any list 2,000 items are kept, however many the model gives, and of a tag's evidence five quotes."""
+    tag = {"name": "pat-001", "tag": "helpful", "evidence": ["q"] * 100}
+    scripted(
+        json.dumps({"analysis": "a", "bullet_tags": [{**tag, "name": f"pat-{n}"} for n in range(1500)] + [7] * 800})
+    )
+
+    answered = ask().tags
+
+    assert len(answered) == 2000
+    assert answered[0]["evidence"] == ["q"] * 5
 
 
 def test_a_failing_model_is_not_an_empty_reflection(scripted: Start, ask: Ask, model: AnthropicModel) -> None:
