@@ -19,15 +19,28 @@ from tests.transcripts_made_up import TranscriptBuilder
 
 _ONE_PROJECT = 40  # transcripts and replies before a new one, so that none grows large
 _LOOK_EVERY = 8
+_SAID = "errand of r-{}"  # by the user, in the session that a reply is about
 _REFLECTION = {
     "analysis": "Errand went well.",
-    "bullet_tags": [{"name": "oth-001", "tag": "helpful", "rationale": "It was followed."}],
+    "bullet_tags": [
+        {"name": "oth-001", "tag": "helpful", "rationale": "It was followed.", "ignored": False, "evidence": [_SAID]}
+    ],
+    "lessons": [
+        {
+            "kind": "worked",
+            "text": "say done",
+            "cause": "",
+            "fix": "",
+            "applies_to": "make",
+            "evidence": ["1 failed", _SAID],
+        }
+    ],
 }
 _OPERATIONS = [
-    {"type": "ADD", "text": "lesson {}", "section": "OTHERS"},
-    {"type": "UPDATE", "target_id": "oth-001", "text": "reworded {}"},
-    {"type": "MERGE", "source_ids": ["oth-001", "oth-002"], "merged_text": "merged {}"},
-    {"type": "DELETE", "target_id": "oth-003", "reason": "{}"},
+    {"type": "ADD", "text": "lesson {}", "section": "OTHERS", "evidence": [_SAID]},
+    {"type": "UPDATE", "target_id": "oth-001", "text": "reworded {}", "evidence": [_SAID]},
+    {"type": "MERGE", "source_ids": ["oth-001", "oth-002"], "merged_text": "merged {}", "evidence": [_SAID]},
+    {"type": "DELETE", "target_id": "oth-003", "reason": "{}", "evidence": [_SAID]},
 ]
 
 
@@ -112,7 +125,8 @@ def _transcript(number: int, rng: random.Random) -> bytes:
 def _reply(number: int, rng: random.Random) -> list[str]:
     """What the curator and the reflector say, one of them after some accidents."""
     asked: list[Any] = json.loads(json.dumps(rng.choices(_OPERATIONS, k=rng.randint(0, 5))).replace("{}", str(number)))
-    values: list[Any] = [{"reasoning": "as told", "operations": asked}, json.loads(json.dumps(_REFLECTION))]
+    reflected = json.loads(json.dumps(_REFLECTION).replace("{}", str(number)))
+    values: list[Any] = [{"reasoning": "as told", "apart": [["oth-001", "oth-002"]], "operations": asked}, reflected]
     hurt = rng.randrange(2)
     for _ in range(rng.choice((0, 1, 2))):
         values[hurt] = in_values(values[hurt], rng)
