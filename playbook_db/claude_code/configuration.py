@@ -20,6 +20,7 @@ SWITCHES = (*registration.SWITCHES, session_message.SETTING)
 NAMES_IN_SETTINGS = (*SWITCHES, registration.REVIEW)  # beside their `env`
 VARIABLES = {  # with what counts where they aren't set
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
+    settings.HOLDOUT: "0",
     "PLAYBOOK_DISABLE": "off",
     "PLAYBOOK_ACTOR": "user and machine, or the session",
     "PLAYBOOK_PRICE_PER_MTOK": "the built-in list",
@@ -106,6 +107,8 @@ def _check(name: str, value: str) -> None:
             problem = "" if float(_NUMBERS[name](value)) >= 0 else "it must not be negative"  # type: ignore[arg-type]
         except ValueError:
             problem = "it must be a number"
+    if not problem and name == settings.HOLDOUT:
+        settings.holdout({name: value})
     if problem:
         raise SettingError(f"{name} can't be {value!r}: {problem}. Nothing was changed.")
 

@@ -55,7 +55,7 @@ def learn(transcript: str, as_json: bool) -> None:
 
     What is new in it counts once, whoever else has seen it.
     """
-    from playbook_db.claude_code import learner
+    from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
 
     path = os.path.abspath(transcript)
@@ -63,6 +63,7 @@ def learn(transcript: str, as_json: bool) -> None:
         raise SettingError(f"There is no transcript {path}.", _FIND_TRANSCRIPTS)
     model = choose.find_model(project_folder())
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
+        worker.take_in_spool(project.own.store)
         result = learner.learn_transcript(project, path, model, progress=progress)
     notify(result.refused)
     if as_json:
@@ -85,7 +86,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     agree to, there or by --yes, is a budget of its own beside today's. Without a terminal and --yes, today's holds. It
     can be interrupted and called again: nothing is learned from twice.
     """
-    from playbook_db.claude_code import learner
+    from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
     from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
@@ -106,6 +107,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
                 return
             budget = learn_service.Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
+        worker.take_in_spool(project.own.store)
         done = 0
         results: list[TranscriptResult] = []
         with _progress("transcripts", sum(unread.values())) as progress:
