@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, BinaryIO
 
+from playbook_db.claude_code import own_text
 from playbook_db.domain.playbook import storable
 from playbook_db.projects import open_plain
 
@@ -29,7 +30,6 @@ _INJECTED = re.compile(
     r"(?:SessionStart|SubagentStart|UserPromptSubmit)(?::\w+)? hook (?:additional context|success): "
 )
 _INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
-_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 # What a user's line may begin with that somebody else wrote: an editor, a server, another session.
 _OTHERS_TAGS = ("<ide_", "<channel", "<mcp-", "<teammate-", "<cross-session", "<agent-", "<system-")
 _TYPED_COMMAND = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
@@ -282,20 +282,29 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
     kind = _string(block.get("type"))
     if kind in ("text", "thinking"):
         text = _string(block.get(kind))
-        text = _users_own(text) if role == "user" else text
+        text = _users_own(text) if role == "user" else own_text.without_memory(text)
         if text.strip():
             yield _typed(text, content, calls) if role == "user" and kind == "text" else Part(kind, text)
     elif kind.endswith("tool_use"):
-        yield Part("call", f"{_tool(block)} {_json(block.get('input'))}")
+        given = block.get("input")
+        note = own_text.of_call(_tool(block), given) if isinstance(given, dict) else None
+        yield Part("call", f"{_tool(block)} {note or _json(given)}")
     elif kind.endswith("tool_result"):
         text, is_error, call = _result(block.get("content")), block.get("is_error") is True, calls.answered(block)
         said = _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else ""
         # A server of tools can write the client's words into its error, but not set the mark beside it.
         if is_error and (content.get("toolDenialKind") == "user-rejected" or (call and call.tool[:5] != "mcp__")):
             said = text[match.end() :] if (match := _REJECTED.match(text)) else said
-        yield Part("result", text, is_error, said, call)
+        yield Part("result", _news(text, is_error, call), is_error, said, call)
     elif kind and kind != "redacted_thinking":
         yield Part("text", f"[{kind}]")
+
+
+def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
+    """A tool's output without the playbook's own text and the built-in memory's; an error is no listing of either."""
+    if call is None or is_error:
+        return own_text.without_quotes(text)
+    return own_text.of_result(text, call.tool, call.given, call.folder)
 
 
 def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
@@ -307,7 +316,8 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
     if content.get("isSidechain") or bare.startswith(_INTERRUPTED):
         return Part("text", text)
     if bare.startswith(("<bash-input>", *_TYPED_OUTPUT)) and any(tag in text for tag in _TYPED_OUTPUT):
-        return Part("text", text, call=calls.typed or ToolCall("!", {}))
+        call = calls.typed or ToolCall("!", {})
+        return Part("text", _news(text, "<bash-input>" in text, call), call=call)
     return Part("text", text, said=text)
 
 
@@ -331,11 +341,7 @@ def _answers(result: object) -> str:
 
 def _users_own(text: str) -> str:
     """*text* without what the client put in: reminders; nothing at all of an echo or of a hook's output."""
-    kept, at = [], 0
-    while (begin := text.find(_REMINDER, at)) >= 0 and (end := text.find(_REMINDER_END, begin)) >= 0:
-        kept.append(text[at:begin])
-        at = end + len(_REMINDER_END)
-    own = "".join([*kept, text[at:]])
+    own = own_text.without_reminders(text)
     bare = own.lstrip()
     return "" if bare.startswith((*_ECHOES, "<local-command-caveat>")) or _INJECTED.match(bare) else own
 
