@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.output import beside, count_of, folded, one_line, readable, session_name, shortened
+from playbook_db.cli.output import (
+    IGNORED,
+    beside,
+    count_of,
+    evidence_line,
+    folded,
+    one_line,
+    readable,
+    session_name,
+    shortened,
+)
 from playbook_db.domain.diff import Piece, compare_words, mark
 from playbook_db.domain.times import local
 
@@ -51,12 +61,15 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
         yield ""
         yield beside(f"{_word(change.kind, _COLOURS[change.kind])} ", _summary(change), 9)
         yield folded(_marked_text(change), _INDENT)
+        yield from (folded(evidence_line(each), _INDENT) for each in change.evidence)
     if full.votes:
         yield from ("", click.style("votes", bold=True))
     for vote in full.votes:
         unknown = "" if vote.matched else " (no live point has this name)"
         rationale = f": {one_line(vote.rationale)}" if vote.rationale else ""
-        yield beside(f"    {vote.tag:<8} ", f"{one_line(vote.name)}{unknown}{rationale}", 13)
+        ignored = f" ({IGNORED})" if vote.ignored else ""
+        yield beside(f"    {vote.tag:<8} ", f"{one_line(vote.name)}{unknown}{ignored}{rationale}", 13)
+        yield from (folded(evidence_line(each), " " * 13) for each in vote.evidence)
     if full.skipped:
         yield from ("", click.style("skipped operations", bold=True))
     for skipped in full.skipped:

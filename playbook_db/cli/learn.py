@@ -22,7 +22,9 @@ from playbook_db.cli.context import (
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
+    IGNORED,
     count_of,
+    evidence_line,
     one_line,
     print_answer,
     print_json,
@@ -239,15 +241,18 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
 def why(name: str, as_json: bool) -> None:
     """Show where the point NAME came from.
 
-    These are its sessions, its votes with their reasons, its edits and merges, and what was undone.
+    These are its sessions, its votes with their reasons and evidence, its edits and merges, and what was undone.
     """
     from playbook_db.services import history
 
     with opened(sync=False) as project:
-        life = history.life(project, name)
+        life, lifespan = history.life(project, name), history.lifespan(project, name)
     if as_json:
-        print_json(records.life_record(name, life))
+        print_json(records.life_record(name, life, lifespan))
         return
+    if sys.stdout.isatty():
+        confirmed = f"; last confirmed {local(lifespan.confirmed_at)}" if lifespan.confirmed_at else ""
+        say(f"since r{lifespan.created_in}, {local(lifespan.created_at)}{confirmed}")
     if life.merged:
         say(f"merged from {', '.join(map(one_line, life.merged))}")
     rows = [
@@ -255,12 +260,18 @@ def why(name: str, as_json: bool) -> None:
             f"r{event.revision}",
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
-            "; ".join(filter(None, (event.text, event.message if event.source == "undo" else None))),
+            _what_for(event),
             _by(event),
         )
         for event in life.events
     ]
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
+
+
+def _what_for(event: "LifeEvent") -> str:
+    """What was said of it, and on lines of their own what the session showed."""
+    said = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
+    return "\n".join(["; ".join(filter(None, said)), *map(evidence_line, event.evidence)]).strip()
 
 
 def _by(event: "LifeEvent") -> str:

@@ -14,6 +14,7 @@ import click
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
 
 if TYPE_CHECKING:
+    from playbook_db.domain.evidence import Evidence
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.store.hook_queries import StoredMarks
@@ -23,6 +24,8 @@ _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor one of times, which can be given back
+_LONGEST_QUOTE = 200  # columns, on a terminal
+IGNORED = "ignored, to the session's cost"  # a point that a session had, didn't follow and paid for that
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
 
 
@@ -164,6 +167,18 @@ def write_file(data: bytes, output: str) -> None:
 def readable_size(size_bytes: int) -> str:
     """A size in KiB, from 1 MiB on in MiB."""
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
+
+
+def evidence_line(evidence: "Evidence") -> str:
+    """What a session showed, in one line: a quote, on a terminal the beginning of a long one, how far the place is
+    trusted where it stands, and the place."""
+    from playbook_db.domain.evidence import IN_WORDS
+
+    quote = one_line(evidence.quote)
+    if sys.stdout.isatty():
+        quote = shortened(quote, _LONGEST_QUOTE)
+    place = one_line(evidence.place) or "in no place of the session"
+    return f'"{quote}" ({IN_WORDS.get(evidence.trust, "fetched")}; {place})'
 
 
 def session_name(session_id: str) -> str:

@@ -17,7 +17,10 @@ from playbook_db.cli.context import (
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
+    IGNORED,
+    beside,
     count_of,
+    evidence_line,
     folded,
     one_line,
     print_answer,
@@ -34,14 +37,14 @@ from playbook_db.errors import OperationsFileError
 from playbook_db.services import quick_reads, records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playbook_db.domain.playbook_file import Layout
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.history import RevisionDetails
     from playbook_db.services.projects import Project
     from playbook_db.services.records import Retired
-    from playbook_db.store.hook_queries import PointLifespan, StoredMarks
+    from playbook_db.store.hook_queries import PointEvidence, PointLifespan, StoredMarks
     from playbook_db.store.repository import RevisionResult
 
 
@@ -131,7 +134,8 @@ def show(name: str, as_json: bool) -> None:
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
         else:
-            _show_point(match.point, match.retired, history.lifespan(project, name), match.extra, as_json=as_json)
+            lifespan, evidence = history.lifespan(project, name), history.evidence_of(project, name)
+            _show_point(match.point, match.retired, lifespan, match.extra, evidence, as_json=as_json)
 
 
 @cli.command()
@@ -258,12 +262,18 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
 
 
 def _show_point(
-    point: "PromptPoint", retired: "Retired | None", lifespan: "PointLifespan", extra: str, *, as_json: bool
+    point: "PromptPoint",
+    retired: "Retired | None",
+    lifespan: "PointLifespan",
+    extra: str,
+    evidence: "Sequence[PointEvidence]",
+    *,
+    as_json: bool,
 ) -> None:
     from playbook_db.domain.times import local
 
     if as_json:
-        print_json(records.full_point_record(point, retired, lifespan, extra))
+        print_json(records.full_point_record(point, retired, lifespan, extra, evidence))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     if lifespan.changed_in != lifespan.created_in:
@@ -277,7 +287,16 @@ def _show_point(
     say(head)
     if retired:
         say(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
-    print_texts([f"{folded(readable(point.text))}\n"], paged=True)
+    print_texts(_full_text(point.text, evidence), paged=True)
+
+
+def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]":
+    from playbook_db.domain.evidence import read_json
+
+    yield f"{folded(readable(text))}\n"
+    for each in evidence:
+        said = [*([IGNORED] if each.ignored else []), *map(evidence_line, read_json(each.evidence))]
+        yield "".join(f"{beside(f'r{each.revision} {each.kind}: ', line, 4)}\n" for line in said)
 
 
 def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 # How far a place can be trusted, best first: the user's own words; what the project's tests, compilers, linters and
 # builds print; its files; all else, such as a web page.
 USER, TESTS, FILES, FETCHED = TRUST = ("user", "tests", "files", "fetched")
+IN_WORDS = dict(zip(TRUST, ("the user's words", "tests or builds", "the project's files", "fetched"), strict=True))
 
 MAX_QUOTE_CHARS = 300  # of a quote that is kept
 _LEAST_CHARS = 8  # of a quote, letters and digits: fewer stand anywhere, unless they are all that was said

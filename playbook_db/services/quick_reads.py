@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from playbook_db.store.hook_queries import (
         Connection,
+        PointEvidence,
         PointLifespan,
         Retirement,
         StoredMarks,
@@ -60,8 +61,10 @@ def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement
     return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
 
 
-def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
-    """The point *name* of the project in *folder*, live or retired; its other fields as JSON."""
+def find_point(
+    url: str, folder: str, name: str
+) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
+    """The point *name* of the project in *folder*, live or retired, as `hook_queries.find_point` has it."""
     return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from playbook_db.services.status import Status
     from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
-    from playbook_db.store.hook_queries import PointLifespan, Retirement, StoredMarks
+    from playbook_db.store.hook_queries import PointEvidence, PointLifespan, Retirement, StoredMarks
     from playbook_db.store.jobs import Job
     from playbook_db.store.learning import SessionSummary
     from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
@@ -60,10 +60,14 @@ def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
 
 
 def full_point_record(
-    point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan", extra: str
+    point: "PromptPoint",
+    retirement: "Retired | None",
+    lifespan: "PointLifespan",
+    extra: str,
+    evidence: "Iterable[PointEvidence]",
 ) -> Record:
-    """A point with the revisions in which it came and last changed, what is known of it beside, and what a file's entry
-    said (`show NAME`)."""
+    """A point with the revisions in which it came and last changed, what is known of it beside, what a file's entry
+    said, and what sessions showed (`show NAME`)."""
     import json
 
     return point_record(point, retirement) | {
@@ -73,6 +77,15 @@ def full_point_record(
         "changed_at": lifespan.changed_at,
         **_marks_record(lifespan),
         "extra": json.loads(extra),
+        "evidence": [
+            {
+                "revision": each.revision,
+                "kind": each.kind,
+                "ignored": each.ignored,
+                "evidence": json.loads(each.evidence or "[]"),
+            }
+            for each in evidence
+        ],
     }
 
 
@@ -202,10 +215,12 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
     }
 
 
-def life_record(name: str, life: "Life") -> Record:
+def life_record(name: str, life: "Life", lifespan: "PointLifespan") -> Record:
     """Where the point *name* came from, and all that happened to it (`why`)."""
     return {
         "name": name,
+        "created_at": lifespan.created_at,
+        **_marks_record(lifespan),
         "merged": list(life.merged),
         "events": [_record(event, session_id="session", text="told") for event in life.events],
     }
@@ -226,7 +241,8 @@ def _logged_change_record(change: "LoggedChange") -> Record:
         record["section_before"] = before.section
     if change.is_reworded:
         record["text"] = point.text
-    return record | {"reason": change.reason, "successor": change.successor}
+    evidence = [asdict(each) for each in change.evidence]
+    return record | {"reason": change.reason, "successor": change.successor, "evidence": evidence}
 
 
 def _full_change_record(change: "LoggedChange") -> Record:

@@ -71,6 +71,18 @@ SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
+# What sessions showed for or against a point: for its changes, and for votes.
+EVIDENCE = """
+SELECT c.revision, c.kind, 0, c.evidence FROM key_points AS k
+JOIN changes AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id AND c.evidence IS NOT NULL
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+UNION ALL
+SELECT v.revision, v.tag, v.ignored, v.evidence FROM key_points AS k
+JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id AND (v.evidence IS NOT NULL OR v.ignored = 1)
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+ORDER BY 1
+"""
+
 # The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
 LIFESPAN = """
 SELECT f.number, f.time, l.number, l.time, k.confirmed_at, k.pinned, k.resting
@@ -230,6 +242,17 @@ class Retirement:
 
     def __init__(self, revision: int, reason: "str | None") -> None:
         self.revision, self.reason = revision, reason
+
+
+class PointEvidence:
+    """What a session showed for or against a point in a revision: for a change or a vote, of that `kind`; whether the
+    session `ignored` the point; the evidence as JSON, None where that is all."""
+
+    __slots__ = ("evidence", "ignored", "kind", "revision")
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.revision, self.kind, ignored, self.evidence = row
+        self.ignored = bool(ignored)
 
 
 class PointLifespan:
@@ -450,9 +473,9 @@ def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
 
 def find_point(
     connection: "Connection", playbook_id: int, name: str
-) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
-    """The point *name*, live or retired, and what a file's entry said of it beside, as JSON; None where there never was
-    one."""
+) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
+    """The point *name*, live or retired, what a file's entry said of it beside, as JSON, and what sessions showed for
+    it or against it; None where there never was one."""
     of_point = {"playbook_id": playbook_id, "name": name}
     row = connection.execute(POINT, of_point).fetchone()
     if row is None:
@@ -460,7 +483,8 @@ def find_point(
     lifespan = PointLifespan(connection.execute(LIFESPAN, of_point).fetchone())
     extra = connection.execute(EXTRA, of_point).fetchone()
     retirement = None if row[9] is None else Retirement(*row[9:11])
-    return StoredPoint(row[:9]), retirement, lifespan, extra[0] if extra else "{}"
+    evidence = tuple(map(PointEvidence, connection.execute(EVIDENCE, of_point)))
+    return StoredPoint(row[:9]), retirement, lifespan, extra[0] if extra else "{}", evidence
 
 
 def known_times(connection: "Connection", playbook_id: int, times: "Collection[str]") -> "dict[str, tuple[int, bool]]":

@@ -31,7 +31,7 @@ from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
-from playbook_db.store.hook_queries import StoredMarks, StoredPoint, StoredProject
+from playbook_db.store.hook_queries import PointEvidence, StoredMarks, StoredPoint, StoredProject
 from playbook_db.store.learning import LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
@@ -45,6 +45,7 @@ _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
 _UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
+_EVIDENCE = sql(hook_queries.EVIDENCE)
 _MARKS = sql(hook_queries.MARKS)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
@@ -295,6 +296,10 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     def extra_of(self, name: str) -> str:
         """What the entries of files said of the point *name* beside what a point is, as JSON."""
         return self._execute(_EXTRA, name=name).scalar() or "{}"
+
+    def evidence_of(self, name: str) -> tuple[PointEvidence, ...]:
+        """What sessions showed for or against the point *name*, the oldest first."""
+        return tuple(map(PointEvidence, self._execute(_EVIDENCE, name=name)))
 
     def marks(self) -> dict[str, StoredMarks]:
         """What is known of each live point beside what a point is, by name."""

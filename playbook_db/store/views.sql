@@ -3,7 +3,8 @@
 
 CREATE VIEW live_key_points AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text, k.helpful, k.harmful,
-       k.helpful - k.harmful AS balance, r.time AS created_at, k.created_in AS created_in_revision
+       k.helpful - k.harmful AS balance, r.time AS created_at, k.created_in AS created_in_revision,
+       k.confirmed_at, k.pinned, k.resting
 FROM key_points AS k
 JOIN playbooks AS p ON p.id = k.playbook_id
 JOIN sections AS s ON s.slug = k.section
@@ -25,7 +26,7 @@ ORDER BY p.key, k.retired_in DESC, s.position, k.position;
 CREATE VIEW history AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message,
        c.seq, c.kind, k.name, s.name AS section, c.helpful, c.harmful, c.text, c.reason,
-       t.name AS successor
+       t.name AS successor, c.evidence
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
 JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
@@ -34,7 +35,7 @@ JOIN sections AS s ON s.slug = c.section
 LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id
 UNION ALL
 SELECT p.key, r.number, r.time, r.source, r.actor, r.session_id, r.message,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
 WHERE NOT EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number);
@@ -67,7 +68,8 @@ SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id,
        k.name, v.tag, v.rationale, 1 AS is_matched,
        (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
         WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
-        ORDER BY t.first DESC LIMIT 1) AS taken_back_in
+        ORDER BY t.first DESC LIMIT 1) AS taken_back_in,
+       v.ignored, v.evidence
 FROM playbooks AS p
 JOIN votes AS v ON v.playbook_id = p.id
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
@@ -76,7 +78,8 @@ UNION ALL
 SELECT p.key, r.number, r.time, r.actor, r.session_id, v.name, v.tag, v.rationale, 0,
        (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
         WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
-        ORDER BY t.first DESC LIMIT 1)
+        ORDER BY t.first DESC LIMIT 1),
+       v.ignored, v.evidence
 FROM playbooks AS p
 JOIN votes AS v ON v.playbook_id = p.id AND v.name IS NOT NULL
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision;
