@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from playbook_db.store.jobs import Job
     from playbook_db.store.log_queries import LifeEvent
 
-_TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
+_TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
@@ -292,7 +292,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     from playbook_db.services.projects import read_playbook
 
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
-    shown = 2 * len(render_points(read_playbook(project).points))  # to the reflector and to the curator
+    shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks
     tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
     with choose.living_in(project_env.of_jobs(project.folder or project.key)):
         model = model_name()
