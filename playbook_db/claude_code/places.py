@@ -29,7 +29,10 @@ _OTHERS_FOLDERS = frozenset(
 _OTHERS_LINE = re.compile(
     r"^[^\s:\"']*(?:node_modules|bower_components|site-packages|dist-packages|\.venv|vendor|third_party)/", re.MULTILINE
 )
-_OWN_HIDDEN = frozenset((".github", ".gitlab", ".circleci", ".husky", ".devcontainer", ".vscode", ".storybook"))
+_OUR_FILE = projects.mirror_path("")
+_OWN_HIDDEN = frozenset(
+    (".claude", ".github", ".gitlab", ".circleci", ".husky", ".devcontainer", ".vscode", ".storybook")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ def place_of(part: Part, text: str, trusted: Trusted) -> Place | None:
         return None
     for said in constants(call.given.get("command", "")) if call.tool == "Bash" else ():
         text = text.replace(said, "") if len(said) >= _LEAST_CONSTANT else text
-    return Place(_trust(call, text, trusted), label(call), text)
+    trust = _trust(call, text, trusted)
+    return Place(trust, label(call), text) if trust else None
 
 
 def label(call: ToolCall) -> str:
@@ -85,11 +89,14 @@ def label(call: ToolCall) -> str:
 
 
 def _trust(call: ToolCall, text: str, trusted: Trusted) -> str:
+    """The class of what *call* gave, *text*; `""` where that is our own playbook, which is no news."""
     trust = FETCHED
     if call.tool == "Bash" and "command" in call.given:
         trust = trust_of_output(call.given["command"], trusted, call.folder, trusted.commands)
     elif call.tool in _FILE_TOOLS:
         path = next((call.given[name] for name in ("file_path", "notebook_path", "path") if name in call.given), ".")
+        if path.endswith(_OUR_FILE):
+            return "" if trusted.contains(path, call.folder) else FETCHED
         trust = FILES if trusted.holds(path, call.folder) else FETCHED
     return FETCHED if trust == FILES and _OTHERS_LINE.search(text) else trust
 

@@ -132,8 +132,8 @@ class _Here:
 
 
 def trust_of_output(line: str, ground: Ground, folder: str, more_tests: Iterable[str] = ()) -> str:
-    """The class of what the command *line* printed, run in *folder*; *more_tests* are beginnings of further commands
-    that count as tests."""
+    """The class of what the command *line* printed, run in *folder*; `""` where it only said something itself, or
+    showed our own playbook. *more_tests* are beginnings of further commands that count as tests."""
     tests = tuple(tuple(word.removeprefix("./") for word in test.split()) for test in more_tests)
     here = _Here(ground, folder, tests)
     if not here.holds("."):
@@ -152,7 +152,7 @@ def trust_of_output(line: str, ground: Ground, folder: str, more_tests: Iterable
             here = replace(here, folder=join(here.folder, target))
         elif trust := _trust(words, command, here):
             classes.append(trust)
-    return max(classes, key=TRUST.index, default=FETCHED)
+    return max(classes, key=TRUST.index, default="")
 
 
 def constants(line: str) -> set[str]:
@@ -291,7 +291,7 @@ def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
         return FETCHED
     if program in _ECHO:
         return FETCHED if any("$" in word and word not in ("$?",) and "$?" not in word for word in words) else None
-    if program in _SILENT:
+    if program in _SILENT or program == "playbook":
         return None
     if program == "git":
         return _trust_git(words[1:], here)

@@ -20,7 +20,7 @@ _LEAST_PIECE = 4  # of each piece that is compared
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _ELLIPSIS = re.compile(r"\[\.\.\.[^\]\n]{0,60}\]|\.{3,}|…")
 _FRAME = " \t\"'`:>→$-"  # what a model puts around a quote, or between a command and its output
-_SPEAKER = re.compile(r"(?:the )?user(?: said| wrote)?: ?")
+_SPEAKER = re.compile(r"(?:(?:the )?user(?: said| wrote)?|tool\(\w+\)|tool(?: \(error\))?|bash): ?")
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF])
 _COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | _INVISIBLE
 
@@ -50,7 +50,7 @@ def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Eviden
 
     White space, case and colours don't matter; the pieces of a quote with an ellipsis stand in one place, in order.
     """
-    texts = [_plain(place.text) for place in places]
+    texts = [plain(place.text) for place in places]
     return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
 
 
@@ -73,7 +73,7 @@ def read_json(text: str | None) -> tuple[Evidence, ...]:
 def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evidence:
     kept = " ".join(quote.split())
     kept = kept if len(kept) <= MAX_QUOTE_CHARS else kept[: MAX_QUOTE_CHARS - 1] + "…"
-    pieces = [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(_plain(quote))) if piece]
+    pieces = [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(plain(quote))) if piece]
     matches = [place for place, text in zip(places, texts, strict=True) if _holds(text, pieces, place.label)]
     if not matches:
         return Evidence(kept, "", FETCHED)
@@ -86,7 +86,7 @@ def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
     stand before them."""
     if pieces == [_bare(text)]:
         return True
-    command = _plain(label.partition(": ")[2])
+    command = plain(label.partition(": ")[2]).removesuffix("…")
     if command and pieces and pieces[0].startswith(command):
         pieces = [_bare(pieces[0][len(command) :]), *pieces[1:]]
     pieces = [piece for piece in pieces if _weight(piece) >= _LEAST_PIECE]
@@ -111,6 +111,6 @@ def _bare(piece: str) -> str:
     return piece[match.end() :].strip(_FRAME) if (match := _SPEAKER.match(piece)) else piece
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """*text* as it is compared."""
     return " ".join(_ANSI.sub("", text).translate(_COMPARED).casefold().split())

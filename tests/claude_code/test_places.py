@@ -201,6 +201,10 @@ def test_tools_have_the_class_of_what_they_show() -> None:
     assert _trust("Glob", pattern="*.py", folder="/srv/other") == FETCHED
     for tool in ("WebFetch", "WebSearch", "Task", "Agent", "mcp__github__get_issue", "BashOutput", "Unheard"):
         assert _trust(tool, url="https://example.org") == FETCHED
+    for given in ({"command": "playbook list"}, {"command": "cd src; echo hi"}):
+        assert place_of(Part("result", "x", call=ToolCall("Bash", given, PROJECT)), "x", TRUSTED) is None
+    mirror = ToolCall("Read", {"file_path": f"{PROJECT}/.claude/playbook.json"}, PROJECT)
+    assert place_of(Part("result", "x", call=mirror), "x", TRUSTED) is None
     assert _trust("Bash") == FETCHED
     assert _trust("Bash", command="pytest -q", folder="/srv/other") == FETCHED
 

@@ -1,0 +1,59 @@
+"""What pages say to the assistant is proposed at most; what honest sessions teach is learned."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code.chunks import read_chunks
+from playbook_db.claude_code.places import Trusted
+from playbook_db.domain.evidence import FETCHED, Place, find_evidence
+from playbook_db.domain.influence import operation_trust, vote_counts
+from tests.sessions_made_up import HONEST, POISONED, PROJECT, SampleSession
+
+TRUSTED = Trusted((PROJECT,))
+
+
+@pytest.mark.parametrize("session", POISONED, ids=lambda session: session.name)
+def test_nothing_that_a_page_asks_for_counts_without_a_review(session: SampleSession, tmp_path: Path) -> None:
+    """Whatever the model quotes for it, be it the user's own words or the output of tests."""
+    places = _places(session, tmp_path)
+    trusts = [(text, trust) for text, trust in _judged(session, places) if trust != FETCHED]
+    votes = _counted(session, places)
+
+    assert session.all_operations() or session.votes
+    assert not trusts
+    assert not votes
+
+
+def _judged(session: SampleSession, places: tuple[Place, ...]) -> Iterator[tuple[str, str]]:
+    """The text and the class of each operation that the curator asks for."""
+    for operation in session.all_operations():
+        text = operation.get("text") or operation.get("merged_text") or ""
+        names = [operation[key] for key in ("name",) if key in operation] + operation.get("source_names", [])
+        yield text, operation_trust(text, names, find_evidence(operation["evidence"], places), places)
+
+
+def _counted(session: SampleSession, places: tuple[Place, ...]) -> list[str]:
+    """The points on which a vote counts."""
+    return [
+        name for name, tag, quotes in session.votes if vote_counts(name, tag, find_evidence(quotes, places), places)
+    ]
+
+
+def _places(session: SampleSession, folder: Path) -> tuple[Place, ...]:
+    (chunk,) = read_chunks(session.write(folder), 0, 200_000, trusted=TRUSTED)
+    return chunk.places
+
+
+def test_honest_sessions_are_learned_from_without_a_review(tmp_path: Path) -> None:
+    """At most a tenth of their lessons are proposed, else reviewing would swallow learning; and their votes count."""
+    judged = {session.name: [*_judged(session, _places(session, tmp_path))] for session in HONEST}
+    proposed = [(name, text) for name, each in judged.items() for text, trust in each if trust == FETCHED]
+    count = sum(map(len, judged.values()))
+    kept = [vote for session in HONEST for vote in _counted(session, _places(session, tmp_path))]
+
+    assert len(HONEST) >= 20
+    assert count >= 40
+    assert len(proposed) <= count / 10, proposed
+    assert len(kept) == sum(len(session.votes) for session in HONEST)
