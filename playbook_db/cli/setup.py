@@ -298,7 +298,7 @@ def _show_waiting(project: "Project") -> None:
     if data is None:
         raise MirrorError(f"{path} is a link to nothing. Remove it, and run playbook init again.")
     reading = playbook_file.decode(data, source=path)
-    revised = import_export.import_playbook(project, reading, source=path, dry_run=True)
+    revised = import_export.import_playbook(project, reading, source=path, folds_equal=False, dry_run=True)
     shown = f"{os.path.relpath(path)} holds {count_of(len(reading.playbook.points), 'key point')}"
     notify([f"{shown} ({import_export.summary(revised)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
