@@ -31,7 +31,7 @@ _GROUPS = {
     },
     "Change": {
         "add": "points", "edit": "points", "retire": "points", "vote": "points", "pin": "points",
-        "unpin": "points", "apply": "points", "prune": "points",
+        "unpin": "points", "apply": "points", "prune": "points", "dedup": "dedup",
     },
     "Look back, take back": {
         "log": "history", "at": "history", "diff": "history", "undo": "history", "restore": "history",

@@ -85,6 +85,23 @@ def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS
     return sorted((each for each in scored if each[1] >= MIN_LIKENESS), key=lambda each: -each[1])[:limit]
 
 
+def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
+    """Retire the point *duplicate* in favour of the point *name*, which takes over its votes, and gets another *text*
+    where one is given."""
+    kept, point = draft[name], draft[duplicate]
+    folded = replace(
+        kept,
+        text=text or kept.text,
+        helpful=kept.helpful + point.helpful,
+        harmful=kept.harmful + point.harmful,
+    )
+    if folded != kept:
+        has_votes = point.helpful or point.harmful
+        reason = f"took over the votes of its duplicate {duplicate}" if has_votes else f"merged with {duplicate}"
+        draft.change(folded, kind="edit", reason=reason)
+    draft.retire(duplicate, reason=f"duplicate of {name}", successor=name)
+
+
 def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, ...]:
     """Fold each point into its survivor, of which it is given the name. Returns those that were retired."""
     folded = []
@@ -92,13 +109,6 @@ def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, 
         name = survivor(point)
         if name == point.name:
             continue
-        kept = draft[name]
-        if point.helpful or point.harmful:
-            draft.change(
-                replace(kept, helpful=kept.helpful + point.helpful, harmful=kept.harmful + point.harmful),
-                kind="edit",
-                reason=f"took over the votes of its duplicate {point.name}",
-            )
-        draft.retire(point.name, reason=f"duplicate of {name}", successor=name)
+        fold_into(draft, name, point.name)
         folded.append(point)
     return tuple(folded)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.services.dedup import AlikePoints
     from playbook_db.services.forget import Forgotten
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken
@@ -100,7 +101,7 @@ def change_record(change: "Change") -> Record:
 
 
 def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
-    """What a batch of operations did, or would do (`apply`, `prune`)."""
+    """What a batch of operations did, or would do (`apply`, `prune`, `dedup --merge`)."""
     return {
         "project": revised.key,
         "revision": revised.revision,
@@ -108,6 +109,17 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
         "changes": [change_record(change) for change in revised.changes],
         "skipped": [
             {"operation": item.index + 1, "reason": item.reason, "given": item.item} for item in revised.skipped
+        ],
+    }
+
+
+def candidates_record(key: str, candidates: "Iterable[AlikePoints]") -> Record:
+    """Points that may say the same, two by two (`dedup`)."""
+    return {
+        "project": key,
+        "candidates": [
+            {"likeness": round(each.likeness, 3), "points": [point_record(each.one), point_record(each.other)]}
+            for each in candidates
         ],
     }
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
 
+from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.connect import dialect_of
@@ -19,6 +20,11 @@ class PlaybookRows:
     def index_hint(self, name: str) -> str:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
         return dialect_of(self.connection).by_index(name)
+
+    def actor(self, given: str | None = None) -> str:
+        """Who does something here: *given*, by default the user; in a database that others have, too, the member."""
+        is_shared = dialect_of(self.connection).is_shared
+        return settings.member() if is_shared else (given or "").strip() or settings.actor()
 
     def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
         """Execute *statement* with *values* and the playbook's number as `playbook_id`."""

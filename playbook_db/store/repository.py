@@ -13,7 +13,6 @@ from typing import Any, Self
 from sqlalchemy import Connection, Row, delete, func, select, update
 from sqlalchemy import text as sql
 
-from playbook_db import settings
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import (
     MAX_DIGITS,
@@ -39,6 +38,7 @@ from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import injections, jobs, mirrors, playbooks, transcripts
+from playbook_db.store.verdicts import VerdictRows
 
 # Statements are made once: putting one together costs more than running it.
 _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
@@ -145,7 +145,7 @@ class RevisionResult:
     key: str = ""
 
 
-class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, RevisionWriter):
+class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, VerdictRows, RevisionWriter):
     """The playbook of one project inside a transaction. One that isn't there yet is empty, and its `playbook_id` 0.
 
     `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` the transaction's
@@ -219,7 +219,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": self._actor(actor),
+            "actor": self.actor(actor),
             "session_id": session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "took_back_from": undone.first if undone else None,
@@ -232,10 +232,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
-
-    def _actor(self, given: str | None) -> str:
-        is_shared = dialect_of(self.connection).is_shared
-        return settings.member() if is_shared else (given or "").strip() or settings.actor()
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""

@@ -5,7 +5,6 @@ from collections.abc import Collection
 from sqlalchemy import bindparam
 from sqlalchemy import text as sql
 
-from playbook_db import settings
 from playbook_db.store.playbook_rows import PlaybookRows
 
 _KEEP_APART = sql("""
@@ -24,7 +23,7 @@ JOIN key_points AS one ON one.playbook_id = a.playbook_id AND one.id = a.first_i
 JOIN key_points AS other ON other.playbook_id = a.playbook_id AND other.id = a.second_id
 WHERE a.playbook_id = :playbook_id AND one.retired_in IS NULL AND other.retired_in IS NULL AND NOT EXISTS (
     SELECT 1 FROM changes AS c WHERE c.playbook_id = :playbook_id AND c.point_id IN (a.first_id, a.second_id)
-        AND c.revision > a.revision AND c.text IS NOT NULL AND c.kind <> 'restore')
+        AND c.revision > a.revision AND c.text IS NOT NULL)
 ORDER BY a.first_id, a.second_id
 """)
 
@@ -37,8 +36,8 @@ class VerdictRows(PlaybookRows):
 
     def keep_apart(self, pairs: Collection[tuple[str, str]], *, actor: str | None = None) -> None:
         """Keep that the points in each of *pairs*, by their names, stay two with the texts that they had when the
-        transaction began; *actor* decided it, by default `settings.actor`. What is no point is passed over."""
-        decided = {"revision": self.revision, "now": self.now, "actor": (actor or "").strip() or settings.actor()}
+        transaction began; *actor* decided it, by default the user. What is no point is passed over."""
+        decided = {"revision": self.revision, "now": self.now, "actor": self.actor(actor)}
         for pair in pairs:
             self._execute(_KEEP_APART, names=list(pair), **decided)
 

@@ -185,7 +185,7 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
         "list --retired", "log", "log oth-002", "diff 1", "why oth-002", "stats", "sessions", "jobs", "jobs --all",
         "status", "status --short", "project list", "project ignore", "project ignore --off", "project trust",
         "prune --dry-run", "db check", "db upgrade", "backup", "backup --list", "config", "init", "work", "team status",
-        "sessions skip s-1",
+        "sessions skip s-1", "dedup",
     ):  # fmt: skip
         done = joined(*line.split())
         assert done.code == 0, (line, done.err)
