@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.figures import Figures
+from playbook_db.domain import operations, prompt_text
 
 SESSIONS, NEW_POINTS, TOPICS = 400, 3, 8
 QUALITIES, SHARES = (0.85, 0.5, 0.15), (0.5, 0.3, 0.2)
@@ -23,6 +24,7 @@ GOOD, BAD = QUALITIES[0], QUALITIES[-1]
 CITED = 0.5  # the chance that a point that was shown and is relevant gets a vote
 POINTS_SHOWN = 60
 SEEDS = 20
+FADING = 2000  # revisions
 HALF_LIFE = 50  # sessions after which a vote weighs half as much, for the rules that know recent votes
 ROOM_UNITS = 9_800 - 600  # of text, without the words and headers around the points
 ENTRY_UNITS = 32  # of an entry beside its text
@@ -60,6 +62,7 @@ class Tally:
     changed_in: int
     helpful: int = 0
     harmful: int = 0
+    harmful_in_a_row: int = 0  # its last votes
     in_vain: int = 0  # sessions that it was shown in since its last vote
     recent_helpful: float = 0.0  # as of `changed_in`, older votes weigh less
     recent_harmful: float = 0.0
@@ -175,6 +178,7 @@ def _count(tally: Tally, session: int, *, helpful: bool) -> None:
     tally.recent_harmful = tally.recent_harmful * weight + (not helpful)
     tally.helpful += helpful
     tally.harmful += not helpful
+    tally.harmful_in_a_row = 0 if helpful else tally.harmful_in_a_row + 1
     tally.changed_in, tally.in_vain = session, 0
 
 
@@ -216,53 +220,103 @@ def oracle(world: World, room: int) -> float:
     return worth
 
 
-def wilson(helpful: float, harmful: float, side: int) -> float:
-    """The upper (1) or lower (-1) bound of Wilson's interval, with one imagined vote on either side."""
-    votes = helpful + harmful + 2
-    share = (helpful + 1) / votes
+def wilson_lower(tally: Tally, session: int) -> float:
+    """The rule until now: the lower bound of Wilson's interval, one standard deviation, and a little for its age."""
+    votes = tally.helpful + tally.harmful + 2
+    share = (tally.helpful + 1) / votes
     spread = math.sqrt(share * (1 - share) / votes + 1 / (4 * votes * votes))
-    return (share + 1 / (2 * votes) + side * spread) / (1 + 1 / votes)
+    return (share + 1 / (2 * votes) - spread) / (1 + 1 / votes) + tally.changed_in / FADING
 
 
-def _decayed(tally: Tally, session: int) -> float:
+def stored(tally: Tally, session: int) -> float:
+    """The product's own rule; a session is a revision."""
+    return prompt_text.rank(tally.helpful, tally.harmful, tally.changed_in)
+
+
+def mean(tally: Tally, session: int) -> float:
+    """The share of helpful votes, with one imagined vote on either side."""
+    return (tally.helpful + 1) / (tally.helpful + tally.harmful + 2)
+
+
+def decayed_mean(tally: Tally, session: int) -> float:
+    """The same, where a vote weighs half as much after HALF_LIFE sessions."""
     weight = 0.5 ** ((session - tally.changed_in) / HALF_LIFE)
     return (tally.recent_helpful * weight + 1) / ((tally.recent_helpful + tally.recent_harmful) * weight + 2)
 
 
-BEFORE = Rule(
-    "before: lower bound + age, share 1/8", lambda t, _: wilson(t.helpful, t.harmful, -1) + t.changed_in / 2000, 1 / 8
-)
+def decayed_at_votes(tally: Tally, session: int) -> float:
+    """The same as of the point's last vote, which a stored number can hold."""
+    return (tally.recent_helpful + 1) / (tally.recent_helpful + tally.recent_harmful + 2)
+
+
+def has_turned(tally: Tally) -> bool:
+    """Whether the last votes of a point were harmful: the product's own rule for resting."""
+    return tally.harmful_in_a_row >= operations.REST_HARMFUL
+
+
+BEFORE = Rule("before: lower bound, share 1/8", wilson_lower, 1 / 8)
+CHOSEN = Rule("chosen: upper bound, both rests", stored, rests_after=operations.REST_SHOWN, rests=has_turned)
 RULES = (
     BEFORE,
-    Rule("mean (h+1)/(n+2)", lambda t, _: (t.helpful + 1) / (t.helpful + t.harmful + 2)),
-    Rule("Wilson's upper bound", lambda t, _: wilson(t.helpful, t.harmful, 1)),
-    Rule("decayed mean, half-life 50 sessions", _decayed, needs_clock=True),
+    Rule("lower bound", wilson_lower),
+    Rule("mean (h+1)/(n+2)", mean),
+    Rule("mean, share 1/8", mean, 1 / 8),
+    Rule("decayed mean, needs a clock", decayed_mean, needs_clock=True),
+    Rule("decayed mean, needs a clock, share 1/8", decayed_mean, 1 / 8, needs_clock=True),
+    Rule("decayed mean as of the last vote", decayed_at_votes),
+    Rule("upper bound", stored),
+    Rule("upper bound, share 1/16", stored, 1 / 16),
+    Rule("upper bound, share 1/8", stored, 1 / 8),
+    Rule("upper bound, share 1/4", stored, 1 / 4),
+    Rule("upper bound, three harmful in a row rest", stored, rests=has_turned),
+    *(Rule(f"upper bound, {n} in vain rest", stored, rests_after=n) for n in (20, 40, 60, 100)),
+    CHOSEN,
 )
-SCENARIOS = (Scenario("noise .1"), Scenario("bias .5", bias=0.5), Scenario("drift .5", drift=0.5))
+SCENARIOS = (
+    Scenario("noise .1"),
+    Scenario("bias .5", bias=0.5),
+    Scenario("drift .5", drift=0.5),
+    Scenario("bias .25, half of the sessions have one outcome for all", bias=0.25, shared_outcome=0.5),
+    Scenario("bias .25, drift .25, three of ten points are copies", bias=0.25, drift=0.25, copies=0.3),
+    Scenario("bias .25, drift .25, room by characters", bias=0.25, drift=0.25, is_capped_by_length=True),
+)
 
 
-def compare(scenario: Scenario, rules: Sequence[Rule], seeds: Sequence[int]) -> Figures:
-    """Regret and the share of bad points for each of *rules*, and the difference from the first one's regret."""
+@dataclass(frozen=True)
+class Comparison:
+    """A rule in one scenario, on average: its regret, by how much that differs from the first rule's with two standard
+    errors, and the share of bad points among those shown in the second half."""
+
+    rule: str
+    regret: float
+    difference: float
+    error: float
+    bad: float
+
+
+def compare(scenario: Scenario, rules: Sequence[Rule], seeds: Sequence[int]) -> list[Comparison]:
+    """How each of *rules* does in the worlds of *seeds*, the same for all."""
     room = ROOM_UNITS if scenario.is_capped_by_length else POINTS_SHOWN
     worlds = [make_world(seed, scenario) for seed in seeds]
     best = [oracle(world, room) for world in worlds]
-    rows = []
+    compared = []
     base: list[float] = []
     for rule in rules:
         results = [simulate(world, rule, room) for world in worlds]
         regrets = [1 - result.worth / most for result, most in zip(results, best, strict=True)]
         base = base or regrets
+        differences = [ours - theirs for ours, theirs in zip(regrets, base, strict=True)]
+        error = 2 * statistics.stdev(differences) / math.sqrt(len(seeds))
         bad = statistics.mean(result.bad for result in results)
-        rows.append((rule.name, f"{statistics.mean(regrets):.3f}", _difference(regrets, base), f"{bad:.3f}"))
-    return Figures(f"Ranking: {scenario.name}", ("rule", "regret", "difference", "bad points shown late"), rows)
+        compared.append(Comparison(rule.name, statistics.mean(regrets), statistics.mean(differences), error, bad))
+    return compared
 
 
 def run(*, quick: bool) -> Iterator[Figures]:
     """A table for each scenario."""
     for scenario in SCENARIOS:
-        yield compare(scenario, RULES, range(2 if quick else SEEDS))
-
-
-def _difference(ours: Sequence[float], theirs: Sequence[float]) -> str:
-    each = [a - b for a, b in zip(ours, theirs, strict=True)]
-    return f"{statistics.mean(each):+.3f} +- {2 * statistics.stdev(each) / math.sqrt(len(each)):.3f}"
+        rows = [
+            (each.rule, f"{each.regret:.3f}", f"{each.difference:+.3f} +- {each.error:.3f}", f"{each.bad:.3f}")
+            for each in compare(scenario, RULES, range(2 if quick else SEEDS))
+        ]
+        yield Figures(f"Ranking: {scenario.name}", ("rule", "regret", "difference", "bad points, 2nd half"), rows)

@@ -1,6 +1,7 @@
 """What learning rests on: evidence, proposals that wait for a person, which points are pinned, rest and were confirmed.
 
-Of the points that are there, each was confirmed when it came, was last reworded or was last voted helpful. Beside them:
+Of the points that are there, each was confirmed when it came, was last reworded or was last voted helpful; their ranks
+become those of the upper bound, and how often each was shown in vain is counted from here on. Beside them:
 which points nearly say the same and stay apart, and how sessions went.
 """
 
@@ -29,6 +30,8 @@ UPDATE key_points SET confirmed_at = (
 def upgrade() -> None:
     _add_columns()
     op.execute(sa.text(_CONFIRMED))
+    op.execute(sa.text("UPDATE showings SET used_at = sessions"))
+    _rank_by_upper_bound(op.get_bind())
     op.drop_index("ix_key_points_rank", "key_points")
     shown = sa.text("retired_in IS NULL AND resting = 0")
     op.create_index(
@@ -52,6 +55,26 @@ def _add_columns() -> None:
         op.add_column(table, sa.Column(column, TEXT))
     check = sa.CheckConstraint("used_at >= 0", name="ck_showings_used_at")
     op.add_column("showings", sa.Column("used_at", COUNT, check, nullable=False, server_default=sa.text("0")))
+
+
+def _rank_by_upper_bound(connection: sa.Connection) -> None:
+    """Raise each rank from the lower bound of what its votes say to the upper one."""
+    ranked = connection.execute(sa.text("SELECT playbook_id, id, helpful, harmful FROM key_points")).all()
+    rows = [
+        {"playbook": playbook, "point": point, "more": _width(helpful, harmful)}
+        for playbook, point, helpful, harmful in ranked
+    ]
+    if rows:
+        update = "UPDATE key_points SET rank = rank + :more WHERE playbook_id = :playbook AND id = :point"
+        connection.execute(sa.text(update), rows)
+
+
+def _width(helpful: int, harmful: int) -> float:
+    """How far the bounds of Wilson's interval lie apart: one standard deviation, an imagined vote on either side."""
+    votes = helpful + harmful + 2
+    share = (helpful + 1) / votes
+    spread: float = (share * (1 - share) / votes + 1 / (4 * votes * votes)) ** 0.5
+    return 2 * spread / (1 + 1 / votes)
 
 
 def _make_proposals() -> None:

@@ -25,6 +25,8 @@ MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all of them together
 TAGS = ("helpful", "harmful", "neutral")
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
+REST_HARMFUL = 3  # votes in a row that let a point rest, however much it had helped before
+REST_SHOWN = 100  # sessions that it was shown in since it was last used that let a point rest
 
 
 class _RefusedError(Exception):

@@ -163,7 +163,7 @@ def notes_on_length(changes: Iterable[Change]) -> list[str]:
         f"{point.name} is too long for any session to be shown it ({len(point.text):,} characters); "
         f"shorten it with: playbook edit {point.name}"
         for point in points
-        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [point], [], 1)[1]
+        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [point], 1)[1]
     ]
 
 
@@ -177,9 +177,9 @@ def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
 
 
 def _notes_on_room(book: PlaybookRepository) -> list[str]:
-    ranked, _, total, time = book.candidates()
+    ranked, total, time = book.candidates()
     pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
-    _, shown = prompt_text.compose(templates.playbook_template(), pinned, [], total, time)
+    _, shown = prompt_text.compose(templates.playbook_template(), pinned, total, time)
     names = [point.name for point in pinned if point not in shown]
     if not names:
         return []

@@ -87,7 +87,7 @@ def prompt(project: Project) -> str:
     an empty playbook. Raises TemplateError."""
     with project.store.read(project.key) as book:
         candidates = book.candidates()
-        return prompt_text.compose(templates.playbook_template(), *candidates)[0] if candidates[2] else ""
+        return prompt_text.compose(templates.playbook_template(), *candidates)[0] if candidates[1] else ""
 
 
 def prompt_with_all(project: Project) -> str:

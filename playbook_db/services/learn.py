@@ -317,7 +317,7 @@ def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
         return text
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
     ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
-    return render_points(prompt_text.choose(dict.fromkeys([*first, *ranked]), [], _ROOM_CHARS))
+    return render_points(prompt_text.choose(dict.fromkeys([*first, *ranked]), _ROOM_CHARS))
 
 
 def _size(playbook: Playbook) -> str:
@@ -335,9 +335,10 @@ def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
 
 
 def _note_done(book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, and end the
-    job that it *finishes*."""
+    """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, let points
+    rest whose time has come, and end the job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
+    book.rest_points()
     book.move_cursor(
         chunk.path, chunk.end, session_id=chunk.session_id, last_uuid=chunk.last_uuid, first_uuid=chunk.first_uuid
     )

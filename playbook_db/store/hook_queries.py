@@ -103,15 +103,6 @@ TOOK_IN = """
 SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
 """
 
-NEWEST = 50  # points that are looked at for those without votes: the time must not hang on how many there are
-
-UNJUDGED_POINTS = f"""
-SELECT k.id, {_POINT} FROM key_points AS k
-WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.helpful = 0 AND k.harmful = 0
-  AND k.id > (SELECT max(n.id) FROM key_points AS n WHERE n.playbook_id = :playbook_id) - {NEWEST}
-ORDER BY k.id DESC
-"""
-
 MIRROR_FILE = """
 SELECT m.size_bytes, m.mtime_ns, coalesce(m.revision, 0) FROM mirrors AS m
 WHERE m.playbook_id = :playbook_id AND m.path = :path
@@ -440,13 +431,12 @@ def find_in_replica(connection: "Connection", name: str) -> "StoredProject | Non
 
 def candidates(
     execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject
-) -> "tuple[Iterator[StoredPoint], list[StoredPoint], int, str]":
-    """What `domain.prompt_text` chooses from: the live points, best first, read as they are asked for; the newest
-    without votes; how many are live; the time of the last revision."""
+) -> "tuple[Iterator[StoredPoint], int, str]":
+    """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best, read
+    as they are asked for; how many are live; the time of the last revision."""
     of_playbook = {"playbook_id": project.id}
     time = execute(LAST_TIME, of_playbook).fetchone()
-    ranked, unjudged = (map(StoredPoint, execute(query, of_playbook)) for query in (RANKED_POINTS, UNJUDGED_POINTS))
-    return ranked, list(unjudged), project.live_points, time[0] if time else ""
+    return map(StoredPoint, execute(RANKED_POINTS, of_playbook)), project.live_points, time[0] if time else ""
 
 
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
+from playbook_db.domain import operations
 from playbook_db.projects import as_path, as_text
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
@@ -33,6 +34,30 @@ _SHOWN_TO = sql("SELECT points FROM injections WHERE playbook_id = :playbook_id 
 _NAMES_OF = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id IN :numbers").bindparams(
     bindparam("numbers", expanding=True)
 )
+_NOTE_CITED = sql("""
+UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id IN (
+    SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
+""").bindparams(bindparam("names", expanding=True))
+_WAKE = sql("""
+UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
+""").bindparams(bindparam("names", expanding=True))
+# Live points that were shown often since they were last used, or whose last votes were all harmful, the newest of these
+# cast in one of the last revisions. Those pinned never rest.
+_REST = sql("""
+UPDATE key_points SET resting = 1
+WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND (
+    id IN (SELECT w.point_id FROM showings AS w
+           WHERE w.playbook_id = :playbook_id AND w.sessions - w.used_at >= :shown)
+    OR id IN (SELECT n.point_id FROM votes AS n
+              WHERE n.playbook_id = :playbook_id AND n.revision > :since AND n.tag = 'harmful'
+                AND (SELECT count(*) FROM (
+                        SELECT v.tag FROM votes AS v
+                        WHERE v.playbook_id = :playbook_id AND v.point_id = n.point_id AND v.tag <> 'neutral'
+                          AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
+                                            AND t.first <= v.revision AND t.last >= v.revision)
+                        ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
+                     WHERE last.tag = 'harmful') = :harmful))
+""")
 _WAITING = sql("""
 SELECT id, analysis, bullet_tags, lessons FROM reflections
 WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :start AND to_offset = :end
@@ -147,10 +172,18 @@ class LearningRows(PlaybookRows):
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
         """Keep that a chunk of the session cited the points *names*, live or retired; what was no point when the
-        transaction began is left out."""
+        transaction began is left out. Those that rested wake."""
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
+            self._execute(_NOTE_CITED, names=some)
+            self._execute(_WAKE, names=some)
+
+    def rest_points(self) -> None:
+        """Let the live points rest that were shown often in vain, or whose last votes were harmful, the last of them in
+        this transaction. Nothing of a point changes with that but whether sessions are shown it at their start."""
+        often, harmful = operations.REST_SHOWN, operations.REST_HARMFUL
+        self._execute(_REST, shown=often, harmful=harmful, since=self.revision)
 
     def shown_to(self, session_id: str, more: Sequence[str] = ()) -> set[str]:
         """The points, live or retired, that the session was shown, by name; *more* are lists of points' numbers as JSON

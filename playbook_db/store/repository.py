@@ -44,7 +44,6 @@ from playbook_db.store.verdicts import VerdictRows
 _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
-_UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
 _EVIDENCE = sql(hook_queries.EVIDENCE)
 _MARKS = sql(hook_queries.MARKS)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
@@ -266,11 +265,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
-    def candidates(self) -> tuple[Iterator[StoredPoint], list[StoredPoint], int, str]:
-        """What `domain.prompt_text` chooses from: the live points, best first; the newest without votes; how many are
-        live; the time of the last revision. The first are read as they are asked for, inside the transaction."""
-        ranked, unjudged = (map(StoredPoint, self._execute(query)) for query in (_RANKED_POINTS, _UNJUDGED_POINTS))
-        return ranked, list(unjudged), self._execute(_LIVE_COUNT).scalar() or 0, self.last_time or ""
+    def candidates(self) -> tuple[Iterator[StoredPoint], int, str]:
+        """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best;
+        how many are live; the time of the last revision. The points are read as they are asked for, inside the
+        transaction."""
+        ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
+        return ranked, self._execute(_LIVE_COUNT).scalar() or 0, self.last_time or ""
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, None where there is none."""

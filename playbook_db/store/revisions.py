@@ -22,9 +22,10 @@ _UPDATE_POINT = sql("""
 UPDATE key_points
 SET section = :section, position = :position, text = :text, helpful = :helpful, harmful = :harmful,
     retired_in = :retired_in, retired_reason = :retired_reason, rank = :rank,
-    confirmed_at = CASE WHEN :is_reworded = 1 OR :helpful > helpful THEN :time ELSE confirmed_at END
+    confirmed_at = CASE WHEN :is_reworded = 1 OR :helpful > helpful THEN :time ELSE confirmed_at END, resting = 0
 WHERE playbook_id = :playbook_id AND id = :id
 """)
+_NOTE_USE = sql("UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id = :id")
 _UPDATE_HEAD = sql("""
 UPDATE heads SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
 WHERE playbook_id = :playbook_id
@@ -150,7 +151,7 @@ class RevisionWriter(PlaybookRows):
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
     ) -> None:
         """Bring the points to where *changed* leaves them: their numbers are *ids*, the *new* ones come. What comes, is
-        reworded or was found more helpful is confirmed by that."""
+        reworded or was found more helpful is confirmed by that; any change is a use of the point, and wakes it."""
         reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():
@@ -172,6 +173,7 @@ class RevisionWriter(PlaybookRows):
             self.connection.execute(insert(key_points), new_points)
         if updates:
             self.connection.execute(_UPDATE_POINT, updates)
+            self.connection.execute(_NOTE_USE, updates)
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
         """The numbers of the points that *changed* and *cast* name, by name, and which of these are new."""

@@ -71,9 +71,6 @@ FROM (
 JOIN revisions AS r ON r.playbook_id = :playbook_id
     AND r.number = CASE WHEN w.helped_in > w.worded_in THEN w.helped_in ELSE w.worded_in END
 """
-_HIGHEST_ID = sql("""
-SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id AND created_in <= :revision
-""")
 _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
@@ -108,10 +105,10 @@ class Snapshots(PlaybookRows):
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
 
-    def candidates_at(self, revision: int) -> tuple[list[StoredPoint], list[StoredPoint], int, str]:
-        """What `domain.prompt_text` chose from after *revision*: the points that were live, best first, the newest
-        without votes, how many were live, and the revision's time. Which are pinned and rest is no part of the history:
-        it is as now."""
+    def candidates_at(self, revision: int) -> tuple[list[StoredPoint], int, str]:
+        """What `domain.prompt_text` chose from after *revision*, by the rule of today: the points that were live, best
+        first, how many were live, and the revision's time. Which are pinned and rest is no part of the history: it is
+        as now."""
         rows = self._points_at(revision)
         by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
         confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
@@ -122,10 +119,7 @@ class Snapshots(PlaybookRows):
         def place(point: StoredPoint) -> tuple[bool, float, int]:
             return not point.pinned, -prompt_text.rank(point.helpful, point.harmful, points[point]), point.id
 
-        highest = self._execute(_HIGHEST_ID, revision=revision).scalar_one()
-        newest = sorted((point for point in points if point.id > highest - hook_queries.NEWEST), key=lambda p: -p.id)
-        unjudged = [point for point in newest if not (point.helpful or point.harmful)]
-        return sorted(points, key=place), unjudged, len(rows), self.time_of(revision) or ""
+        return sorted(points, key=place), len(rows), self.time_of(revision) or ""
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
         """How the points that the revisions *changed_in* touched were after *revision*, live or retired, by name;
