@@ -457,4 +457,51 @@ warning: LF will be replaced by CRLF in {f}.py
 WARNING: {f}/BUILD:{n}:{n}: target '{w}' is deprecated: fails with {w}
 """,
     ),
+    Kind(
+        "go build, one cause",
+        """
+{f}.go:{n}:{n}: could not import example.com/shop/{w} (invalid package name: "")
+{f}.go:{n}:{n}: missing go.sum entry for module providing package golang.org/x/text; to add: go mod download golang.org/x/text
+# example.com/shop/{f}
+FAIL    example.com/shop/{f} [setup failed]
+ok      example.com/shop/{f}    {n}.{n}s
+""",
+        (
+            """
+!--- FAIL: Test{w1}_{w2} (0.01s)
+!    {w1}_test.go:{n1}: {w2}() = {n2}, want {n3}
+""",
+        ),
+        """
+level=WARN msg="{w} failed, retrying" {w}={n}
+""",
+        "FAIL",
+        ("missing go.sum entry for module providing package golang.org/x/text",),
+    ),
+    Kind(
+        "playwright, one cause",
+        """
+  {n}) [chromium] › {f}.spec.ts:{n}:{n} › {w} › {w} {w}
+    Error: page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/
+      at {w} (/home/dev/shop/tests/{f}.spec.ts:{n}:{n})
+    {n} |   await page.goto("/{w}");
+  ✘  {n} [chromium] › {f}.spec.ts:{n}:{n} › {w} {w} ({n}ms)
+  ✓  {n} [chromium] › {f}.spec.ts:{n}:{n} › {w} {w} ({n}ms)
+""",
+        (
+            """
+!    Error: expect(locator).toHaveText(expected) failed
+!    Expected string: "{w1} {n1}"
+!    Received string: "{w2} {n2}"
+""",
+        ),
+        """
+[WebServer] {w} {w} is deprecated, use {w}
+""",
+        """
+  {n} failed
+  {n} passed ({n}.{n}m)
+""",
+        ("page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/",),
+    ),
 )

@@ -482,4 +482,55 @@ Time:        {n}.{n} s
 Ran all test suites.
 """,
     ),
+    Kind(
+        "pytest, one cause",
+        """
+________________________ ERROR at setup of test_{w}_{w}[{w}-{n}] ________________________
+________________________ ERROR at setup of test_{w}[{'{w}': {n}}-[{n}, {n}]] ________________________
+>       server = start(port={n})
+E       FileNotFoundError: [Errno 2] No such file or directory: '/usr/lib/postgresql/bin/initdb'
+tests/conftest.py:84: FileNotFoundError
+/usr/lib/python3/subprocess.py:{n}: FileNotFoundError
+ERROR tests/{f}/test_{w}.py::test_{w}[{w}-{n}] - FileNotFoundError: [Errno 2]...
+E           {w}=<{w} at 0x{h}>
+    def _execute_child(self, args, executable, {w}, {w}):
+tests/{f}/test_{w}.py::test_{w}_{w} PASSED                         [ {n}%]
+""",
+        (
+            """
+!E       AssertionError: assert {n2} == {n1}
+
+!tests/{f1}/test_{w1}.py:{n3}: AssertionError
+""",
+        ),
+        """
+  /usr/lib/python3/site-packages/{f}.py:{n}: DeprecationWarning: {w}() is deprecated, use {w}_{w}() instead
+""",
+        """
+=========================== short test summary info ============================
+{n} failed, {n} passed, {n} errors in {n}.{n}s
+""",
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/usr/lib/postgresql/bin/initdb'",),
+    ),
+    Kind(
+        "gcc, one cause",
+        """
+In file included from src/{f}.c:{n}:
+include/shop/all.h:12:10: fatal error: zlib.h: No such file or directory
+make[{n}]: *** [Makefile:{n}: build/{f}.o] Error 1
+compilation terminated.
+gcc -Wall -Wextra -O2 -I./include -DHAVE_{w}=1 -c src/{f}.c -o build/{f}.o
+   12 | #include <zlib.h>
+""",
+        (
+            """
+!src/{f1}.c:{n1}:{n2}: error: '{w2}' undeclared (first use in this function)
+""",
+        ),
+        """
+src/{f}.c:{n}:{n}: warning: unused variable '{w}' [-Wunused-variable]
+""",
+        "",
+        ("fatal error: zlib.h: No such file or directory",),
+    ),
 )

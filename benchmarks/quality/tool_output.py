@@ -36,6 +36,7 @@ class Kind:
     failures: tuple[str, ...]
     storms: str = ""
     end: str = ""
+    cause: tuple[str, ...] = ()  # decisive too, and said by the noise over and over: hundreds fail for one reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def cases(kind: Kind, seed: int, sizes: Sequence[int]) -> Iterator[Case]:
             low, high = _WITHIN[place]
             at = int(count * chance.uniform(low, high))
             text = "\n".join([*noise.lines[:at], *lines, *noise.lines[at:count], *end])
-            yield Case(kind.name, size, place, text, decisive)
+            yield Case(kind.name, size, place, text, (*decisive, *(cause for cause in kind.cause if cause in text)))
 
 
 @dataclass(frozen=True, slots=True)

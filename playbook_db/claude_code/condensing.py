@@ -23,7 +23,10 @@ NO_OUTPUT = "(no output)"
 _LIMITS = {"text": WORDS_LIMIT, "thinking": 6_000, "call": CALL_LIMIT, "result": RESULT_LIMIT}
 _MARK = len("\n[... 1000000000 characters left out ...]\n")
 _EVIDENCE_WIDTH = 240
+_SEARCHED = 4_000_000  # characters at each end of a larger result
 _EXPLAINED = 4  # lines of evidence whose surroundings are kept too
+_REPEATED = 2  # looks that are met most, of which one line is kept in any case
+_LOOK_CHARS = 60  # of a line that make its look
 _HEADING_LINES = 50
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 
@@ -69,6 +72,7 @@ _TELLING = (
     ("mismatch", 4, r"(?<!\w)mismatch"),
     (" failed", 4, r" failed(?=[\s,.;)]|: |$)"),
     ("exit", 4, r"\b[Ee]xit(?:ed)?:? (?:with )?(?:code|status):? (?!0\b)"),
+    ("\ne  ", 16, r"\nE +[\w.]*(?:Error|Exception|Failed)\b"),
     ("\ne  ", 4, ""),
     ("\n> ", 2, ""),
     ("assert", 2, r"\bassert\b"),
@@ -77,6 +81,7 @@ _TELLING = (
     ('file "', 2, r'(?:^|(?<=[ \t]))File "[^"\n]*", line \d'),
     ("  at ", 1, r"  at \S"),
 )  # fmt: skip
+_PROGRAM = re.compile(r'"|\braise |\bexcept |\bthrow ')  # before a telling word: a program's text, not what it did
 _DETAIL = re.compile(
     r"^[ \t]*(?:[Ee]xpected|[Aa]ctual|[Rr]eceived|[Gg]ot|[Ww]ant|left|right|HINT|DETAIL|LINE \d+|symbol|location)\b"
     r"|[\w/]\.\w+[:(]\d+|line \d+"
@@ -186,14 +191,18 @@ def _evidence(text: str) -> Iterator[tuple[int, int]]:
     """Where the lines worth keeping stand, most telling first: those of a weighty and rare look, and what is around."""
     looks: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
     for start, (end, weight, stem) in sorted(_telling_lines(text).items()):
-        looks[weight, stem, text[start:end].translate(_NOT_SHAPE)].append((start, end))
+        looks[weight, stem, text[start : min(end, start + _LOOK_CHARS)].translate(_NOT_SHAPE)].append((start, end))
     ranked = [
         line
         for look in sorted(looks, key=lambda look: len(looks[look]) / look[0])
         for line in _from_both_ends(looks[look])
     ]
     yield from ranked[:_EXPLAINED]
-    shapes = Counter(text.translate(_NOT_SHAPE).split("\n"))
+    heaviest = sorted(looks, key=lambda look: -len(looks[look]) * look[0])  # hundreds may fail for one reason
+    yield from (looks[look][0] for look in heaviest[:_REPEATED])
+    shapes = Counter(
+        shape for begin, stop in _searched(text) for shape in text[begin:stop].translate(_NOT_SHAPE).split("\n")
+    )
     contexts = (_context(text, line, shapes) for line in ranked[:_EXPLAINED])
     for lines in zip_longest(*contexts):
         yield from filter(None, lines)
@@ -253,18 +262,34 @@ def _telling_lines(text: str) -> dict[int, tuple[int, int, str]]:
     if len(lower) != len(text):  # a letter or two become longer
         lower = text
     lines: dict[int, tuple[int, int, str]] = {}
-    for stem, weight, expression in _TELLING:
-        pattern = re.compile(expression, re.MULTILINE)  # `re` keeps it; compiled only where something is long
-        at = lower.find(stem)
-        while at >= 0:
-            if not pattern.match(text, at):
-                at = lower.find(stem, at + 1)
-                continue
-            at += stem[0] == "\n"
-            first = max(text.rfind("\n", 0, at) + 1, at - _EVIDENCE_WIDTH // 3)
-            last = text.find("\n", at, first + _EVIDENCE_WIDTH)
-            last = min(first + _EVIDENCE_WIDTH, len(text)) if last < 0 else last
-            if first not in lines or lines[first][1] < weight:
-                lines[first] = last, weight, stem
-            at = lower.find(stem, max(last, at + 1))
+    for begin, stop in _searched(text):
+        for stem, weight, expression in _TELLING:
+            pattern = re.compile(expression, re.MULTILINE)  # `re` keeps it; compiled only where something is long
+            at = lower.find(stem, begin, stop)
+            while at >= 0:
+                if not (match := pattern.match(text, at)):
+                    at = lower.find(stem, at + 1, stop)
+                    continue
+                first, last = _line_at(text, at + (stem[0] == "\n"))
+                weighs = min(weight, 2) if _PROGRAM.search(text, first, at) else weight
+                if first not in lines or lines[first][1] < weighs:
+                    lines[first] = last, weighs, match[0] or stem
+                at = lower.find(stem, max(last, at + 1), stop)
     return lines
+
+
+def _searched(text: str) -> Iterator[tuple[int, int]]:
+    """Where *text* is searched: all of it, or both ends of what is larger than any tool's output should be."""
+    if len(text) <= 2 * _SEARCHED:
+        yield 0, len(text)
+    else:
+        yield 0, _SEARCHED
+        yield len(text) - _SEARCHED, len(text)
+
+
+def _line_at(text: str, at: int) -> tuple[int, int]:
+    """The line that *at* is in, or what is near *at* of an endless one."""
+    nearest = max(at - _EVIDENCE_WIDTH // 3, 0)
+    begin = text.rfind("\n", nearest, at) + 1 or nearest
+    end = text.find("\n", at, begin + _EVIDENCE_WIDTH)
+    return begin, min(begin + _EVIDENCE_WIDTH, len(text)) if end < 0 else end
