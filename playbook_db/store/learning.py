@@ -77,6 +77,24 @@ FROM (
 ) AS each_one
 GROUP BY session_id ORDER BY first_at DESC, sum(revision) = 0, session_id
 """)
+# Each last one is some steps down an index.
+_POINT_USE = """
+SELECT k.name, b.time AS created_at, k.confirmed_at, v.tag AS last_vote,
+    (SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.number = v.revision) AS last_vote_at,
+    w.last_at AS last_shown_at,
+    (SELECT max(c.time) FROM citations AS c
+     WHERE c.playbook_id = :playbook_id AND c.point_id = k.id) AS last_cited_at,
+    coalesce(w.sessions - w.used_at, 0) AS shown_in_vain, k.pinned, k.resting
+FROM key_points AS k
+JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
+LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
+LEFT JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
+    AND v.revision = (SELECT max(l.revision) FROM votes AS l {by_point}
+                      WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
+    AND v.seq = (SELECT max(l.seq) FROM votes AS l
+                 WHERE l.playbook_id = :playbook_id AND l.revision = v.revision AND l.point_id = k.id)
+WHERE k.playbook_id = :playbook_id AND k.name IN :names
+"""
 _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms")
 
 
@@ -110,6 +128,23 @@ class Call:
     cached_tokens: int
     cost_usd: float | None
     duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointSignals:
+    """What became of a point: when it came and was last confirmed, the tag and time of its last vote, when a session
+    was last shown it and last cited it (None: never), in how many sessions it was shown since it was last voted on,
+    cited or reworded; whether it is pinned, and whether it rests (1 or 0)."""
+
+    created_at: str
+    confirmed_at: str | None
+    last_vote: str | None
+    last_vote_at: str | None
+    last_shown_at: str | None
+    last_cited_at: str | None
+    shown_in_vain: int
+    pinned: int
+    resting: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +229,16 @@ class LearningRows(PlaybookRows):
         for start in range(0, len(numbers), _NAMES_AT_ONCE):
             names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
         return names
+
+    def point_marks(self, names: Sequence[str]) -> dict[str, PointSignals]:
+        """What became of the points *names*, by name."""
+        query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
+        query = query.bindparams(bindparam("names", expanding=True))
+        marks: dict[str, PointSignals] = {}
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            rows = self._execute(query, names=names[start : start + _NAMES_AT_ONCE])
+            marks |= {name: PointSignals(*signals) for name, *signals in rows}
+        return marks
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""

@@ -22,7 +22,7 @@ from playbook_db.services.statistics import Statistics
 from playbook_db.store import hook_queries
 from playbook_db.store import statistics as counts
 from playbook_db.store.engine import open_store
-from playbook_db.store.learning import Call, ChunkKey
+from playbook_db.store.learning import Call, ChunkKey, PointSignals
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject
@@ -323,3 +323,30 @@ def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.Monk
     assert numbers.revisions == {"learn": 2, "edit": 2, "undo": 1}
     asked = LogQuery(by="ben")
     assert [made.number for made in history.log(project, asked)] == ([5, 4, 2] if numbers.is_shared else [5, 4])
+
+
+def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
+    """When each came, was confirmed, was last voted on, shown and cited: for the curator."""
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 10)]
+    _add(project, *[a_key_point(f"oth-00{number}", f"text {number}") for number in (1, 2, 3)], at=days[0])
+    _vote(project, ("oth-001", "helpful"), at=days[1])
+    _vote(project, ("oth-001", "harmful"), ("oth-001", "neutral"), at=days[2])
+    for number, day in enumerate(days[3:5]):
+        _show(project, f"s-{number}", [2, 3], at=day)
+    _show(project, "s-1", [1], at=days[5])
+    for number, day in enumerate(days[6:8]):
+        _cite(project, f"s-{number}", "oth-001", at=day)
+    edit.pin(project, "oth-003")
+
+    with project.store.read(project.key) as book:
+        marks = book.point_marks(["oth-001", "oth-003", "oth-404"])
+        assert book.point_marks([]) == {}
+
+    first, second, third, *_ = map(timestamp, days)
+    shown_in_vain = marks["oth-001"].shown_in_vain
+    assert marks == {
+        "oth-001": PointSignals(
+            first, second, "neutral", third, timestamp(days[5]), timestamp(days[7]), shown_in_vain, False, False
+        ),
+        "oth-003": PointSignals(first, first, None, None, timestamp(days[4]), None, 2, True, False),
+    }
