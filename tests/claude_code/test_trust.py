@@ -30,7 +30,7 @@ def _judged(session: SampleSession, places: tuple[Place, ...]) -> Iterator[tuple
     """The text and the class of each operation that the curator asks for."""
     for operation in session.all_operations():
         text = operation.get("text") or operation.get("merged_text") or ""
-        names = [operation[key] for key in ("name",) if key in operation] + operation.get("source_names", [])
+        names = [operation[key] for key in ("target_id",) if key in operation] + operation.get("source_ids", [])
         yield text, operation_trust(text, names, find_evidence(operation["evidence"], places), places)
 
 

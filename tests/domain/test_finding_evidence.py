@@ -8,12 +8,10 @@ SAID = Place(USER, "the user", "No, we use pnpm here - never “npm”.")
 RUN = Place(
     TESTS,
     "Bash: pytest -q",
-    "collected 3 items\n\n\x1b[31mE   assert 1 ==\n     2\x1b[0m\n[... 900 characters left out ...]\n1 failed, 2 passed",
+    "collected 3 items\n\n\x1b[31mE   assert 1 ==\n     2\x1b[0m\n[... 90 characters left out ...]\n1 failed, 2 passed",
 )
 FILE = Place(FILES, "Read: a.py", "12\tdef total(cart):\n13\t    return round(cart)")
-PAGE = Place(
-    FETCHED, "WebFetch: https://docs.example", "def total(cart): is usual. 1 failed, 2 passed is bad."
-)
+PAGE = Place(FETCHED, "WebFetch: https://docs.example", "def total(cart): is usual. 1 failed, 2 passed is bad.")
 PLACES = (SAID, RUN, FILE)
 
 
