@@ -85,6 +85,16 @@ def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS
     return sorted((each for each in scored if each[1] >= MIN_LIKENESS), key=lambda each: -each[1])[:limit]
 
 
+def candidates(
+    points: Sequence[KeyPoint], texts: Sequence[str] = (), *, apart: Collection[tuple[str, str]] = ()
+) -> tuple[list[tuple[str, str]], dict[int, list[str]]]:
+    """What a curator is asked about: the names of *points* that may say the same, two by two, but for those that stay
+    *apart*; and by the place of each of the new *texts*, from 0, the names of the points that may say it already."""
+    pairs = [(one.name, other.name) for one, other, _ in near_pairs(points, apart=apart)]
+    near = {place: [point.name for point, _ in near_points(text, points)] for place, text in enumerate(texts)}
+    return pairs, {place: names for place, names in near.items() if names}
+
+
 def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
     """Retire the point *duplicate* in favour of the point *name*, which takes over its votes, and gets another *text*
     where one is given."""

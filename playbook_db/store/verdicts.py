@@ -34,10 +34,14 @@ class VerdictRows(PlaybookRows):
     now: str  # the transaction's time
     revision: int  # the last one when the transaction began
 
-    def keep_apart(self, pairs: Collection[tuple[str, str]], *, actor: str | None = None) -> None:
-        """Keep that the points in each of *pairs*, by their names, stay two with the texts that they had when the
-        transaction began; *actor* decided it, by default the user. What is no point is passed over."""
-        decided = {"revision": self.revision, "now": self.now, "actor": self.actor(actor)}
+    def keep_apart(
+        self, pairs: Collection[tuple[str, str]], *, actor: str | None = None, judged_in: int | None = None
+    ) -> None:
+        """Keep that the points in each of *pairs*, by their names, stay two with the texts that they had in the
+        revision *judged_in*, by default when the transaction began; *actor* decided it, by default the user. What is
+        no point is passed over."""
+        revision = self.revision if judged_in is None else judged_in
+        decided = {"revision": revision, "now": self.now, "actor": self.actor(actor)}
         for pair in pairs:
             self._execute(_KEEP_APART, names=list(pair), **decided)
 

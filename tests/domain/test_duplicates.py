@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from benchmarks.quality.duplicates import SPLITS, alike, read_pairs, recall_and_precision
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, fold_equal, fold_similar, near_pairs, near_points
+from playbook_db.domain.duplicates import (
+    DEFAULT_THRESHOLD,
+    candidates,
+    fold_equal,
+    fold_similar,
+    near_pairs,
+    near_points,
+)
 from playbook_db.domain.likeness import MIN_LIKENESS, words_of
 from playbook_db.domain.playbook import KeyPoint, Playbook, normalised, playbook_of
 from tests.builders import a_draft, a_key_point, key_point_lists, playbooks_of_few_texts, texts
@@ -226,6 +233,21 @@ def test_the_points_nearest_to_a_text_come_first() -> None:
     assert (
         len(near_points("run the linter first", [a_key_point(f"p-{n}", f"linter first {n}") for n in range(12)])) == 10
     )
+
+
+def test_a_curator_is_asked_about_pairs_and_about_what_new_texts_say_already() -> None:
+    """By names; what has no neighbour isn't mentioned, and what stays apart is none of the pairs."""
+    points = [
+        a_key_point("pat-001", "Never write to the staging database"),
+        a_key_point("pat-002", "Use uv, not pip, for packages"),
+        a_key_point("pat-003", "Packages come with uv, not with pip"),
+    ]
+
+    assert candidates(points, ["Answer in German", "The staging database is never written to"]) == (
+        [("pat-002", "pat-003")],
+        {1: ["pat-001"]},
+    )
+    assert candidates(points, apart=[("pat-003", "pat-002")]) == ([], {})
 
 
 def test_only_the_most_alike_are_told() -> None:

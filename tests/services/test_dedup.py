@@ -64,6 +64,15 @@ def test_a_verdict_is_about_the_texts_that_were_judged(stocked: Project) -> None
     assert listed(stocked) == [{"oth-001", "oth-003"}]
 
 
+def test_a_verdict_on_older_texts_does_not_hold_for_newer_ones(stocked: Project) -> None:
+    """A model answers late; meanwhile somebody may have reworded a point."""
+    edit.edit(stocked, "oth-003", text="Use pip, never uv, for packages")
+    with stocked.store.write(stocked.key) as book:
+        book.keep_apart([("oth-001", "oth-003")], actor="s-1", judged_in=book.revision - 1)
+
+    assert listed(stocked) == [{"oth-001", "oth-003"}]
+
+
 def test_a_retired_point_is_no_candidate(stocked: Project) -> None:
     """Neither is it one of a pair that is kept apart."""
     dedup.keep_apart(stocked, "oth-001", "oth-003")
