@@ -38,8 +38,9 @@ class TranscriptResult:
 
     @property
     def tokens(self) -> int:
-        """The tokens that it took."""
-        return sum(call.input_tokens + call.output_tokens for each in self.learned for call in each.calls)
+        """The tokens that it took, as a budget counts them: those from a cache too."""
+        calls = [call for each in self.learned for call in each.calls]
+        return sum(call.input_tokens + call.cached_tokens + call.output_tokens for call in calls)
 
     @property
     def revisions(self) -> list[int]:

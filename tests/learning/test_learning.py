@@ -1,6 +1,7 @@
 """From a transcript to one revision, once."""
 
 import json
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
-from tests.messages_api import Usage
+from tests.messages_api import PromptCache, Usage
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
@@ -181,6 +182,25 @@ def test_a_million_tokens_a_day_are_the_budget_where_nothing_is_said(
         monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "0")
         learn_transcript(learner_project, transcript, model)
         assert len(api.messages()) == 2
+
+
+def test_the_next_session_reads_what_both_prompts_begin_with_from_the_cache(
+    learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though votes were cast in between; and what is read there counts as used."""
+    cache = PromptCache()
+    voted = answers(reflection(("pat-001", "helpful")), curation())
+    with MessagesApi(*voted, cache=cache) as api:
+        model = model_at(api, monkeypatch)
+        first = learn_transcript(learner_project, transcript, model)
+        second = learn_transcript(learner_project, a_session().write(tmp_path / "s-2.jsonl"), model)
+
+    assert _points(learner_project)["pat-001"][1] > 0
+    reflected, curated, *again = cache.usages
+    for before, after in zip((reflected, curated), again, strict=True):
+        assert after.cache_read_input_tokens == before.cache_creation_input_tokens > 1024
+        assert after.cache_creation_input_tokens == before.cache_read_input_tokens == 0
+    assert first.tokens + second.tokens == sum(sum(astuple(usage)) for usage in cache.usages)
 
 
 def test_a_reply_that_does_not_say_what_it_took_is_counted_by_its_length(
