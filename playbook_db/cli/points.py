@@ -280,8 +280,10 @@ def _show_point(
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
     if lifespan.confirmed_at and lifespan.confirmed_at != lifespan.created_at:
         age += f"; last confirmed {local(lifespan.confirmed_at)}"
-    age += "; pinned" * lifespan.pinned + "; rests: sessions aren't shown it until it is voted on, edited or pinned" * (
-        lifespan.resting and not retired
+    age += (
+        "; pinned" * lifespan.pinned
+        + "; rests: sessions aren't shown it until it is voted on, cited, edited or pinned"
+        * (lifespan.resting and not retired)
     )
     head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
     say(head)

@@ -25,6 +25,10 @@ SET section = :section, position = :position, text = :text, helpful = :helpful, 
     confirmed_at = CASE WHEN :is_reworded = 1 OR :helpful > helpful THEN :time ELSE confirmed_at END, resting = 0
 WHERE playbook_id = :playbook_id AND id = :id
 """)
+_PASS_PIN_ON = sql("""
+UPDATE key_points SET pinned = 1 WHERE playbook_id = :playbook_id AND id = :successor_id
+    AND (SELECT s.pinned FROM key_points AS s WHERE s.playbook_id = :playbook_id AND s.id = :id) = 1
+""")
 _NOTE_USE = sql("UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id = :id")
 _UPDATE_HEAD = sql("""
 UPDATE heads SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
@@ -151,7 +155,8 @@ class RevisionWriter(PlaybookRows):
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
     ) -> None:
         """Bring the points to where *changed* leaves them: their numbers are *ids*, the *new* ones come. What comes, is
-        reworded or was found more helpful is confirmed by that; any change is a use of the point, and wakes it."""
+        reworded or was found more helpful is confirmed by that; any change is a use of the point, and wakes it.
+        What a pinned point goes into is pinned."""
         reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():
@@ -174,6 +179,9 @@ class RevisionWriter(PlaybookRows):
         if updates:
             self.connection.execute(_UPDATE_POINT, updates)
             self.connection.execute(_NOTE_USE, updates)
+        successors = [change for change in changed if change.successor and change.successor in ids]
+        for change in successors:
+            self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
         """The numbers of the points that *changed* and *cast* name, by name, and which of these are new."""
