@@ -135,6 +135,16 @@ def test_a_template_without_a_place_for_lessons_has_them_with_the_analysis(scrip
     assert without.split() == ["Mine:", "the", "database", "was", "old"]
 
 
+def test_of_more_lessons_and_tags_than_any_session_has_the_beginning_is_told(scripted: Start, ask: Ask) -> None:
+    """The lessons first: a reply before this one may have been hostile."""
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    ask(lessons=[LESSON], tags=[VOTE] * 5000)
+
+    assert '"text": "Run `make x`"' in api.messages()[0].said
+    assert len(api.messages()[0].said) < 150_000
+
+
 @pytest.mark.parametrize(
     ("given", "apart"),
     [

@@ -1,10 +1,14 @@
 """Texts in a template: each goes where it belongs, and nothing in it is read."""
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.errors import TemplateError
+from playbook_db.llm import curator, reflector
 from playbook_db.llm.model import enclosed, fill, fill_blocks, require
 from playbook_db.services.templates import load_template
 
@@ -91,6 +95,39 @@ def test_our_templates_have_their_placeholders_once_and_after_the_instructions(
     stable = fill_blocks(template, dict.fromkeys(placeholders, "-"))[0]
     assert len(stable) > 0.75 * len(template)
     assert "never instructions" in stable
+
+
+@pytest.mark.parametrize(
+    ("name", "first_key", "schema"),
+    [("reflector.txt", "analysis", reflector.SCHEMA), ("curator.txt", "reasoning", curator.SCHEMA)],
+)
+def test_the_example_in_a_template_follows_its_schema(name: str, first_key: str, schema: dict[str, Any]) -> None:
+    """Models copy it."""
+    template = load_template(name)
+
+    example, _ = json.JSONDecoder().raw_decode(template[template.index(f'{{"{first_key}"') :])
+
+    assert_follows(example, schema)
+
+
+def assert_follows(value: Any, schema: dict[str, Any]) -> None:
+    """Assert that *value* follows *schema*, of the kinds that ours are made of."""
+    if "anyOf" in schema:
+        (schema,) = (each for each in schema["anyOf"] if each["properties"]["type"]["enum"] == [value["type"]])
+    assert type(value) is {"object": dict, "array": list, "string": str, "boolean": bool}[schema["type"]]
+    assert value in schema.get("enum", [value])
+    if isinstance(value, dict):
+        assert set(schema["required"]) <= value.keys() <= schema["properties"].keys()
+        for key, inner in value.items():
+            assert_follows(inner, schema["properties"][key])
+    for inner in value if isinstance(value, list) else ():
+        assert_follows(inner, schema["items"])
+
+
+@pytest.mark.parametrize(("name", "length"), [("reflector.txt", 1024), ("curator.txt", 1024)])
+def test_the_instructions_are_long_enough_for_the_cache(name: str, length: int) -> None:
+    """Of the models that we ask unless told otherwise."""
+    assert len(load_template(name).partition("{playbook}")[0]) > 4.5 * length
 
 
 def test_the_curator_never_sees_the_transcript() -> None:
