@@ -90,7 +90,7 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
         yield from _whole("retired", "red", point)
     for pair in comparison.reworded:
         yield _line("reworded", "yellow", pair.after)
-        yield folded(_marked_words(pair.before.text, pair.after.text), _INDENT)
+        yield folded(marked_words(pair.before.text, pair.after.text), _INDENT)
     for moved in comparison.moved:
         yield f"{_line('moved', 'yellow', moved.before)} {_way(moved)}"
     for pair in comparison.voted:
@@ -216,10 +216,10 @@ def _marked_text(change: "LoggedChange") -> str:
     """The point's whole text, with the changed words marked where it was reworded."""
     if change.before is None or not change.is_reworded:
         return readable(change.point.text)
-    return _marked_words(change.before.text, change.point.text)
+    return marked_words(change.before.text, change.point.text)
 
 
-def _marked_words(before: str, after: str) -> str:
+def marked_words(before: str, after: str) -> str:
     """The new text with the changed words marked, for a terminal."""
     return "".join(_coloured(piece) for piece in compare_words(before, after))
 

@@ -30,7 +30,7 @@ _GROUPS = {
         "stats": "stats", "sql": "sql",
     },
     "Change": {
-        "add": "points", "edit": "points", "retire": "points", "vote": "points", "pin": "points",
+        "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",
         "unpin": "points", "apply": "points", "prune": "points", "dedup": "dedup",
     },
     "Look back, take back": {

@@ -59,9 +59,18 @@ _ORDERS = ("votes", "age", "used")
 )
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
 @click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
+@click.option(
+    "--proposed", is_flag=True, help="What learning proposes and you haven't decided yet (`playbook review`)."
+)
 @as_json
 def list_points(
-    words: tuple[str, ...], section: str | None, order: str | None, limit: int | None, retired: bool, as_json: bool
+    words: tuple[str, ...],
+    section: str | None,
+    order: str | None,
+    limit: int | None,
+    retired: bool,
+    proposed: bool,
+    as_json: bool,
 ) -> None:
     """List the key points with their votes.
 
@@ -70,6 +79,11 @@ def list_points(
     """
     from playbook_db.domain.playbook import section_named
 
+    if proposed:
+        if words or section or order or retired:
+            raise click.UsageError("--proposed goes with -n and --json alone.")
+        _list_proposed(limit, as_json=as_json)
+        return
     only = section_named(section) if section is not None else None
     if retired and order:
         raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
@@ -97,6 +111,15 @@ def list_points(
         notify(["no key point is like that; all are shown by: playbook list"])
     else:
         notify(["there are no key points here yet; add one with: playbook add TEXT"])
+
+
+def _list_proposed(limit: int | None, *, as_json: bool) -> None:
+    from playbook_db.cli import review
+    from playbook_db.services import review as service
+
+    review.require_person()
+    with opened() as project:
+        review.print_proposals(service.waiting(project)[:limit], as_json=as_json)
 
 
 def _cells(point: "PromptPoint") -> tuple[str, str, str]:

@@ -23,6 +23,7 @@ from playbook_db.domain.sections import find_section, is_unknown_section, resolv
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all of them together
+TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # where an operation has the text of a point
 TAGS = ("helpful", "harmful", "neutral")
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
 REST_HARMFUL = 3  # votes in a row that let a point rest, however much it had helped before
@@ -68,12 +69,16 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
     """What *operation*, of that *kind*, comes to: the points that it names, and its text without what makes no
     difference. Two with the same are the same to a person."""
+    says = operation.get("tag") if kind == "VOTE" else operation.get(TEXT_KEYS.get(kind, ""))
+    return frozenset(named_points(operation, kind)), normalised(storable(says)) if isinstance(says, str) else ""
+
+
+def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    """The points that *operation*, of that *kind*, is about, each once."""
     sources = operation.get("source_ids")
     several = sources if kind == "MERGE" and isinstance(sources, list) else []
     single = operation.get({"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}.get(kind, ""))
-    says = operation.get({"VOTE": "tag", "MERGE": "merged_text", "DELETE": ""}.get(kind, "text"))
-    names = frozenset(storable(str(name)) for name in (*several, single) if name is not None)
-    return names, normalised(storable(says)) if isinstance(says, str) else ""
+    return tuple(dict.fromkeys(storable(str(name)) for name in (*several, single) if name is not None))
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken
     from playbook_db.services.repair import Repaired
+    from playbook_db.services.review import ReviewItem, ReviewResult
     from playbook_db.services.statistics import Statistics
     from playbook_db.services.status import Status
     from playbook_db.services.team import TeamStatus
@@ -121,6 +122,42 @@ def candidates_record(key: str, candidates: "Iterable[AlikePoints]") -> Record:
             {"likeness": round(each.likeness, 3), "points": [point_record(each.one), point_record(each.other)]}
             for each in candidates
         ],
+    }
+
+
+def proposal_record(item: "ReviewItem") -> Record:
+    """A proposal that waits for a person (`review`, `list --proposed`): what it would do and what it rests on; `points`
+    are those that it is about, as they are now."""
+    proposal = item.proposal
+    return {
+        "id": proposal.id,
+        "name": item.name,
+        "kind": proposal.kind,
+        "targets": list(proposal.names),
+        "text": proposal.text or None,
+        "section": proposal.operation.get("section"),
+        "operation": proposal.operation,
+        "trust": proposal.trust,
+        "evidence": [asdict(piece) for piece in proposal.evidence],
+        "session": proposal.session_id,
+        "sessions": proposal.sessions,
+        "created_at": proposal.created_at,
+        "points": [point_record(point) for point in item.points],
+    }
+
+
+def review_record(result: "ReviewResult") -> Record:
+    """What became of proposals (`review --accept`, `--reject`), by their numbers; those in `waiting` couldn't be
+    carried out, for `needless` ones nothing was to be done any more."""
+    reasons = {"needless": result.needless, "waiting": result.refused}
+    return {
+        **batch_record(result.revision, dry_run=False),
+        "accepted": result.accepted,
+        "rejected": result.rejected,
+        **{
+            name: [{"id": number, "reason": reason} for number, reason in of_kind.items()]
+            for name, of_kind in reasons.items()
+        },
     }
 
 
@@ -415,6 +452,7 @@ def status_record(status: "Status") -> Record:
             "session": learned.session_id,
             "changes": learned.counts,
         },
+        "proposals": status.proposals,
         "jobs": {"queued": status.queued, "running": status.running, "failed": status.failed},
         "waits": list(status.waits),
         "today": {

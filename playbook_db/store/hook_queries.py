@@ -123,6 +123,12 @@ WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn' 
 ORDER BY r.number DESC, c.seq DESC
 """
 
+# How many proposals wait for a person, and the highest of their numbers.
+PROPOSALS_WAITING = """
+SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
+WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
+"""
+
 JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
 WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
@@ -524,6 +530,12 @@ def learned_points(
     newest first."""
     of = {"playbook_id": playbook_id, "since": since, "after": after}
     return connection.execute(LEARNED_POINTS, of).fetchall()
+
+
+def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
+    """How many proposals wait for a person, and the highest of their numbers, 0 where none does."""
+    count, highest = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
+    return count, highest
 
 
 def joined_at(connection: "Connection", playbook_id: int) -> str:

@@ -10,8 +10,9 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import evidence as evidence_rules
 from playbook_db.domain.evidence import TRUST, Evidence
-from playbook_db.domain.operations import gist
+from playbook_db.domain.operations import TEXT_KEYS, gist, named_points
 from playbook_db.domain.playbook import storable
+from playbook_db.store import hook_queries
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import proposals
 
@@ -34,7 +35,7 @@ _OF_KIND = sql(f"""
 SELECT {_COLUMNS} FROM proposals
 WHERE playbook_id = :playbook_id AND kind = :kind AND state IN ('waiting', 'rejected') ORDER BY id
 """)
-_COUNT = sql("SELECT count(*) FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting'")
+_COUNT = sql(hook_queries.PROPOSALS_WAITING)
 _COUNT_AGAIN = sql("""
 UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
 WHERE playbook_id = :playbook_id AND id = :id
@@ -66,6 +67,17 @@ class Proposal:
     decided_at: str | None = None
     decided_by: str | None = None
     revision: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The points that it is about; of one to be added there is none."""
+        return named_points(self.operation, self.kind)
+
+    @property
+    def text(self) -> str:
+        """The text that a point would have; `""` where none would be added or reworded."""
+        text = self.operation.get(TEXT_KEYS.get(self.kind, ""))
+        return text if isinstance(text, str) else ""
 
 
 class ProposalRows(PlaybookRows):
@@ -117,9 +129,10 @@ class ProposalRows(PlaybookRows):
         """The proposals that nobody has decided yet, in the order of their numbers."""
         return [_proposal(row) for row in self._execute(_WAITING)]
 
-    def count_waiting(self) -> int:
-        """How many proposals wait."""
-        return self._execute(_COUNT).scalar() or 0
+    def proposals_waiting(self) -> tuple[int, int]:
+        """How many proposals wait, and the highest of their numbers, 0 where none does."""
+        count, highest = self._execute(_COUNT).one()
+        return count, highest
 
     def proposal(self, number: int) -> Proposal | None:
         """The proposal with that *number*, waiting or decided; None where there is none."""

@@ -1,7 +1,8 @@
 """The replica: a team's playbook as it is now, in an SQLite file of its own that hooks read as they read any other.
 
 It has our tables and no history: the points, and of revisions and changes those that brought a point or changed it
-last, and what was learned last. The worker writes it whole; it is never changed, so that who reads it needs no lock.
+last, and what was learned last; of the proposals that wait their number, without a word. The worker writes it whole;
+it is never changed, so that who reads it needs no lock.
 """
 
 import os
@@ -22,7 +23,17 @@ from playbook_db.store import hook_queries
 from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.tables import changes, extra_fields, heads, key_points, metadata, playbooks, revisions, sections
+from playbook_db.store.tables import (
+    changes,
+    extra_fields,
+    heads,
+    key_points,
+    metadata,
+    playbooks,
+    proposals,
+    revisions,
+    sections,
+)
 
 _OURS = 1  # the number that the playbook has in its replica
 _AT_ONCE = 500  # values in one statement
@@ -63,6 +74,7 @@ def read(book: PlaybookRepository) -> Rows:
         heads: _all(book, heads),
         extra_fields: _all(book, extra_fields),
         changes: of_points,
+        proposals: [_wordless(row) for row in _all(book, proposals) if row["state"] == "waiting"],
     }
 
 
@@ -86,19 +98,22 @@ def write(path: str, rows: Rows) -> None:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a replica holds: the playbook's last revision with its time, how many points are live, and the numbers of
-    those that are pinned or rest, which no revision tells."""
+    """What a replica holds: the playbook's last revision with its time, how many points are live, and what no revision
+    tells: the numbers of those that are pinned or rest, and how many proposals wait, with the highest of their
+    numbers."""
 
     revision: int
     time: str | None
     points: int
     marked: tuple[tuple[int, int, int], ...]
+    proposals: tuple[int, int]
 
 
 def state_of(book: PlaybookRepository) -> State:
     """What a replica of the playbook *book* as it is now would hold."""
     rows = book.connection.execute(sql(_MARKED), {"playbook_id": book.playbook_id})
-    return State(book.revision, book.last_time, book.stored().live_points, tuple(map(tuple, rows)))
+    marked, points = tuple(map(tuple, rows)), book.stored().live_points
+    return State(book.revision, book.last_time, points, marked, book.proposals_waiting())
 
 
 def state(path: str, key: str) -> State | None:
@@ -110,8 +125,9 @@ def state(path: str, key: str) -> State | None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
-            marked = connection.execute(_MARKED, of).fetchall()
-            return State(project.revision, time[0] if time else None, project.live_points, tuple(marked))
+            marked = tuple(connection.execute(_MARKED, of).fetchall())
+            waiting = hook_queries.proposals_waiting(connection, project.id)
+            return State(project.revision, time[0] if time else None, project.live_points, marked, waiting)
     except (OSError, sqlite3.Error, hook_queries.UnusableError):
         return None
 
@@ -146,6 +162,10 @@ def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
 def _all(book: PlaybookRepository, table: Table) -> list[dict[str, Any]]:
     rows = book.connection.execute(select(table).where(table.c.playbook_id == book.playbook_id)).mappings()
     return [{**row, "playbook_id": _OURS} for row in rows]
+
+
+def _wordless(proposal: dict[str, Any]) -> dict[str, Any]:
+    return proposal | {"operation": "{}", "evidence": "[]", "session_id": None}
 
 
 def _revisions(book: PlaybookRepository, numbers: list[int]) -> Iterator[dict[str, Any]]:

@@ -37,8 +37,9 @@ def _propose(
 
 def _waiting(project: Project) -> list[Proposal]:
     with project.store.read(project.key) as book:
-        assert book.count_waiting() == len(book.waiting_proposals())
-        return book.waiting_proposals()
+        waiting = book.waiting_proposals()
+        assert book.proposals_waiting() == (len(waiting), waiting[-1].id if waiting else 0)
+        return waiting
 
 
 @pytest.mark.parametrize(("kind", "operation", "same"), EACH, ids=[kind for kind, *_ in EACH])

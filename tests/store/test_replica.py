@@ -33,6 +33,10 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
     edit.edit(project, "pat-002", text="another text")
     edit.retire(project, "pat-004", reason="wrong")
     edit.pin(project, "pat-003")
+    with project.store.write(project.key) as book:
+        for text in ("words of a page", "more words of it"):
+            book.add_proposal({"text": text}, "ADD", (), "fetched", "of a page")
+        book.decide([1], "accepted", "ann", 8)
     path = _written(project, tmp_path)
 
     with replica.opened(str(path)) as store:
@@ -47,7 +51,8 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
             )  # fmt: skip
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     changed_at = history.lifespan(project, "pat-004").changed_at
-    assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((3, 1, 0),))
+    assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((3, 1, 0),), (1, 2))
+    assert b"of a page" not in path.read_bytes()
 
 
 @pytest.mark.sqlite
