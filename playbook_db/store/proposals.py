@@ -163,6 +163,14 @@ def _written(evidence: Sequence[Evidence]) -> str:
 
 
 def _proposal(row: "Row[*tuple[Any, ...]]") -> Proposal:
-    operation = json.loads(row.operation)
     pieces = evidence_rules.read_json(row.evidence)
-    return Proposal(row.id, row.kind, operation, pieces, *row[4:])
+    return Proposal(row.id, row.kind, read_operation(row.operation), pieces, *row[4:])
+
+
+def read_operation(text: str) -> dict[str, Any]:
+    """The operation that a database keeps as *text*; of a damaged one nothing."""
+    try:
+        operation = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return operation if isinstance(operation, dict) else {}
