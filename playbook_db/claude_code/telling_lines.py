@@ -21,7 +21,7 @@ _HEADING_LINES = 50
 # beside one judges it where it stands. The number is how much such a line weighs.
 _TELLING = (
     ("error", 8, r"(?<=\w)Error\b(?=[:(]|$)|(?<!\w)[Ee]rror(?:\[\w+\]| [A-Z]+\d+)?!?:(?=\s|$)|\bERROR(?![\w-])"
-                 r"|(?<=[ \t])error[ \t]{2}|(?<=npm )error"),
+                 r"|(?<=[ \t])error[ \t]{2}|(?<=npm )error|(?<=\[)error(?=\])|^error |\bError \("),
     ("exception", 8, r"(?<=\w)Exception\b(?=[:(]|$)"),
     ("err!", 8, ""),
     ("fail", 8, r"\bFAIL(?:ED|URES?)?\b(?!S?:? +0)|Failed\b|Failure(?=:|/|$| )"),
@@ -38,7 +38,10 @@ _TELLING = (
     ("unhandled", 4, ""),
     ("\u25cf", 8, ""), ("\u2715", 8, ""), ("\u2717", 8, ""), ("\u2718", 8, ""), ("\u00d7 ", 8, ""),
     ("e: ", 8, r"(?<!\w)E: "),
+    ("data race", 8, ""),
     ("not found", 4, ""),
+    ("invalid", 4, r"(?<!\w)[Ii]nvalid(?= )"),
+    ("abort", 4, r"\b(?:Aborted|ABORT)"),
     ("no such", 4, ""),
     ("not exist", 4, ""),
     ("cannot ", 4, ""),
