@@ -12,8 +12,10 @@ from itertools import groupby
 
 from playbook_db.claude_code import places
 from playbook_db.claude_code.condensing import condense, limit_of, share
+from playbook_db.claude_code.tally import Tally
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
 from playbook_db.domain.evidence import Place
+from playbook_db.domain.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.playbook import LEGACY_PREFIX
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services.learn import Chunk
@@ -46,10 +48,11 @@ def read_chunks(
     if max_chars < MIN_CHUNK_CHARS:
         raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
     limit = max_chars - _NOTE_CHARS
-    writer = _Writer(redact, trusted or places.Trusted(()))
+    writer, tally = _Writer(redact, trusted or places.Trusted(())), Tally(is_begun=start > 0)
     turns, turn = _Draft(start, start), _Draft(start, start)
     for line in read_lines(path, start):
         more = _draft_line(line, limit, writer)
+        more.counts = tally.count(line)
         if line.entry and line.entry.begins_turn:
             turns.append(turn)
             turn = _Draft(line.start, line.start)
@@ -102,6 +105,7 @@ class _Draft:
     broken_lines: int = 0
     unread_bytes: int = 0
     is_worth_reading: bool = False
+    counts: SessionCounts = NOTHING
 
     def append(self, later: "_Draft") -> None:
         """Take in the draft that begins where this one ends."""
@@ -114,6 +118,7 @@ class _Draft:
         self.broken_lines += later.broken_lines
         self.unread_bytes += later.unread_bytes
         self.is_worth_reading |= later.is_worth_reading
+        self.counts += later.counts
 
     def chunk(self, path: str) -> Chunk:
         notes = []
@@ -125,7 +130,10 @@ class _Draft:
         text = _render([*self.sections, *note]) if self.is_worth_reading else ""
         evidence = tuple(section.place for section in self.sections if section.place) if text else ()
         last = self.last_uuid or None
-        return Chunk(path, self.start, self.end, text, tuple(self.cited), self.session_id, last, places=evidence)
+        cited = tuple(self.cited)
+        return Chunk(
+            path, self.start, self.end, text, cited, self.session_id, last, places=evidence, counts=self.counts
+        )
 
 
 def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:

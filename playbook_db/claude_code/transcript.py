@@ -29,13 +29,21 @@ _NOT_LEARNED_FROM = (*_NOT_SPEECH, "isApiErrorMessage")
 _INJECTED = re.compile(
     r"(?:SessionStart|SubagentStart|UserPromptSubmit)(?::\w+)? hook (?:additional context|success): "
 )
-_INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
+INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
 # What a user's line may begin with that somebody else wrote: an editor, a server, another session.
 _OTHERS_TAGS = ("<ide_", "<channel", "<mcp-", "<teammate-", "<cross-session", "<agent-", "<system-")
 _TYPED_COMMAND = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 _TYPED_OUTPUT = ("<bash-stdout", "<bash-stderr")
+# How the client words the result of a call that the user refused or stopped.
+_STOPPED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action",
+    INTERRUPTED,
+)
 _REJECTED = re.compile(r"The user doesn't want to proceed with this tool use\..{0,200}? the user said:\n", re.DOTALL)
 
+_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_MAX_TOKENS = 10**9  # of a message; more is a slip
 _MAX_CALLS = 200  # the newest, of which one message makes some at once
 _MAX_INPUT_CHARS = 4_000  # of a text in a call's input; half a command would say something else
 _INPUTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "subagent_type")
@@ -57,7 +65,8 @@ class Part:
 
     A call's text is the tool's name, a blank, and its input as JSON. `said` is what of the text the user said: typed,
     answered to a question, gave as the reason for a rejection. `call` is what a result answers, where that is known;
-    what a command printed that the user typed after `!` is a text with a call.
+    what a command printed that the user typed after `!` is a text with a call. A result that `is_stopped` is an error
+    because the user refused the call, or interrupted it.
     """
 
     kind: str
@@ -65,6 +74,7 @@ class Part:
     is_error: bool = False
     said: str = field(default="", compare=False)
     call: ToolCall | None = field(default=None, compare=False)
+    is_stopped: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ class Entry:
     """What one line of a transcript adds to the conversation.
 
     An assistant's message comes as one entry per content block. A user's own words begin a turn; a tool's result, or a
-    note that the user interrupted, doesn't.
+    note that the user interrupted, doesn't. One that `is_sidechain` is of a subagent, whose user is the assistant.
     """
 
     role: str
@@ -80,13 +90,15 @@ class Entry:
     uuid: str
     session_id: str
     begins_turn: bool
+    is_sidechain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One whole line of a transcript, from byte *start* to *end*, with the entry in it, if any.
 
-    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read.
+    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read. `tokens` are
+    what it adds to those that its message took, cached ones included.
     """
 
     start: int
@@ -94,6 +106,7 @@ class Line:
     entry: Entry | None
     is_broken: bool = False
     is_overlong: bool = False
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +125,7 @@ def read_lines(path: str, start: int = 0) -> Iterator[Line]:
     ends before *start*. Raises OSError where the file can't be read.
     """
     uuids: set[int] = set()
-    calls = _Calls()
+    calls, usage = _Calls(), _Usage()
     with open(open_plain(path), "rb") as file:
         for _, end, raw in _raw_lines(file, 0) if start else ():
             if end > start:
@@ -120,10 +133,13 @@ def read_lines(path: str, start: int = 0) -> Iterator[Line]:
             before = _parse(raw) or {}
             if not _is_repeated(before, uuids):
                 calls.read(before)
+                usage.added(before)
         for begin, end, raw in _raw_lines(file, start):
             content = _parse(raw)
-            entry = None if _is_repeated(content or {}, uuids) else _entry(content or {}, calls)
-            yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw)
+            is_new = not _is_repeated(content or {}, uuids)
+            entry = _entry(content or {}, calls) if is_new else None
+            tokens = usage.added(content or {}) if is_new else 0
+            yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw, tokens=tokens)
 
 
 def read_messages(path: str) -> Conversation:
@@ -189,11 +205,15 @@ def _is_repeated(content: dict[str, Any], uuids: set[int]) -> bool:
     uuid = content.get("uuid")
     if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
         return False
-    key = int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    key = _key_of(uuid)
     if key in uuids:
         return True
     uuids.add(key)
     return False
+
+
+def _key_of(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
 def _speech(content: dict[str, Any]) -> str:
@@ -243,6 +263,25 @@ class _Calls:
         return self._newest.get(_string(block.get("tool_use_id")))
 
 
+class _Usage:
+    """The tokens of the messages so far. A message comes as several lines with the same usage, or one that grows."""
+
+    def __init__(self) -> None:
+        self._by_message: dict[int, int] = {}
+
+    def added(self, content: dict[str, Any]) -> int:
+        """The tokens that a line adds to those of its message; 0 where it has none."""
+        message = content.get("message") if content.get("type") == "assistant" else None
+        usage = message.get("usage") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(usage, dict):
+            return 0
+        tokens = sum(value for name in _TOKENS if type(value := usage.get(name)) is int and 0 < value <= _MAX_TOKENS)
+        key = _key_of(_string(message.get("id")) or _string(content.get("uuid")))
+        before = self._by_message.get(key, 0)
+        self._by_message[key] = max(tokens, before)
+        return max(0, tokens - before)
+
+
 def _is_short(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _MAX_INPUT_CHARS
 
@@ -272,9 +311,16 @@ def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
     if not parts:
         return None
     begins_turn = role == "user" and all(
-        part.kind == "text" and not part.text.startswith(_INTERRUPTED) for part in parts
+        part.kind == "text" and not part.text.startswith(INTERRUPTED) for part in parts
     )
-    return Entry(role, parts, _string(content.get("uuid")), _string(content.get("sessionId")).strip(), begins_turn)
+    return Entry(
+        role,
+        parts,
+        _string(content.get("uuid")),
+        _string(content.get("sessionId")).strip(),
+        begins_turn,
+        is_sidechain=content.get("isSidechain") is True,
+    )
 
 
 def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Calls) -> Iterator[Part]:
@@ -293,9 +339,12 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
         text, is_error, call = _result(block.get("content")), block.get("is_error") is True, calls.answered(block)
         said = _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else ""
         # A server of tools can write the client's words into its error, but not set the mark beside it.
-        if is_error and (content.get("toolDenialKind") == "user-rejected" or (call and call.tool[:5] != "mcp__")):
+        is_denied = content.get("toolDenialKind") == "user-rejected"
+        is_clients = is_denied or (call is not None and call.tool[:5] != "mcp__")
+        if is_error and is_clients:
             said = text[match.end() :] if (match := _REJECTED.match(text)) else said
-        yield Part("result", _news(text, is_error, call), is_error, said, call)
+        is_stopped = is_error and (is_denied or (is_clients and text.startswith(_STOPPED)))
+        yield Part("result", _news(text, is_error, call), is_error, said, call, is_stopped)
     elif kind and kind != "redacted_thinking":
         yield Part("text", f"[{kind}]")
 
@@ -313,7 +362,7 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
     bare = text.lstrip()
     if not _is_persons(content) or bare.startswith(_OTHERS_TAGS):
         return Part("text", text, call=ToolCall("a message", {}))
-    if content.get("isSidechain") or bare.startswith(_INTERRUPTED):
+    if content.get("isSidechain") or bare.startswith(INTERRUPTED):
         return Part("text", text)
     if bare.startswith(("<bash-input>", *_TYPED_OUTPUT)) and any(tag in text for tag in _TYPED_OUTPUT):
         call = calls.typed or ToolCall("!", {})

@@ -15,6 +15,7 @@ from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import Place
+from playbook_db.domain.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
@@ -44,7 +45,7 @@ class Chunk:
 
     `text` is empty where nobody said or did anything there. `cited` are the points that the assistant named,
     `last_uuid` is the chunk's last entry, `first_uuid` the transcript's first. `places` are the parts that can be
-    evidence, in order, redacted.
+    evidence, in order, redacted. `counts` says how the session went in it.
     """
 
     path: str
@@ -56,6 +57,7 @@ class Chunk:
     last_uuid: str | None
     first_uuid: str | None = None
     places: tuple[Place, ...] = ()
+    counts: SessionCounts = NOTHING
 
     @property
     def key(self) -> ChunkKey:
@@ -335,9 +337,10 @@ def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
 
 
 def _note_done(book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, let points
-    rest whose time has come, and end the job that it *finishes*."""
+    """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, and how the
+    session went, let points rest whose time has come, and end the job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
+    book.add_counts(chunk.counts, session_id=chunk.session_id)
     book.rest_points()
     book.move_cursor(
         chunk.path, chunk.end, session_id=chunk.session_id, last_uuid=chunk.last_uuid, first_uuid=chunk.first_uuid

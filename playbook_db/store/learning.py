@@ -3,13 +3,14 @@ cost."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
+from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.projects import as_path, as_text
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
@@ -57,6 +58,18 @@ WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resti
                                             AND t.first <= v.revision AND t.last >= v.revision)
                         ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
                      WHERE last.tag = 'harmful') = :harmful))
+""")
+_ADD_COUNTS = sql("""
+INSERT INTO session_outcomes
+    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
+VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
+ON CONFLICT (playbook_id, session_id) DO UPDATE SET
+    tool_calls = session_outcomes.tool_calls + excluded.tool_calls,
+    failed_calls = session_outcomes.failed_calls + excluded.failed_calls,
+    corrections = session_outcomes.corrections + excluded.corrections,
+    turns = session_outcomes.turns + excluded.turns,
+    tokens = session_outcomes.tokens + excluded.tokens,
+    updated_at = excluded.updated_at
 """)
 _WAITING = sql("""
 SELECT id, analysis, bullet_tags, lessons FROM reflections
@@ -239,6 +252,11 @@ class LearningRows(PlaybookRows):
             rows = self._execute(query, names=names[start : start + _NAMES_AT_ONCE])
             marks |= {name: PointSignals(*signals) for name, *signals in rows}
         return marks
+
+    def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
+        """Add *counts*, of a chunk, to how the session went."""
+        if session_id and any(astuple(counts)):
+            self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""

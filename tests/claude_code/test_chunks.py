@@ -83,7 +83,9 @@ def test_a_chunk_reads_as_a_conversation(path: Path) -> None:
         Done.""")
     names, places = ("mis-002", "pat-001"), chunk.places
     size = path.stat().st_size
-    assert chunk == Chunk(str(path), 0, size, chunk.text, names, "the-session", last, places=places)
+    assert chunk == Chunk(
+        str(path), 0, size, chunk.text, names, "the-session", last, places=places, counts=chunk.counts
+    )
     assert [place.label for place in places] == ["the user", "Bash: pytest -q", "Bash: pytest -q"]
 
 
