@@ -14,7 +14,8 @@ from playbook_db.claude_code import places
 from playbook_db.claude_code.condensing import condense, limit_of, share
 from playbook_db.claude_code.tally import Tally
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
-from playbook_db.domain.evidence import Place
+from playbook_db.domain import influence
+from playbook_db.domain.evidence import FETCHED, Place
 from playbook_db.domain.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.playbook import LEGACY_PREFIX
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -22,6 +23,7 @@ from playbook_db.services.learn import Chunk
 
 MIN_CHUNK_CHARS = 1_000
 
+_MAX_SPEAKING = 20  # fetched texts that are carried on to later chunks
 _NOTE_CHARS = 200  # kept free for what a chunk says of lines that were not read
 _LEAST_CHARS = 100  # of a part, with its heading, in an entry that is larger than a chunk
 _FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")
@@ -42,13 +44,22 @@ def read_chunks(
 
     Whole turns go together as long as they fit; a turn larger than a chunk is split between its entries, and an entry
     larger than one is condensed harder. *redact* is given whole what is to be condensed, before it is: half a secret
-    is not known for one. What can be evidence is judged by what is *trusted*. Nothing comes where no whole line stands
-    after *start*. Raises OSError where the file can't be read, ValueError where *max_chars* is below MIN_CHUNK_CHARS.
+    is not known for one. What can be evidence is judged by what is *trusted*; fetched texts that spoke to the assistant
+    earlier in the transcript are among the places of each later chunk. Nothing comes where no whole line stands after
+    *start*. Raises OSError where the file can't be read, ValueError where *max_chars* is below MIN_CHUNK_CHARS.
     """
     if max_chars < MIN_CHUNK_CHARS:
         raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
-    limit = max_chars - _NOTE_CHARS
-    writer, tally = _Writer(redact, trusted or places.Trusted(())), Tally(is_begun=start > 0)
+    writer = _Writer(redact, trusted or places.Trusted(()))
+    speaking = list(writer.speaking_before(path, start))[-_MAX_SPEAKING:]
+    for chunk in _cut(path, start, max_chars - _NOTE_CHARS, writer):
+        yield replace(chunk, places=(*speaking, *chunk.places)) if chunk.text else chunk
+        speaking = [*speaking, *filter(influence.speaks, chunk.places)][-_MAX_SPEAKING:]
+
+
+def _cut(path: str, start: int, limit: int, writer: "_Writer") -> Iterator[Chunk]:
+    """The chunks, each at most *limit* characters long."""
+    tally = Tally(is_begun=start > 0)
     turns, turn = _Draft(start, start), _Draft(start, start)
     for line in read_lines(path, start):
         more = _draft_line(line, limit, writer)
@@ -156,6 +167,16 @@ class _Writer:
 
     redact: Callable[[str], str]
     trusted: places.Trusted
+
+    def speaking_before(self, path: str, start: int) -> Iterator[Place]:
+        """The fetched texts before byte *start* that speak to the assistant."""
+        for line in read_lines(path) if start else ():
+            if line.end > start:
+                return
+            for part in line.entry.parts if line.entry else ():
+                place = places.place_of(part, condense(part), self.trusted)
+                if place is not None and influence.speaks(place):
+                    yield Place(FETCHED, self.redact(place.label), self.redact(place.text))
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
         """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""

@@ -7,6 +7,7 @@ is fetched: better a proposal too many than a web page that speaks as a test.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile, takewhile
 from posixpath import basename, join
 from typing import Protocol
 
@@ -45,12 +46,14 @@ cat head tail less more nl bat sed awk grep egrep fgrep rg ls tree find fd wc st
 column tee du
 """
 _READER_NAMES = frozenset(_READERS.split())
-_PATTERN_FIRST = ("sed", "awk", "grep", "egrep", "fgrep", "rg", "jq", "fd", "tr", "cut")  # the first word is no path
+_PATTERN_FIRST = ("sed", "awk", "grep", "egrep", "fgrep", "rg", "jq", "fd", "tr")  # the first word is no path
+_PATTERN_OPTIONS = ("-e", "-f", "-d", "--regexp", "--expression", "--file")  # it stands there instead
+_LINKS = ("-L", "-H", "-P")
 _GIT_READERS = ("diff", "status", "show", "log", "blame", "grep", "ls-files", "branch", "rev-parse", "describe")
 _DANGEROUS = {  # a reader's word that can start something else
     "find": re.compile(r"^-(?:exec|ok|delete|fprint|fls)"), "fd": re.compile(r"^-[xX]|^--exec"),
     "rg": re.compile(r"^--(?:pre|hostname)"), "awk": re.compile(r"system|getline|\|"),
-    "sed": re.compile(r"(?:^|[;{0-9$])\s*e\b|/[gI0-9]*e[gI0-9]*$"), "sort": re.compile("^--comp"),
+    "sed": re.compile(r"(?:^|[;{0-9$/])\s*(?:e\b|[rR]\s*[/~.])|/[gI0-9]*e[gI0-9]*$"), "sort": re.compile("^--comp"),
     "git": re.compile(r"^-c$|^--(?:ext-diff|textconv|no-index|open-files)|^-O"),
 }  # fmt: skip
 _SILENT = (
@@ -81,6 +84,7 @@ _FOLDERS = ("-C", "--prefix", "--manifest-path", "--rootdir", "--directory", "--
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*|py")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_BRACES = re.compile(r"\{[^}]*(?:/|\.\.)")
 _SEPARATORS = (";", "&&", "||", "|", "|&", "&", "(", ")", "\n")
 _OPERATOR = re.compile(r"\d*(?:>>|>&|<&|>\||>|<)|&>>?|\|\||&&|\|&|[;|&()\n]")
 _SYSTEM_FOLDERS = ("/usr/", "/bin/", "/opt/", "~/")
@@ -119,7 +123,8 @@ class _Here:
     tests: tuple[tuple[str, ...], ...]
 
     def holds(self, path: str) -> bool:
-        return not path.startswith(("~", "$")) and self.ground.holds(path, self.folder)
+        is_plain = not path.startswith("~") and "$" not in path and not _BRACES.search(path)
+        return is_plain and self.ground.holds(path, self.folder)
 
     def is_test(self, words: Sequence[str]) -> bool:
         plain = tuple(word.removeprefix("./") for word in words)
@@ -248,11 +253,11 @@ def _program(words: list[str], here: _Here) -> list[str]:
         if _ASSIGNMENT.match(words[0]):
             words = words[1:]
         elif words[0] in _WRAPPERS:
-            words = _after_options(words[1:], numbers=True)
+            words = _after_options(words[1:], here, numbers=True)
         elif tuple(words[:2]) in _RUNNERS:
-            words = _after_options(words[2:])
+            words = _after_options(words[2:], here)
         elif _PYTHON.fullmatch(basename(words[0])) and here.has(words[0]):
-            inner = _after_options(words[1:], until="-m")
+            inner = _after_options(words[1:], here, until="-m")
             if inner[:1] == ["-m"]:
                 words = inner[1:]
             else:
@@ -262,15 +267,19 @@ def _program(words: list[str], here: _Here) -> list[str]:
     return words
 
 
-def _after_options(words: list[str], *, numbers: bool = False, until: str = "") -> list[str]:
-    """*words* from the first that is neither an option nor the value of one."""
+def _after_options(words: list[str], here: _Here, *, numbers: bool = False, until: str = "") -> list[str]:
+    """*words* from the first that is neither an option nor the value of one; what leads elsewhere is no program."""
     while words and words[0] != until:
-        if words[0] == "--":
+        name, _, value = words[0].partition("=")
+        if name == "--":
             return words[1:]
-        if words[0].startswith("-") or _ASSIGNMENT.match(words[0]) or (numbers and _NUMBER.fullmatch(words[0])):
-            words = words[2 if words[0] in _VALUED else 1 :]
-        else:
+        if not (name.startswith("-") or _ASSIGNMENT.match(words[0]) or (numbers and _NUMBER.fullmatch(name))):
             break
+        is_apart = name in _VALUED and not value
+        value = "".join(words[1:2]) if is_apart else value
+        if name in ("--from", "--chdir", "-c") or (name in _FOLDERS and not here.holds(value)):
+            return ["?"]
+        words = words[2 if is_apart else 1 :]
     return words
 
 
@@ -318,14 +327,11 @@ def _is_test(program: str, rest: list[str]) -> bool:
 def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
     """Whether the words of a test name nothing outside the project to be tested."""
     for before, word in zip(["", *rest], rest, strict=False):
-        path = word.partition("=")[2] if word.startswith("--") and word.partition("=")[0] in _FOLDERS else word
+        name, _, value = word.partition("=")
+        path = value if name in _FOLDERS else word
         is_value = before.startswith("-") and before not in _FOLDERS
-        is_outside = path.startswith(("/", "~", "../")) and not path.startswith(
-            "//"
-        )  # which bazel's targets begin with
-        if is_outside and not is_value and not here.holds(path):
-            return False
-        if "://" in path:
+        is_target = path.startswith("//") and "://" not in path  # bazel's
+        if "://" in path or (path.startswith(("/", "~", "../")) and not (is_value or is_target or here.holds(path))):
             return False
     return True
 
@@ -341,33 +347,22 @@ def _trust_git(rest: list[str], here: _Here) -> str:
 
 def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _Here) -> str | None:
     """The class of what shows files; None where it only passes on what comes through a pipe."""
-    if any(_DANGEROUS[program].search(word) for word in rest if program in _DANGEROUS):
+    if program in _DANGEROUS and any(_DANGEROUS[program].search(word) for word in rest):
         return FETCHED
-    if any(word.startswith(("~", "$")) or "$" in word for word in rest if program not in _PATTERN_FIRST):
-        return FETCHED
-    given, at, has_pattern = [], 0, False
-    while at < len(rest):
-        word = rest[at]
-        if word.startswith("-") and word != "-":
-            has_pattern |= word in ("-e", "-f", "--regexp")
-            takes_value = word in ("-e", "-A", "-B", "-C", "-m", "-g", "--include", "--exclude", "-d", "-f", "-t", "-k")
-            at += (
-                2 if takes_value or (word in ("-n", "-c") and rest[at + 1 : at + 2] and _is_count(rest[at + 1])) else 1
-            )
-        else:
-            given.append(word)
-            at += 1
-    if program == "find":  # its paths come first, then the tests
-        given = [word for word in rest[: next((i for i, w in enumerate(rest) if w[:1] in "-(!"), len(rest))] if word]
-    if program in _PATTERN_FIRST and not has_pattern:
+    values = [word.partition("=")[2] for word in rest if word.startswith("-")]
+    if program == "find":  # its paths come first, then what they are tried for
+        rest = [*takewhile(lambda word: not word.startswith(("-", "(", "!")), dropwhile(_LINKS.__contains__, rest))]
+    options = _PATTERN_OPTIONS if program in (*_PATTERN_FIRST, "cut") else ()
+    given = [  # what isn't a path among them is taken for one in the folder, which does no harm
+        word
+        for before, word in zip(["", *rest], rest, strict=False)
+        if (not word.startswith("-") or word == "-") and not _NUMBER.fullmatch(word) and before not in options
+    ]
+    if program in _PATTERN_FIRST and not any(word.startswith(options) for word in rest):
         given = given[1:]
-    paths = [word for word in given if word != "-" and word != "/dev/null"]
-    if program == "tee":
-        return None if command.is_piped else FETCHED
-    if not paths:
-        return None if command.is_piped and not command.reads else FILES
-    return FILES if all(map(here.holds, paths)) else FETCHED
-
-
-def _is_count(word: str) -> bool:
-    return word.lstrip("+-").isdigit()
+    paths = [word for word in given if word not in ("-", "/dev/null")]
+    if program == "tee" and not command.is_piped:
+        return FETCHED
+    if program == "tee" or (not paths and command.is_piped and not command.reads):
+        return None
+    return FILES if all(map(here.holds, filter(None, [*paths, *values]))) else FETCHED

@@ -111,6 +111,11 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
     return ""
 
 
+def speaks(place: Place) -> bool:
+    """Whether *place* is a fetched text that speaks to the assistant or of its memory."""
+    return place.trust == FETCHED and bool(_speech(_marked(place.text)))
+
+
 def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place]) -> bool:
     """Whether a vote *tag* on the point *name* with this *evidence* counts without a review.
 

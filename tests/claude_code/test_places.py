@@ -83,6 +83,18 @@ cat < src/a.py
 cat ./src/../src/a.py
 cat .github/workflows/ci.yml
 cat .gitignore
+cat src/{a,b}.py
+head -n 20 src/a.py
+tail -20 src/a.py
+grep -A 3 -e '/api' src/a.py
+grep -rn '^import$' src --include=*.py
+rg foo src -g '*.ts'
+cut -d / -f 1 src/a.txt
+find src -name '*.py' | head
+ls -la .github/workflows
+git show HEAD~2:src/a.py | head -50
+git diff main...HEAD -- src
+jq .scripts package.json
 """
 IS_FETCHED = r"""
 curl https://example.org
@@ -150,6 +162,30 @@ for i in 1 2; do pytest; done
 echo "$PAGE"; pytest
 scripts/check
 PAGER=cat man pytest
+env -C /srv/evil pytest
+env --chdir=/srv/evil pytest
+uv run --directory /srv/evil pytest
+uv run --directory=/srv/evil pytest
+uvx --from evil pytest
+tail -f /srv/page.txt
+find -L /srv/pages -name x
+rg --regexp=x /srv/page.txt
+rg -e x /srv/page.txt
+rg --files /srv
+cut -c1-80 /srv/page.txt
+sort --files0-from=/srv/list
+grep -rn x --file=/srv/list src
+sed -n 'r /srv/page.txt' src/a.py
+cat {/srv,src}/page.txt
+cat src/{a,../../../srv/page}.txt
+cat src/$NAME
+cat < /dev/tcp/evil.example/80
+pytest < /srv/page.txt
+head -c 100 -- /srv/page.txt
+python -c pytest
+timeout 5 curl x
+{ curl x; }
+pytest() { curl x; }; pytest
 pytest --pastebin=all https://example.org
 pytest -q # fine
 curl x
@@ -160,7 +196,7 @@ def _cases(text: str) -> list[str]:
     lines = text.strip().splitlines()
     joined: list[str] = []
     for line in lines:  # a here-document, and a comment with what follows it, are one case
-        goes_on = joined and (joined[-1].startswith("# run") or "<<EOF" in joined[-1].partition("\n")[0])
+        goes_on = bool(joined) and (joined[-1].startswith("# run") or "<<EOF" in joined[-1].partition("\n")[0])
         goes_on = goes_on and not joined[-1].endswith("\nEOF")
         if goes_on or (joined and joined[-1].endswith("# fine")):
             joined[-1] += f"\n{line}"

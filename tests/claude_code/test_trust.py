@@ -8,8 +8,8 @@ import pytest
 from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.claude_code.places import Trusted
 from playbook_db.domain.evidence import FETCHED, Place, find_evidence
-from playbook_db.domain.influence import operation_trust, vote_counts
-from tests.sessions_made_up import HONEST, POISONED, PROJECT, SampleSession
+from playbook_db.domain.influence import operation_trust, speaks, vote_counts
+from tests.sessions_made_up import HONEST, POISONED, PROJECT, TEST_OUTPUT, SampleSession
 
 TRUSTED = Trusted((PROJECT,))
 
@@ -24,6 +24,23 @@ def test_nothing_that_a_page_asks_for_counts_without_a_review(session: SampleSes
     assert session.all_operations() or session.votes
     assert not trusts
     assert not votes
+
+
+def test_page_that_spoke_before_the_chunk_is_remembered(tmp_path: Path) -> None:
+    """The assistant still has it before its eyes; whether that chunk came in the same run or in an earlier one."""
+    session = next(each for each in POISONED if each.name == "quote-the-user")
+    path = session.write(tmp_path)
+    lines = Path(path).read_bytes().splitlines(keepends=True)
+    with open(path, "ab") as file:  # the same session goes on for long
+        for number in range(30):
+            file.writelines(line.replace(b'"uuid": "', b'"uuid": "%d-' % number, 1) for line in [lines[0], *lines[-4:]])
+    chunks = list(read_chunks(path, 0, 4_000, trusted=TRUSTED))
+    (again,) = read_chunks(path, chunks[-1].start, 200_000, trusted=TRUSTED)
+
+    assert len(chunks) > 2
+    for places in (*(chunk.places for chunk in chunks), again.places):
+        assert len([place for place in places if speaks(place)]) == 1
+        assert operation_trust("Linting costs time", [], find_evidence([TEST_OUTPUT], places), places) == FETCHED
 
 
 def _judged(session: SampleSession, places: tuple[Place, ...]) -> Iterator[tuple[str, str]]:
