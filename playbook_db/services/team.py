@@ -146,7 +146,8 @@ def refresh(store: Store, membership: Membership, server: Store) -> bool:
 
 def _refresh(store: Store, membership: Membership, server: Store, path: str) -> bool:
     with server.read(membership.name) as book:
-        if book.playbook_id and replica.state(path, membership.name) == replica.state_of(book):
+        here = replica.state(path, membership.name)
+        if book.playbook_id and here and replica.is_current(here, book):
             os.utime(path)  # says when it was known to be current
             return False
         rows = replica.read(book)

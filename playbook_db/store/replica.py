@@ -109,11 +109,12 @@ class State:
     proposals: tuple[int, int]
 
 
-def state_of(book: PlaybookRepository) -> State:
-    """What a replica of the playbook *book* as it is now would hold."""
+def is_current(here: State, book: PlaybookRepository) -> bool:
+    """Whether a replica that holds *here* is what the playbook *book* is now."""
+    if (here.revision, here.time) != (book.revision, book.last_time):
+        return False
     rows = book.connection.execute(sql(_MARKED), {"playbook_id": book.playbook_id})
-    marked, points = tuple(map(tuple, rows)), book.stored().live_points
-    return State(book.revision, book.last_time, points, marked, book.proposals_waiting())
+    return here.marked == tuple(map(tuple, rows))
 
 
 def state(path: str, key: str) -> State | None:
