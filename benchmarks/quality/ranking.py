@@ -13,6 +13,7 @@ import statistics
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 from benchmarks.figures import Figures
@@ -314,9 +315,20 @@ def compare(scenario: Scenario, rules: Sequence[Rule], seeds: Sequence[int]) -> 
 
 def run(*, quick: bool) -> Iterator[Figures]:
     """A table for each scenario; quickly, of what was and what is alone."""
-    for scenario in SCENARIOS:
-        rows = [
-            (each.rule, f"{each.regret:.3f}", f"{each.difference:+.3f} +- {each.error:.3f}", f"{each.bad:.3f}")
-            for each in compare(scenario, (BEFORE, CHOSEN) if quick else RULES, range(2 if quick else SEEDS))
-        ]
-        yield Figures(f"Ranking: {scenario.name}", ("rule", "regret", "difference", "bad points, 2nd half"), rows)
+    if quick:
+        yield from (_table(scenario, (BEFORE, CHOSEN), range(2)) for scenario in SCENARIOS)
+        return
+    with ProcessPoolExecutor() as pool:
+        yield from pool.map(_full_table, SCENARIOS)
+
+
+def _full_table(scenario: Scenario) -> Figures:
+    return _table(scenario, RULES, range(SEEDS))
+
+
+def _table(scenario: Scenario, rules: Sequence[Rule], seeds: Sequence[int]) -> Figures:
+    rows = [
+        (each.rule, f"{each.regret:.3f}", f"{each.difference:+.3f} +- {each.error:.3f}", f"{each.bad:.3f}")
+        for each in compare(scenario, rules, seeds)
+    ]
+    return Figures(f"Ranking: {scenario.name}", ("rule", "regret", "difference", "bad points, 2nd half"), rows)
