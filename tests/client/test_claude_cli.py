@@ -17,7 +17,8 @@ from tests.client.harness import World
 from tests.client.ours import NO_WORKER, foreign_hook, our_hooks, register
 from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
-ANSWER = {"analysis": "ask me@example.com", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "r"}]}
+TAG = {"name": "pat-001", "tag": "helpful", "rationale": "r", "ignored": False, "evidence": ["mail me@example.com"]}
+ANSWER = {"analysis": "ask me@example.com", "bullet_tags": [TAG], "lessons": []}
 
 
 @pytest.fixture
