@@ -24,7 +24,7 @@ _NAMES = {"type": "array", "items": _TEXT}
 
 
 def _operation(kind: str, required: dict[str, Any], **optional: Any) -> dict[str, Any]:
-    return object_schema({"type": {**_TEXT, "enum": [kind]}, **required, "evidence": QUOTES}, **optional)
+    return object_schema({"type": {**_TEXT, "enum": [kind]}, **required}, evidence=QUOTES, **optional)
 
 
 _OPERATIONS = [
@@ -33,16 +33,13 @@ _OPERATIONS = [
     _operation("MERGE", {"source_ids": _NAMES, "merged_text": _TEXT}, section=_SECTION),
     _operation("DELETE", {"target_id": _TEXT, "reason": _TEXT}),
 ]
-SCHEMA = object_schema(
-    {
-        "reasoning": _TEXT,
-        "apart": {
-            "type": "array",
-            "items": _NAMES,
-            "description": "pairs of names, offered as candidates, whose points mean different things",
-        },
-        "operations": {"type": "array", "items": {"anyOf": _OPERATIONS}},
-    }
+_APART = {
+    "type": "array",
+    "items": _NAMES,
+    "description": "pairs of names, offered as candidates, whose points mean different things",
+}
+SCHEMA = object_schema(  # what an older template doesn't ask for needn't be given
+    {"reasoning": _TEXT, "operations": {"type": "array", "items": {"anyOf": _OPERATIONS}}}, apart=_APART
 )
 
 

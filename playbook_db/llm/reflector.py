@@ -43,9 +43,8 @@ _TAG = {
     "name": _TEXT,
     "tag": {**_TEXT, "enum": ["helpful", "harmful", "neutral"]},
     "rationale": {**_TEXT, "description": "one short sentence"},
-    "ignored": {"type": "boolean", "description": "shown, not followed, and the session paid for it"},
-    "evidence": QUOTES,
 }
+_IGNORED = {"type": "boolean", "description": "shown, not followed, and the session paid for it"}
 _LESSON = {
     "kind": {**_TEXT, "enum": list(KINDS)},
     "text": {**_TEXT, "description": "what a later session should know: one or two sentences that stand on their own"},
@@ -54,12 +53,10 @@ _LESSON = {
     "applies_to": {**_TEXT, "description": "the file, command or error message at which it applies"},
     "evidence": QUOTES,
 }
+_TAGS = {"type": "array", "items": object_schema(_TAG, ignored=_IGNORED, evidence=QUOTES)}
+# What an older template doesn't ask for needn't be given.
 SCHEMA = object_schema(
-    {
-        "analysis": _TEXT,
-        "bullet_tags": {"type": "array", "items": object_schema(_TAG)},
-        "lessons": {"type": "array", "items": object_schema(_LESSON)},
-    }
+    {"analysis": _TEXT, "bullet_tags": _TAGS}, lessons={"type": "array", "items": object_schema(_LESSON)}
 )
 _LESSON_TEXTS = ("text", "cause", "fix", "applies_to")
 _BEGINNING = 80  # characters of a lesson, by which the model knows it again

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,6 +123,22 @@ def test_a_structured_answer_comes_as_an_object(cli: ClaudeCli, answering: Calla
     assert cli.ask(a_prompt("Tell me.", schema=True), deadline=soon()).structured == ANSWER
     tools = {tool["name"] for tool in api.messages()[0].body["tools"]}
     assert tools <= {"StructuredOutput", "DeferredToolPlaceholder"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"analysis": "a", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "r"}]},
+        {"analysis": "a", "bullet_tags": [{"name": "pat-001", "tag": "perhaps"}], "more": 1},
+    ],
+)
+def test_an_object_without_the_newer_keys_or_against_the_schema_is_heard_all_the_same(
+    cli: ClaudeCli, answering: Callable[..., MessagesApi], given: dict[str, Any]
+) -> None:
+    """As after a template of the user's own, or from a model that keeps to no schema: what comes is checked by us."""
+    answering(Answer(tools=(ToolCall("StructuredOutput", given),)))
+
+    assert _reflect(cli).tags == given["bullet_tags"]
 
 
 def test_an_answer_in_words_is_read_where_the_tool_is_not_called(

@@ -124,6 +124,18 @@ def test_a_huge_prompt_arrives_whole(telling: Callable[..., Any]) -> None:
     assert telling("len(said)", blocks=("é" * 2_000_000,)) > 2_000_000
 
 
+def test_an_object_that_did_not_follow_the_schema_is_taken_where_the_client_gave_up(fake: Fake) -> None:
+    """The last one; where there was none, the client's reason is told and not all that it printed."""
+    result = {"type": "result", "subtype": "error_max_structured_output_retries", "is_error": True}
+    result["errors"] = ["Failed to provide valid structured output"]
+    calls = [{"type": "tool_use", "name": "StructuredOutput", "input": {"a": number}} for number in (1, 2)]
+    entries = [{"type": "assistant", "message": {"content": [call]}} for call in calls]
+
+    assert fake(f"say({[*entries, result]!r})").ask(a_prompt(), deadline=soon()).structured == {"a": 2}
+    with pytest.raises(ModelError, match="gave no answer: Failed to provide valid structured output"):
+        fake(f"say({[{'type': 'system'}, result]!r})").ask(a_prompt(), deadline=soon())
+
+
 def test_tokens_cost_and_model_are_read(fake: Fake) -> None:
     """As the client tells them."""
     reply = fake(f"say({RESULT!r})").ask(a_prompt(), deadline=soon())
