@@ -201,14 +201,16 @@ class _Writer:
         body = _FORGED.sub(r"\\#", condense(part, limit))
         headings = {"result": "Tool (error)" if part.is_error else "Tool", "thinking": "Thinking"}
         heading = headings.get(part.kind, "User" if role == "user" else "Assistant")
-        return _Section(heading, body, self._place(part, body, limit))
+        return _Section(heading, body, self._place(part, body, is_clean=whole))
 
-    def _place(self, part: Part, body: str, limit: int | None) -> Place | None:
+    def _place(self, part: Part, body: str, *, is_clean: bool) -> Place | None:
         """*part* as evidence, if it can be any: what the model reads of it in *body*, or of the user's words in it."""
         if part.kind == "result" and part.said:
-            body = condense(Part("text", self.redact(part.said)), limit)
+            body, is_clean = condense(Part("text", self.redact(part.said))), True
         place = places.place_of(part, body, self.trusted)
-        return place and Place(place.trust, self.redact(place.label), self.redact(place.text))
+        if place is None:
+            return None
+        return Place(place.trust, self.redact(place.label), place.text if is_clean else self.redact(place.text))
 
 
 def _render(sections: Iterable[_Section]) -> str:

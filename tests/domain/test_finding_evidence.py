@@ -2,7 +2,17 @@
 
 import pytest
 
-from playbook_db.domain.evidence import FETCHED, FILES, MAX_QUOTE_CHARS, TESTS, USER, Evidence, Place, find_evidence
+from playbook_db.domain.evidence import (
+    FETCHED,
+    FILES,
+    MAX_QUOTE_CHARS,
+    TESTS,
+    USER,
+    Evidence,
+    Place,
+    find_evidence,
+    lowest,
+)
 
 SAID = Place(USER, "the user", "No, we use pnpm here - never “npm”.")
 RUN = Place(
@@ -72,3 +82,12 @@ def test_quote_is_kept_short_and_blank_ones_are_not() -> None:
 
     assert [len(one.quote) for one in long] == [MAX_QUOTE_CHARS]
     assert long[0].quote.endswith("…")
+
+
+def test_lesson_takes_the_lowest_class_of_its_evidence() -> None:
+    """One genuine quote among others makes no lesson; no evidence at all is the lowest."""
+    mixed = find_evidence(["we use pnpm here", "1 failed, 2 passed"], PLACES)
+
+    assert lowest(mixed) == TESTS
+    assert lowest(find_evidence(["we use pnpm here", "never said"], PLACES)) == FETCHED
+    assert lowest([]) == FETCHED
