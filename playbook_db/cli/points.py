@@ -321,7 +321,8 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
     yield f"{folded(readable(text))}\n"
     for each in evidence:
         said = [*([IGNORED] if each.ignored else []), *map(evidence_line, read_json(each.evidence))]
-        yield "".join(f"{beside(f'r{each.revision} {each.kind}: ', line, 4)}\n" for line in said)
+        head = f"r{each.revision} {each.kind}: "
+        yield "".join(f"{beside(head, line, len(head))}\n" for line in said)
 
 
 def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:

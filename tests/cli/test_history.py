@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from sqlalchemy import CheckConstraint
 
 from playbook_db import settings
@@ -525,6 +526,9 @@ def test_on_a_terminal_a_long_quote_is_cut(playbook: Playbook, folder: Path) -> 
     assert "; last confirmed " in seen.splitlines()[0]
     assert "xxx…" in seen
     assert seen.count("x") < 200
+    for what in ("r1", "r2", "oth-001"):
+        lines = on_terminal("show", what).splitlines()
+        assert not [line for line in lines if cell_len(line) > 80 and "xxxx" not in line]  # one word is never cut
 
 
 def test_evidence_can_be_asked_for_in_sql(playbook: Playbook, folder: Path) -> None:
