@@ -100,6 +100,7 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "cost_by_day": {"sort_desc": "day"},
     "reflection_log": {"facets": ["model"], "sort_desc": "time"},
     "erasure_log": {"sort_desc": "time"},
+    "proposal_log": {"facets": ["state", "kind", "trust"], "sort_desc": "created_at"},
     "playbook_summary": {"sort_desc": "last_changed_at"},
     "playbooks": {"label_column": "key"},
     "sections": {"label_column": "name", "sort": "position"},

@@ -101,7 +101,7 @@ class ProposalRows(PlaybookRows):
             insert(proposals),
             id=number,
             kind=kind,
-            operation=storable(json.dumps(kept, ensure_ascii=False, default=str)),
+            operation=_storable(json.dumps(kept, ensure_ascii=False, default=str)),
             evidence=_written(evidence[:_MOST_PIECES]),
             trust=trust,
             session_id=session_id,
@@ -159,7 +159,12 @@ class ProposalRows(PlaybookRows):
 
 
 def _written(evidence: Sequence[Evidence]) -> str:
-    return storable(evidence_rules.as_json(evidence) or "[]")
+    return _storable(evidence_rules.as_json(evidence) or "[]")
+
+
+def _storable(text: str) -> str:
+    """The JSON *text* as each database can keep and read it: a server's JSON has no NUL."""
+    return storable(text).replace("\\u0000", "\\ufffd")
 
 
 def _proposal(row: "Row[*tuple[Any, ...]]") -> Proposal:

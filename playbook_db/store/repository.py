@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, Row, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
@@ -37,7 +37,7 @@ from playbook_db.store.playbook_rows import point_of
 from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
-from playbook_db.store.tables import injections, jobs, mirrors, playbooks, transcripts
+from playbook_db.store.tables import injections, jobs, mirrors, playbooks, proposals, transcripts
 from playbook_db.store.verdicts import VerdictRows
 
 # Statements are made once: putting one together costs more than running it.
@@ -356,7 +356,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
                 self._execute(_MOVE_MIRROR, **paths)
 
     def take_over(self, empty: "PlaybookRepository") -> None:
-        """Take over what hangs on *empty*, a playbook without revisions: its jobs and transcripts, and its key.
+        """Take over what hangs on *empty*, a playbook without revisions: jobs, transcripts, proposals, and its key.
 
         The row stays, empty, under the key that this one had: no playbook is ever removed.
         """
@@ -365,12 +365,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
         self.connection.execute(
             delete(jobs).where(jobs.c.playbook_id == empty.playbook_id, queued, jobs.c.transcript_path.in_(queued_here))
         )
-        highest = self.connection.scalar(select(func.max(jobs.c.id)).where(jobs.c.playbook_id == self.playbook_id)) or 0
-        self.connection.execute(
-            update(jobs)
-            .where(jobs.c.playbook_id == empty.playbook_id)
-            .values(playbook_id=self.playbook_id, id=jobs.c.id + highest)
-        )
+        for table in (jobs, proposals):
+            highest = self._next_id(table) - 1
+            of_empty = table.c.playbook_id == empty.playbook_id
+            moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
+            self.connection.execute(update(table).where(of_empty).values(moved))
         self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
         for table in (transcripts, mirrors):
             known = select(table.c.path).where(table.c.playbook_id == self.playbook_id)

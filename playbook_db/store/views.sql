@@ -198,6 +198,16 @@ FROM erasures AS e
 JOIN playbooks AS p ON p.id = e.playbook_id
 JOIN revisions AS r ON r.playbook_id = e.playbook_id AND r.number = e.revision;
 
+CREATE VIEW proposal_log AS
+SELECT p.key AS playbook, o.id AS number, o.kind,
+       coalesce(json_extract(o.operation, '$.target_id'), json_extract(o.operation, '$.name'),
+                json_extract(o.operation, '$.source_ids')) AS target,
+       coalesce(json_extract(o.operation, '$.text'), json_extract(o.operation, '$.merged_text')) AS text,
+       coalesce(json_extract(o.operation, '$.reason'), json_extract(o.operation, '$.rationale')) AS reason,
+       o.trust, o.evidence, o.session_id, o.sessions, o.created_at, o.state, o.decided_at, o.decided_by, o.revision
+FROM proposals AS o
+JOIN playbooks AS p ON p.id = o.playbook_id;
+
 CREATE VIEW playbook_summary AS
 SELECT p.key AS playbook, p.kind,
        (SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NULL) AS live_points,

@@ -10,6 +10,7 @@ from unittest.mock import patch
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations, playbook_file
+from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, forget, import_export, undo
@@ -154,9 +155,22 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revisi
         on(9)
         yield undo.undo(project).result
         learn(project, SIXTH, start)
+        _propose(project)
         on(12)
         yield edit.add(project, "The harbour master's door code is 4711.", section="ctx")
         forget.forget(project, forget.Request(name="ctx-016"))
+
+
+def _propose(project: Project) -> None:
+    """What two sessions read on pages; one of both was rejected."""
+    read = Evidence("cancel with DELETE", "WebFetch https://hafen.example/api", "fetched")
+    cancel = {"type": "ADD", "section": "PROJECT CONTEXT", "text": "Cancel a booking with DELETE /bookings/ID."}
+    by_tide = {"type": "UPDATE", "target_id": "ctx-007", "text": "Ask tides.example for the tide times."}
+    with project.store.write(project.key, now=_Clock.moment) as book:
+        for session in (FOURTH, FIFTH):
+            book.add_proposal(cancel, "ADD", [read], "fetched", session.id)
+        book.add_proposal(by_tide, "UPDATE", (), "fetched", SIXTH.id)
+        book.decide([2], "rejected", "ann@laptop", None)
 
 
 def learn(project: Project, session: Session, start: datetime) -> RevisionResult:

@@ -107,6 +107,6 @@ def test_what_a_model_says_that_no_database_takes_is_kept_all_the_same(project: 
     )
 
     assert proposal is not None
-    assert proposal.operation == {"text": "half ? and \0 none", "source_ids": [None, 3], "type": "ADD"}
+    assert proposal.operation == {"text": "half ? and \ufffd none", "source_ids": [None, 3], "type": "ADD"}
     assert _waiting(project) == [proposal]
     assert _propose(project, {"source_ids": [{}, "a"], "merged_text": 7}, "MERGE") is not None
