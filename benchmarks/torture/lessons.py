@@ -15,6 +15,7 @@ from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
 from playbook_db.services import maintenance
 from tests.messages_api import Answer, MessagesApi, Request
+from tests.quoting import quoting
 from tests.transcripts_made_up import TranscriptBuilder
 
 _ONE_PROJECT = 40  # transcripts and replies before a new one, so that none grows large
@@ -63,7 +64,7 @@ def run(folder: Path, *, transcripts: int, replies: int, seed: int) -> Lessons:
         sane = json.dumps(_REFLECTION if is_reflector else {"reasoning": "none", "operations": []})
         return Answer(reply[is_reflector] if reply else sane)
 
-    with MessagesApi(said) as api:
+    with MessagesApi(quoting(said)) as api:
         keys = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-ant-test", "PLAYBOOK_DAILY_TOKENS": "0"}
         with sandbox.living_in({**sandbox.environment(folder), **keys, "AGENTIC_CONTEXT_BACKEND": "api"}):
             for number in range(transcripts):

@@ -8,10 +8,11 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from playbook_db import project_env
-from playbook_db.claude_code import chunks, places, transcript
+from playbook_db.claude_code import chunks, places, registration, transcript
+from playbook_db.domain.judging import Review
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
 from playbook_db.projects import as_text
@@ -41,6 +42,11 @@ class TranscriptResult:
         """The tokens that it took, as a budget counts them: those from a cache too."""
         calls = [call for each in self.learned for call in each.calls]
         return sum(call.input_tokens + call.cached_tokens + call.output_tokens for call in calls)
+
+    @property
+    def proposals(self) -> int:
+        """How many proposals came of it."""
+        return sum(each.proposals for each in self.learned)
 
     @property
     def revisions(self) -> list[int]:
@@ -93,6 +99,7 @@ def learn_transcript(
                 secrets=secrets,
                 finishes=None if following or refused or project.here else finishes,
                 budget=budget,
+                review=cast(Review, registration.review_mode(project.folder or project.key)),
             )
             results.append(result)
         except RefusalError as error:

@@ -75,7 +75,7 @@ def learn(transcript: str, as_json: bool) -> None:
     elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
         learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
-        say(f"{learned}; revisions of {one_line(project.key)}: {revisions}")
+        say(f"{learned}; revisions of {one_line(project.key)}: {revisions}{_to_review([result])}")
 
 
 @cli.command()
@@ -121,8 +121,15 @@ def bootstrap(yes: bool, as_json: bool) -> None:
                 progress(done)
         record = _learned_record(len(new), results)
         learned = f"learned from {count_of(record['chunks'], 'chunk')} of {count_of(len(new), 'transcript')}"
-        text = f"{learned}, {count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
+        of_what = f"{count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
+        text = f"{learned}, {of_what}{_to_review(results)}"
         print_answer(text, as_json=as_json, **record)
+
+
+def _to_review(results: "Sequence[TranscriptResult]") -> str:
+    """What to do about the proposals that came of it, if any did."""
+    count = sum(each.proposals for each in results)
+    return f"; {count_of(count, 'proposal')} to look at: playbook review" if count else ""
 
 
 def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
@@ -132,6 +139,7 @@ def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> 
         "chunks": sum(len(each.learned) for each in results),
         "tokens": sum(each.tokens for each in results),
         "revisions": [revision for each in results for revision in each.revisions],
+        "proposals": sum(each.proposals for each in results),
         "refused": [text for each in results for text in each.refused],
     }
 

@@ -22,6 +22,7 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
+TOO_MANY = f"a batch holds at most {MAX_OPERATIONS} operations"
 MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all of them together
 TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # where an operation has the text of a point
 TAGS = ("helpful", "harmful", "neutral")
@@ -45,7 +46,7 @@ def apply_operations(
 
     def perform(index: int, operation: object) -> None:
         if index >= MAX_OPERATIONS:
-            raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
+            raise _RefusedError(TOO_MANY)
         count = len(draft.changes)
         _apply(draft, operation)
         if index < len(evidence):

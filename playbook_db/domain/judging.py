@@ -1,0 +1,127 @@
+"""What counts of what the models say about a session: which votes and which operations, and which of them a person is
+asked about first.
+
+A point is judged only where the session had it: was shown it, or cited it. What rests on nothing better than the words
+of a page, or on nothing that is in the transcript, is proposed.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from playbook_db.domain import operations
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.evidence import FETCHED, Evidence, Place, find_evidence
+from playbook_db.domain.influence import operation_trust, vote_counts
+from playbook_db.domain.playbook import Playbook, Skipped, Vote
+
+Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
+_NOT_HAD = "a note: the session was neither shown {0} nor cited it, so it can't judge it"
+_NO_EVIDENCE = "a note: the session read what others wrote, and the vote rests on nothing better"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """An operation, or a harmful vote as one of the type `VOTE`, that a person is asked about first."""
+
+    operation: Mapping[str, Any]
+    evidence: tuple[Evidence, ...]
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTags:
+    """The `votes` that count, what is `proposed`, and the tags that count nothing, with the reason of each."""
+
+    votes: list[Vote]
+    proposed: list[Proposed]
+    notes: list[Skipped]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOperations:
+    """The operations that count, each with what it rests on; what is `proposed`; what is skipped, with the reason."""
+
+    counting: list[Any]
+    evidence: list[tuple[Evidence, ...]]
+    proposed: list[Proposed]
+    skipped: list[Skipped]
+
+
+def judge_tags(
+    playbook: Playbook, tags: Sequence[Any], had: Collection[str], places: Sequence[Place], review: Review
+) -> JudgedTags:
+    """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
+    those of these names and in whose transcript the *places* are."""
+    judged = JudgedTags([], [], [])
+    for index, tag in enumerate(tags):
+        votes, unreadable = operations.read_votes([tag])
+        if unreadable:
+            judged.notes.append(replace(unreadable[0], index=index))
+            continue
+        (vote,) = votes
+        evidence = _evidence(tag, places)
+        vote = replace(vote, ignored=tag.get("ignored") is True, evidence=evidence)
+        counts = review == "none" or vote_counts(vote.name, vote.tag, evidence, places)
+        if vote.name in playbook.by_name and vote.name not in had:
+            judged.notes.append(Skipped(index, tag, _NOT_HAD.format(vote.name)))
+        elif vote.tag == "harmful" and (review == "all" or not counts):
+            fields = {"type": "VOTE", "name": vote.name, "tag": vote.tag, "rationale": vote.rationale or ""}
+            trust = operation_trust("", (vote.name,), evidence, places)
+            judged.proposed.append(Proposed(fields | {"ignored": vote.ignored}, evidence, trust))
+        elif not counts:
+            judged.notes.append(Skipped(index, tag, _NO_EVIDENCE))
+        else:
+            judged.votes.append(vote)
+    return judged
+
+
+def judge_operations(
+    playbook: Playbook, given: Sequence[Any], places: Sequence[Place], review: Review
+) -> JudgedOperations:
+    """What counts of the operations that the curator has *given*, on the *playbook* with the session's votes in it.
+
+    Only what could be carried out is proposed; what breaks a rule is skipped either way.
+    """
+    judged = JudgedOperations([], [], [], [])
+    draft = Draft(playbook)
+    for index, operation in enumerate(given):
+        if index >= operations.MAX_OPERATIONS:
+            judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
+            continue
+        evidence = _evidence(operation, places)
+        trust = operation_trust(_text(operation), _names(operation), evidence, places)
+        waits = _waits(trust, review)
+        refused = operations.apply_operations(Draft(draft.playbook()) if waits else draft, [operation])
+        if refused:
+            judged.skipped.append(replace(refused[0], index=index))
+        elif waits:
+            fields = {key: value for key, value in operation.items() if key != "evidence"}
+            judged.proposed.append(Proposed(fields, evidence, trust))
+        else:
+            judged.counting.append(operation)
+            judged.evidence.append(evidence)
+    return judged
+
+
+def _waits(trust: str, review: Review) -> bool:
+    return review == "all" or (review == "fetched" and trust == FETCHED)
+
+
+def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
+    quotes = item.get("evidence") if isinstance(item, dict) else None
+    return tuple(find_evidence(quotes, places)) if isinstance(quotes, list) else ()
+
+
+def _text(operation: Any) -> str:
+    """The text that *operation* would give a point, with the reason that it states."""
+    fields = operation if isinstance(operation, dict) else {}
+    return "\n".join(text for key in ("text", "merged_text") if isinstance(text := fields.get(key), str))
+
+
+def _names(operation: Any) -> tuple[str, ...]:
+    """The points that *operation* concerns."""
+    fields = operation if isinstance(operation, dict) else {}
+    sources = fields.get("source_ids")
+    named = [fields.get("target_id"), *(sources if isinstance(sources, list) else [])]
+    return tuple(name for name in named if isinstance(name, str))
