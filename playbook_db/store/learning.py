@@ -35,7 +35,7 @@ _SHOWN_TO = sql("SELECT points FROM injections WHERE playbook_id = :playbook_id 
 _NAMES_OF = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id IN :numbers").bindparams(
     bindparam("numbers", expanding=True)
 )
-_NOTE_CITED = sql("""
+_NOTE_USE = sql("""
 UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
 """).bindparams(bindparam("names", expanding=True))
@@ -224,8 +224,12 @@ class LearningRows(PlaybookRows):
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
-            self._execute(_NOTE_CITED, names=some)
-            self._execute(_WAKE, names=some)
+            self.note_use(some)
+
+    def note_use(self, names: Sequence[str]) -> None:
+        """Keep that the points *names* were used now: those that rested wake, and showings in vain are counted anew."""
+        self._execute(_NOTE_USE, names=names)
+        self._execute(_WAKE, names=names)
 
     def rest_points(self) -> None:
         """Let the live points rest that were shown often in vain, or whose last votes were harmful, the last of them in

@@ -49,10 +49,7 @@ _MARKS = sql(hook_queries.MARKS)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
 _EXTRA = sql(hook_queries.EXTRA)
-_SET_PINNED = sql("""
-UPDATE key_points SET pinned = :pinned, resting = CASE WHEN :pinned = 1 THEN 0 ELSE resting END
-WHERE playbook_id = :playbook_id AND name = :name
-""")
+_SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 # The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
@@ -304,6 +301,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""
         self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
+        if is_pinned:
+            self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""

@@ -348,5 +348,5 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
         "oth-001": PointSignals(
             first, second, "neutral", third, timestamp(days[5]), timestamp(days[7]), shown_in_vain, False, False
         ),
-        "oth-003": PointSignals(first, first, None, None, timestamp(days[4]), None, 2, True, False),
+        "oth-003": PointSignals(first, first, None, None, timestamp(days[4]), None, 0, True, False),
     }

@@ -158,6 +158,15 @@ def test_a_pinned_point_never_rests(project: Project, raw: Any) -> None:
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == set()
 
 
+def test_a_pin_is_a_use(project: Project, raw: Any) -> None:
+    """A point that was pinned for a moment doesn't rest with the next lesson."""
+    show(raw, "a", "b", "c", points=(1,))
+    edit.pin(project, "pat-001")
+    edit.unpin(project, "pat-001")
+
+    assert learn(project) == set()
+
+
 def test_the_best_points_are_read_by_their_index_and_no_further_than_needed(project: Project, raw: Any) -> None:
     """Nothing is sorted, whether points are pinned or rest: the first ones cost the same in a playbook of any size."""
     if project.store.is_shared:
