@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sqlalchemy import Row, bindparam, insert
 from sqlalchemy import text as sql
@@ -18,6 +18,7 @@ from playbook_db.store.tables import proposals
 
 Kind = Literal["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
 State = Literal["waiting", "accepted", "rejected"]
+KINDS = get_args(Kind)
 
 _FIELDS = (
     "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
@@ -142,7 +143,8 @@ class ProposalRows(PlaybookRows):
     def matching_proposal(self, operation: dict[str, Any], kind: Kind | None = None) -> Proposal | None:
         """The waiting proposal that says the same as *operation*, None where there is none. Who carries the operation
         out decides it."""
-        known = self._like(operation, kind or operation["type"])
+        kind = kind or next((each for each in KINDS if each == operation.get("type")), None)
+        known = self._like(operation, kind) if kind else []
         return next((each for each in known if each.state == "waiting"), None)
 
     def decide(self, ids: Sequence[int], state: State, by: str, revision: int | None) -> None:

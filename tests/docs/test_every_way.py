@@ -338,6 +338,7 @@ def expected(life: Life) -> dict[str, Any]:
             ("pat-002", "pat-004", learned, 2, "merged into pat-004"),
             ("pat-003", "pat-004", learned, 2, "merged into pat-004"),
         ],
+        "What was proposed, and what became of it?": [],
     }  # fmt: skip
 
 
