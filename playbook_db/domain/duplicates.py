@@ -80,8 +80,13 @@ def near_pairs(
 
 def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, float]]:
     """The *limit* of *points* that are most like *text* by their words, and how much; ties in the points' order."""
-    words = words_of(text)
-    scored = [(point, likeness(words, words_of(point.text))) for point in points]
+    return _near_words(words_of(text), [(point, words_of(point.text)) for point in points], limit)
+
+
+def _near_words(
+    words: frozenset[str], points: Sequence[tuple[KeyPoint, frozenset[str]]], limit: int
+) -> list[tuple[KeyPoint, float]]:
+    scored = [(point, likeness(words, of_point)) for point, of_point in points]
     return sorted((each for each in scored if each[1] >= MIN_LIKENESS), key=lambda each: -each[1])[:limit]
 
 
@@ -91,8 +96,9 @@ def candidates(
     """What a curator is asked about: the names of *points* that may say the same, two by two, but for those that stay
     *apart*; and by the place of each of the new *texts*, from 0, the names of the points that may say it already."""
     pairs = [(one.name, other.name) for one, other, _ in near_pairs(points, apart=apart)]
-    near = {place: [point.name for point, _ in near_points(text, points)] for place, text in enumerate(texts)}
-    return pairs, {place: names for place, names in near.items() if names}
+    known = [(point, words_of(point.text)) for point in points] if texts else []
+    near = {place: _near_words(words_of(text), known, MAX_PAIRS) for place, text in enumerate(texts)}
+    return pairs, {place: [point.name for point, _ in found] for place, found in near.items() if found}
 
 
 def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:

@@ -33,6 +33,8 @@ def lived(tmp_path: Path) -> str:
         with store.write(project.key) as book:
             book.add_citations(["pat-001", "oth-002"], session_id="a session")
             book.move_cursor("/t/1.jsonl", 99, session_id="a session")
+            live = [point.name for point in book.live_points()]
+            book.keep_apart([(live[0], live[1])])
     return f"sqlite:///{path}"
 
 
@@ -57,6 +59,9 @@ def test_every_revision_reads_the_same_in_the_other_database(
     with open_store(lived) as source, open_store(url) as target:
         for key in KEYS:
             assert _states(target, key) == _states(source, key)
+            with source.read(key) as was, target.read(key) as now:
+                assert now.kept_apart() == was.kept_apart()
+                assert bool(now.kept_apart()) == (key == KEYS[0])
             assert len(_states(target, key)) == copied[key] + 1
         assert maintenance.check(target) == []
 
