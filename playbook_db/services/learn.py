@@ -424,7 +424,8 @@ def _size(playbook: Playbook) -> str:
 def _propose(book: PlaybookRepository, answers: _Answers, result: RevisionResult, session: str | None) -> int:
     """Keep what a person is asked about; how much that is. What waited since an earlier session, and was carried out in
     this *result*, waits no longer."""
-    for operation in answers.judged.counting:
+    counting = [*answers.judged.counting, *({"type": "VOTE", **asdict(vote)} for vote in answers.tags.votes)]
+    for operation in counting:
         if waiting := book.matching_proposal(operation):
             book.decide([waiting.id], "accepted", session or settings.actor(), result.revision)
     kept = [
