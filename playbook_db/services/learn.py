@@ -243,7 +243,8 @@ class _Lesson:
 
         template = templates.load_template("reflector.txt")
         points = _points_with_room(known.playbook, self.chunk.cited)
-        playbook_text, marks_text = marks.texts(template, points, known.marks(points, self.chunk.cited))
+        had = (each for each in known.marks(points, self.chunk.cited) if each.was_shown or each.was_cited)
+        playbook_text, marks_text = marks.texts(template, points, had)  # it judges no others
         answer = reflector.reflect(
             self,
             template=template,

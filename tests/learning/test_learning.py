@@ -9,7 +9,7 @@ import pytest
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import queue
+from playbook_db.services import edit, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
@@ -188,6 +188,10 @@ def test_the_next_session_reads_what_both_prompts_begin_with_from_the_cache(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though votes were cast in between; and what is read there counts as used."""
+    advice = [f"run `make check-{number}` before anything else of the kind; read what it says" for number in range(40)]
+    for text in advice:
+        edit.add(learner_project, text)
+    points_chars = len("".join(advice))
     cache = PromptCache()
     voted = answers(reflection(("pat-001", "helpful")), curation())
     with MessagesApi(*voted, cache=cache) as api:
@@ -198,7 +202,7 @@ def test_the_next_session_reads_what_both_prompts_begin_with_from_the_cache(
     assert _points(learner_project)["pat-001"][1] > 0
     reflected, curated, *again = cache.usages
     for before, after in zip((reflected, curated), again, strict=True):
-        assert after.cache_read_input_tokens == before.cache_creation_input_tokens > 1024
+        assert after.cache_read_input_tokens == before.cache_creation_input_tokens > 1024 + points_chars // 4
         assert after.cache_creation_input_tokens == before.cache_read_input_tokens == 0
     assert first.tokens + second.tokens == sum(sum(astuple(usage)) for usage in cache.usages)
 
