@@ -25,7 +25,7 @@ _TELLING = (
     ("exception", 8, r"(?<=\w)Exception\b(?=[:(]|$)"),
     ("err!", 8, ""),
     ("fail", 8, r"\bFAIL(?:ED|URES?)?\b(?!S?:? +0)|Failed\b|Failure(?=:|/|$| )"),
-    ("fatal", 8, r"(?<![\w/.-])(?:fatal|Fatal|FATAL)(?![\w/.-])"),
+    ("fatal", 8, r"(?<![\w/.-])(?:fatal|Fatal|FATAL)(?![\w/.=-])"),
     ("panic", 8, r"\b[Pp]anic(?:ked)?(?=: | at )"),
     ("traceback (most", 8, ""),
     ("conflict", 8, r"\bCONFLICT\b"),
@@ -53,8 +53,8 @@ _TELLING = (
     ("unresolved", 4, r"(?<!\w)[Uu]nresolved\b"),
     ("unexpected", 4, r"(?<!\w)[Uu]nexpected\b"),
     ("no rule to", 4, ""),
-    ("denied", 4, r"(?<= )denied\b"),
-    ("refused", 4, r"(?<= )refused\b"),
+    ("denied", 4, r"(?<= )denied(?![\w=])"),
+    ("refused", 4, r"(?<= )refused(?![\w=])"),
     ("rejected", 4, r"(?<=[ \[])rejected\b"),
     ("timed out", 4, ""),
     ("killed", 4, r"\bKilled\b"),
@@ -120,8 +120,8 @@ def _context(text: str, line: tuple[int, int], shapes: Counter[str]) -> Iterator
 
 
 def _around(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The lines that aren't blank among the eight after and the four before one, until an endless one comes."""
-    for _ in range(8):
+    """The lines that aren't blank among the ten after and the four before one, until an endless one comes."""
+    for _ in range(10):
         after, end = end + 1, text.find("\n", end + 1)
         if end < 0 or end - after > _WIDTH:
             break
@@ -165,9 +165,18 @@ def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
                 first, last = _line_at(text, at + (stem[0] == "\n"))
                 weighs = min(weight, 2) if _PROGRAM.search(text, first, at) else weight
                 if first not in lines or lines[first][1] < weighs:
-                    lines[first] = last, weighs, match[0] or stem
+                    lines[first] = last, weighs, _whole_word(text, first, at) + (match[0] or stem)
                 at = lower.find(stem, max(last, at + 1), stop)
     return lines
+
+
+def _whole_word(text: str, first: int, at: int) -> str:
+    """What stands before *at* of an error's name (`FileNotFound`) that begins its line, or what follows a colon."""
+    before = text[first:at]
+    if not before or not before[-1].isalnum():
+        return ""
+    word = before.split()[-1]
+    return word if before[: -len(word)].rstrip()[-1:] in ("", ":", "E") else ""
 
 
 def _searched(text: str) -> Iterator[tuple[int, int]]:
