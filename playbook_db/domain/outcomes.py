@@ -6,8 +6,8 @@ Pure. What it says of two groups is an observation, not a proof: see `compare`.
 import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from functools import cache
 from math import isfinite, sqrt
-from statistics import NormalDist
 
 FEWEST_SESSIONS = 20  # of each group, below which nothing is said
 CONFIDENCE = 0.95  # that all intervals of one comparison hold what they are for, together
@@ -31,9 +31,6 @@ _CHARACTERS = (  # of scripts that put no blanks between words
     "不对", "错了", "不是这样", "停下", "我说的是", "違う", "違います", "ちがう", "そうじゃない", "いや、", "틀렸",
     "그게 아니",
 )  # fmt: skip
-_CORRECTION = re.compile(
-    rf"(?:(?:{'|'.join(_ALONE)})(?:\s*(?:[,.;:!…]|$)|\s+[-–—])|(?:{'|'.join(_PHRASES)})(?!\w)|{'|'.join(_CHARACTERS)})"
-)
 _MOST_CHARS = 200  # of a turn, in which its beginning is
 
 
@@ -57,7 +54,13 @@ NOTHING = SessionCounts()
 
 def is_correction(text: str) -> bool:
     """Whether the user's turn *text* begins like a correction of what was done before."""
-    return _CORRECTION.match(text[:_MOST_CHARS].strip().casefold().replace("’", "'")) is not None
+    return _beginnings().match(text[:_MOST_CHARS].strip().casefold().replace("’", "'")) is not None
+
+
+@cache
+def _beginnings() -> re.Pattern[str]:
+    alone, phrases, characters = (r"|".join(each) for each in (_ALONE, _PHRASES, _CHARACTERS))
+    return re.compile(rf"(?:(?:{alone})(?:\s*(?:[,.;:!…]|$)|\s+[-–—])|(?:{phrases})(?!\w)|{characters})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,8 @@ def _difference(without: Sample, shown: Sample, share: float) -> Difference:
 def _quantile(share: float, freedom: float) -> float:
     """Student's t for *freedom* degrees, from the normal distribution (Abramowitz and Stegun 26.7.5): right to 0.001
     from 19 degrees on."""
+    from statistics import NormalDist  # late: every command loads this module
+
     z = NormalDist().inv_cdf(share)
     if not isfinite(freedom):
         return z

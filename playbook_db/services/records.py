@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playbook_db.services.maintenance import Listed, Report, Taken
     from playbook_db.services.repair import Repaired
     from playbook_db.services.review import ReviewItem, ReviewResult
-    from playbook_db.services.statistics import Statistics
+    from playbook_db.services.statistics import SessionComparison, Statistics
     from playbook_db.services.status import Status
     from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
@@ -474,7 +474,8 @@ def statistics_record(numbers: "Statistics") -> Record:
     `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
     each `..._share` is a part of `use.shown`, null where nothing was shown; `votes.unmatched` are for no live point;
     `stretches` are chunks of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
-    own; sizes are null where they can't be told.
+    own; `holdout` compares sessions that were shown the playbook with those that were not, `low` and `high` of each
+    `difference` are null where they are too few; sizes are null where they can't be told.
     """
     use, learning, file = numbers.use, numbers.learning, numbers.file
     ages = {f"last_{days}_days": count for days, count in numbers.ages}
@@ -502,10 +503,33 @@ def statistics_record(numbers: "Statistics") -> Record:
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
         "members": [_record(member, last_at="last") for member in numbers.members],
+        "holdout": _session_comparison_record(numbers.comparison),
         "file": {
             "size_bytes": file.size_bytes,
             "tables": [asdict(table) for table in file.tables],
             "backups": [{"time": time, "size_bytes": size} for time, size in file.backups],
+        },
+    }
+
+
+def _session_comparison_record(comparison: "SessionComparison") -> Record:
+    return {
+        "since": comparison.since,
+        "until": comparison.until,
+        "sessions_held_out": comparison.held_out,
+        "sessions_shown": comparison.shown,
+        "is_enough": comparison.is_enough,
+        "confidence": comparison.confidence,
+        "measures": {
+            name: {
+                "held_out_mean": each.without,
+                "shown_mean": each.shown,
+                "difference": each.by,
+                "low": each.low,
+                "high": each.high,
+                "differs": each.is_plain,
+            }
+            for name, each in comparison.measures.items()
         },
     }
 

@@ -96,6 +96,7 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "shown_points": {"facets": ["source"], "sort_desc": "time"},
     "cited_points": {"facets": ["name"], "sort_desc": "time"},
     "point_use": {"facets": ["section"], "sort_desc": "shown_in"},
+    "session_comparison": {"facets": ["is_held_out"], "sort_desc": "first_at"},
     "skipped": {"facets": ["reason"], "sort_desc": "time"},
     "cost_by_day": {"sort_desc": "day"},
     "reflection_log": {"facets": ["model"], "sort_desc": "time"},

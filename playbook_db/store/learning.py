@@ -59,10 +59,7 @@ WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resti
                         ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
                      WHERE last.tag = 'harmful') = :harmful))
 """)
-_ADD_COUNTS = sql("""
-INSERT INTO session_outcomes
-    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
-VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
+_ADD_TO_COUNTS = """
 ON CONFLICT (playbook_id, session_id) DO UPDATE SET
     tool_calls = session_outcomes.tool_calls + excluded.tool_calls,
     failed_calls = session_outcomes.failed_calls + excluded.failed_calls,
@@ -70,6 +67,20 @@ ON CONFLICT (playbook_id, session_id) DO UPDATE SET
     turns = session_outcomes.turns + excluded.turns,
     tokens = session_outcomes.tokens + excluded.tokens,
     updated_at = excluded.updated_at
+"""
+_ADD_COUNTS = sql(f"""
+INSERT INTO session_outcomes
+    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
+VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
+{_ADD_TO_COUNTS}
+""")
+# What *empty* has, a playbook that another takes over.
+TAKE_OVER_COUNTS = sql(f"""
+INSERT INTO session_outcomes
+    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
+SELECT :playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at
+FROM session_outcomes WHERE playbook_id = :empty_id
+{_ADD_TO_COUNTS}
 """)
 _WAITING = sql("""
 SELECT id, analysis, bullet_tags, lessons FROM reflections

@@ -31,13 +31,13 @@ from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.hook_queries import PointEvidence, StoredMarks, StoredPoint, StoredProject
-from playbook_db.store.learning import LearningRows
+from playbook_db.store.learning import TAKE_OVER_COUNTS, LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
 from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
-from playbook_db.store.tables import injections, jobs, mirrors, playbooks, proposals, transcripts
+from playbook_db.store.tables import injections, jobs, mirrors, playbooks, proposals, session_outcomes, transcripts
 from playbook_db.store.verdicts import VerdictRows
 
 # Statements are made once: putting one together costs more than running it.
@@ -355,7 +355,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
                 self._execute(_MOVE_MIRROR, **paths)
 
     def take_over(self, empty: "PlaybookRepository") -> None:
-        """Take over what hangs on *empty*, a playbook without revisions: jobs, transcripts, proposals, and its key.
+        """Take over what hangs on *empty*, a playbook without revisions: jobs, transcripts, proposals, how its sessions
+        went, and its key.
 
         The row stays, empty, under the key that this one had: no playbook is ever removed.
         """
@@ -370,6 +371,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
             moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
             self.connection.execute(update(table).where(of_empty).values(moved))
         self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
+        self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
+        self.connection.execute(delete(session_outcomes).where(session_outcomes.c.playbook_id == empty.playbook_id))
         for table in (transcripts, mirrors):
             known = select(table.c.path).where(table.c.playbook_id == self.playbook_id)
             of_empty = table.c.playbook_id == empty.playbook_id

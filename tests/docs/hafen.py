@@ -11,6 +11,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import operations, playbook_file
 from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, forget, import_export, undo
@@ -156,6 +157,7 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revisi
         yield undo.undo(project).result
         learn(project, SIXTH, start)
         _propose(project)
+        hold_out(project, start + timedelta(days=9))
         on(12)
         yield edit.add(project, "The harbour master's door code is 4711.", section="ctx")
         forget.forget(project, forget.Request(name="ctx-016"))
@@ -200,10 +202,24 @@ def _keep_reflection(book: PlaybookRepository, session: Session, revision: int |
     )
     book.finish_reflection(number, revision=revision, curator_reasoning=session.reasoning, calls=calls[1:])
     book.add_citations(session.cited, session_id=session.id)
+    calls = session.tokens // 1000
+    book.add_counts(
+        SessionCounts(calls, calls // 6, calls // 20, calls // 4, 40 * session.tokens), session_id=session.id
+    )
 
 
 def _call(kind: str, tokens: int) -> Call:
     return Call(kind, "claude-haiku-4-5", tokens, tokens // 20, tokens // 2, round(tokens * 1.35e-6, 4), tokens // 10)
+
+
+def hold_out(project: Project, now: datetime) -> None:
+    """Keep how a session went that was shown nothing."""
+    session = "90c4e7d2-3b15-4f86-a7e9-1c8d5b20f634"
+    with project.store.write(project.key, now=now) as book:
+        shown = {"playbook_id": book.playbook_id, "session_id": session, "revision": book.revision, "left_out": 40}
+        given = {"source": "startup", "points": "[]", "now": timestamp(now - timedelta(hours=1))}
+        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown | given)
+        book.add_counts(SessionCounts(38, 9, 3, 11, 1_480_000), session_id=session)
 
 
 def show(project: Project, session: Session, now: datetime) -> None:
