@@ -97,3 +97,17 @@ def test_what_was_confirmed_long_before_the_last_revision_is_to_be_verified(proj
     assert import_export.prompt(project).count("verify first") == 1
     assert history.prompt_at(project, "3") == import_export.prompt(project)
     assert "verify first" not in history.prompt_at(project, "2")
+
+
+def test_a_pinned_point_is_shown_where_not_all_fit(project: Project) -> None:
+    """However low its rank; of the past, too."""
+    for number in range(8):
+        edit.add(project, f"{number} " + "x" * 2000)
+    edit.vote(project, "oth-001", "harmful", "oth-005")
+    assert {"oth-001", "oth-005"}.isdisjoint(_shown(project))
+
+    edit.pin(project, "oth-005")
+
+    assert _shown(project)[0] == "oth-005"
+    assert "oth-001" not in _shown(project)
+    assert history.prompt_at(project, "now") == import_export.prompt(project)
