@@ -42,22 +42,32 @@ UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND poin
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
-# Live points that were shown often since they were last used, or whose last votes were all harmful, the newest of these
-# cast in one of the last revisions. Those pinned never rest.
-_REST = sql("""
+# How many points lacked room when a session was last shown some: those left out that don't rest.
+_WITHOUT_ROOM = sql("""
+SELECT i.left_out - (SELECT count(*) FROM key_points AS r
+                     WHERE r.playbook_id = :playbook_id AND r.retired_in IS NULL AND r.resting = 1)
+FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.points <> '[]' ORDER BY i.time DESC LIMIT 1
+""")
+_REST_IN_VAIN = sql("""
+UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (
+    SELECT w.point_id FROM showings AS w JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = w.point_id
+    WHERE w.playbook_id = :playbook_id AND w.sessions - w.used_at >= :shown
+      AND k.retired_in IS NULL AND k.pinned = 0 AND k.resting = 0
+    ORDER BY w.sessions - w.used_at DESC, k.rank, k.id LIMIT :most)
+""")
+# Those whose last votes were all harmful, the newest of these cast after a revision.
+_REST_HARMFUL = sql("""
 UPDATE key_points SET resting = 1
-WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND (
-    id IN (SELECT w.point_id FROM showings AS w
-           WHERE w.playbook_id = :playbook_id AND w.sessions - w.used_at >= :shown)
-    OR id IN (SELECT n.point_id FROM votes AS n
-              WHERE n.playbook_id = :playbook_id AND n.revision > :since AND n.tag = 'harmful'
-                AND (SELECT count(*) FROM (
-                        SELECT v.tag FROM votes AS v
-                        WHERE v.playbook_id = :playbook_id AND v.point_id = n.point_id AND v.tag <> 'neutral'
-                          AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
-                                            AND t.first <= v.revision AND t.last >= v.revision)
-                        ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
-                     WHERE last.tag = 'harmful') = :harmful))
+WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND id IN (
+    SELECT n.point_id FROM votes AS n
+    WHERE n.playbook_id = :playbook_id AND n.revision > :since AND n.tag = 'harmful'
+      AND (SELECT count(*) FROM (
+              SELECT v.tag FROM votes AS v
+              WHERE v.playbook_id = :playbook_id AND v.point_id = n.point_id AND v.tag <> 'neutral'
+                AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
+                                  AND t.first <= v.revision AND t.last >= v.revision)
+              ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
+           WHERE last.tag = 'harmful') = :harmful)
 """)
 _ADD_TO_COUNTS = """
 ON CONFLICT (playbook_id, session_id) DO UPDATE SET
@@ -243,10 +253,13 @@ class LearningRows(PlaybookRows):
         self._execute(_WAKE, names=names)
 
     def rest_points(self) -> None:
-        """Let the live points rest that were shown often in vain, or whose last votes were harmful, the last of them in
-        this transaction. Nothing of a point changes with that but whether sessions are shown it at their start."""
-        often, harmful = operations.REST_SHOWN, operations.REST_HARMFUL
-        self._execute(_REST, shown=often, harmful=harmful, since=self.revision)
+        """Let the live points rest whose last votes were harmful, the last of them in this transaction; and of those
+        that were shown often in vain as many as others lacked room. Nothing changes with that but whether sessions are
+        shown them at their start. What is pinned never rests."""
+        self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
+        most = self._execute(_WITHOUT_ROOM).scalar() or 0
+        if most > 0:
+            self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
 
     def shown_to(self, session_id: str, more: Sequence[str] = ()) -> set[str]:
         """The points, live or retired, that the session was shown, by name; *more* are lists of points' numbers as JSON

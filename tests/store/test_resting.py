@@ -14,7 +14,6 @@ from playbook_db.store import check, hook_queries
 from tests.databases import raw_connection
 
 OFTEN = 3
-TIME = "2026-11-21T01:05:52.123456+00:00"
 
 
 @pytest.fixture
@@ -27,11 +26,11 @@ def raw(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield connection
 
 
-def show(raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2)) -> None:
-    """Keep that *sessions* were shown *points*."""
+def show(raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2), left_out: int = 9) -> None:
+    """Keep that *sessions* were shown *points*, while so many were *left_out*."""
     for session in sessions:
-        row = (session, json.dumps(points), TIME)
-        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, 0, ?)", row)
+        row = (session, json.dumps(points), left_out, f"2026-11-21T01:05:0{session}.123456+00:00")
+        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, ?, ?)", row)
 
 
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
@@ -59,24 +58,48 @@ HELPFUL, HARMFUL = Vote("pat-001", "helpful"), Vote("pat-001", "harmful")
 
 def test_a_point_that_was_shown_often_in_vain_rests(project: Project, raw: Any) -> None:
     """Neither voted on, cited nor reworded; one session less, and it is shown."""
-    show(raw, "a", "b")
+    show(raw, "1", "2")
     assert learn(project) == set()
-    show(raw, "c", points=(1,))
+    show(raw, "3", points=(1,))
 
     assert learn(project) == {"pat-001"}
+
+
+def test_where_all_points_have_room_none_rests_for_being_shown_in_vain(project: Project, raw: Any) -> None:
+    """Those that rest already take none: whoever is left out besides lacks room. A session that was held out says
+    nothing."""
+    show(raw, "1", "2", "3", left_out=0)
+    assert learn(project) == set()
+    show(raw, "4", points=(), left_out=2)
+    assert learn(project) == set()
+    show(raw, "5", points=(1,), left_out=1)
+    raw.execute("UPDATE key_points SET resting = 1 WHERE id = 2")
+    assert learn(project) == {"pat-002"}
+    show(raw, "6", points=(1,), left_out=2)
+
+    assert learn(project) == {"pat-001", "pat-002"}
+
+
+def test_no_more_points_rest_than_others_lack_room(project: Project, raw: Any) -> None:
+    """Those that were shown in vain the longest; else a session's start would be half empty."""
+    show(raw, "1", points=(2,), left_out=1)
+    show(raw, "2", "3", "4", left_out=1)
+
+    assert learn(project) == {"pat-002"}
+    assert learn(project) == {"pat-002"}
 
 
 @pytest.mark.parametrize("use", ["helpful", "harmful", "cited", "edit"])
 def test_a_use_begins_the_count_anew(project: Project, raw: Any, use: str) -> None:
     """And says when the point was last used: after how many sessions."""
-    show(raw, "a", "b")
+    show(raw, "1", "2")
     if use == "edit":
         edit.edit(project, "pat-001", text="run all tests")
     elif use == "cited":
         learn(project, cited=("pat-001",))
     else:
         learn(project, Vote("pat-001", use))
-    show(raw, "c", "d")
+    show(raw, "3", "4")
 
     assert learn(project) == {"pat-002"}
     assert [tuple(row) for row in raw.execute("SELECT point_id, used_at FROM showings ORDER BY point_id")] == [
@@ -87,9 +110,9 @@ def test_a_use_begins_the_count_anew(project: Project, raw: Any, use: str) -> No
 
 def test_a_neutral_vote_is_no_use(project: Project, raw: Any) -> None:
     """It says that the point did nothing there."""
-    show(raw, "a", "b")
+    show(raw, "1", "2")
     learn(project, Vote("pat-001", "neutral"))
-    show(raw, "c", points=(1,))
+    show(raw, "3", points=(1,))
 
     assert learn(project, Vote("pat-001", "neutral")) == {"pat-001"}
 
@@ -97,7 +120,7 @@ def test_a_neutral_vote_is_no_use(project: Project, raw: Any) -> None:
 @pytest.mark.parametrize("use", ["vote", "cited", "edit", "pin", "retire and restore"])
 def test_what_wakes_a_point(project: Project, raw: Any, use: str) -> None:
     """It is shown again, and stays so with the next lesson."""
-    show(raw, "a", "b", "c", points=(1,))
+    show(raw, "1", "2", "3", points=(1,))
     assert learn(project) == {"pat-001"}
 
     if use == "vote":
@@ -152,7 +175,7 @@ def test_a_pinned_point_never_rests(project: Project, raw: Any) -> None:
     """Neither in vain nor for its votes."""
     edit.pin(project, "pat-001")
     learn(project, *[HELPFUL] * 9)
-    show(raw, "a", "b", "c", "d", points=(1,))
+    show(raw, "1", "2", "3", "4", points=(1,))
 
     assert learn(project) == set()
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == set()
@@ -160,7 +183,7 @@ def test_a_pinned_point_never_rests(project: Project, raw: Any) -> None:
 
 def test_a_pin_is_a_use(project: Project, raw: Any) -> None:
     """A point that was pinned for a moment doesn't rest with the next lesson."""
-    show(raw, "a", "b", "c", points=(1,))
+    show(raw, "1", "2", "3", points=(1,))
     edit.pin(project, "pat-001")
     edit.unpin(project, "pat-001")
 
