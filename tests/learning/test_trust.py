@@ -1,20 +1,16 @@
 """What a page says to the assistant changes nothing; what honest sessions teach is learned."""
 
-import inspect
 from pathlib import Path
 
 import pytest
 
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.llm.model import Model
-from playbook_db.services import edit, learn
+from playbook_db.services import edit
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.learning.conftest import MessagesApi, Rule, is_reflector, model_at
 from tests.sessions_made_up import HONEST, POINTS, POISONED, SampleSession
-
-# As soon as learning looks evidence up, these have to hold; the mark is in nobody's way then.
-_NOT_YET = pytest.mark.xfail("find_evidence" not in inspect.getsource(learn), reason="learning looks nothing up yet")
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 
@@ -28,7 +24,6 @@ def known_project(database: Store, folder: Path) -> Project:
     return project
 
 
-@_NOT_YET
 @pytest.mark.sqlite
 def test_pages_that_give_orders_change_nothing(
     known_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
