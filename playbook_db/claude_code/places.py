@@ -54,13 +54,13 @@ class Trusted:
 
     def holds(self, path: str, folder: str) -> bool:
         """Whether *path*, written in *folder*, is one of the project's own files or folders."""
-        return any(_is_own(part) for part in self._inside(path, folder))
+        return any(_is_own(part) for part in self.inside(path, folder))
 
     def contains(self, path: str, folder: str) -> bool:
         """Whether *path*, written in *folder*, is in the project, be it in a folder with others' code."""
-        return any(True for _ in self._inside(path, folder))
+        return any(True for _ in self.inside(path, folder))
 
-    def _inside(self, path: str, folder: str) -> Iterable[str]:
+    def inside(self, path: str, folder: str) -> Iterable[str]:
         """*path* as seen from each of the project's folders that it is in."""
         whole = posixpath.normpath(posixpath.join(folder, path))
         for root in self.folders:
@@ -78,12 +78,15 @@ def place_of(part: Part, text: str, trusted: Trusted) -> Place | None:
     for said in constants(call.given.get("command", "")) if call.tool == "Bash" else ():
         text = text.replace(said, "") if len(said) >= _LEAST_CONSTANT else text
     trust = _trust(call, text, trusted)
-    return Place(trust, label(call), text) if trust else None
+    return Place(trust, label(call, trusted), text) if trust else None
 
 
-def label(call: ToolCall) -> str:
-    """What *call* was, in a few words."""
-    given = next((call.given[name] for name in _LABELS if call.given.get(name)), "")
+def label(call: ToolCall, trusted: Trusted) -> str:
+    """What *call* was, in a few words; a path from the project's folder on."""
+    name = next((name for name in _LABELS if call.given.get(name)), "")
+    given = call.given.get(name, "")
+    if name.endswith("path"):
+        given = min(trusted.inside(given, call.folder), key=len, default=given)
     text = " ".join(f"{call.tool}: {given}".split()) if given else call.tool
     return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"
 

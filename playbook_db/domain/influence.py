@@ -1,15 +1,15 @@
 """What of a lesson a fetched text may have put there: the second line of defence behind its evidence.
 
-A page can tell the assistant, or the model that learns from it, which genuine words to quote. So a lesson in a
-page's words is as the page; and where a page speaks to the assistant, or of its memory, nothing of that chunk counts
-without a review. Each pattern stands for a way in which such pages are written, none for a topic: documentation speaks
-of memory, users and playbooks, too.
+A page can tell the assistant, or the model that learns from it, which genuine words to quote. So a lesson in a page's
+words is as the page; in a chunk with a page, evidence has to speak of what the lesson says; and where a page speaks to
+the assistant, or of its memory, nothing of that chunk counts without a review. Each pattern stands for a way in which
+such pages are written, none for a topic: documentation speaks of memory, users and playbooks, too.
 """
 
 import re
 from base64 import b64decode
 from binascii import Error as BadBase64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from playbook_db.domain.evidence import FETCHED, Evidence, Place, lowest, plain
@@ -79,18 +79,43 @@ _SPEAKS = {  # in a text whose white space is single blanks, without case
 _SPEAKING = {what: re.compile(pattern) for what, pattern in _SPEAKS.items()}
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{4,}|[\U000e0000-\U000e007f]{8,}")
 _REMEMBER = re.compile(
-    r"\b(?:remember|note|keep in mind)(?: that| this|:)|\bfrom now on\b|\balways use\b|\bnever use\b"
+    r"\b(?:remember|note|keep in mind)(?: that| this|:)|\bfrom now on\b|\b(?:always|never) use\b|\byour playbook\b"
 )
 _WORD = re.compile(r"\w+")
+_ENDING = re.compile(r"(?<=\w{4})(?:s|es|ed|ing)$")
+_STOP_WORDS = frozenset(
+    ("a", "an", "the", "and", "or", "but", "not", "no", "of", "to", "in", "on", "at", "by", "for", "with", "from",
+     "as", "is", "are", "be", "was", "it", "its", "this", "that", "these", "they", "we", "you", "i", "he", "all",
+     "any", "if", "so", "do", "does", "has", "have", "must", "should", "can", "will", "use", "run", "always", "never",
+     "only", "more", "bash", "user", "read", "grep", "py", "js", "ts", "src", "test", "tests", "passed", "failed",
+     "error", "ok", "q")
+)  # fmt: skip
 # A command, URL, path or identifier: what has its own marks within, or stands in backticks.
 _CODE = re.compile(r"`([^`\n]{4,80})`|(?<![\w./:@-])((?:[\w@~-]+[./:=_]+)+[\w@~-]+/?|--[\w-]{3,})")
 _OWN_SHELL = re.compile(r"Bash: (?!.*\b(?:curl|wget|https?|gh|glab|ssh|nc|lynx|w3m|links)\b)")
 
 
 def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence], places: Sequence[Place]) -> str:
-    """The class of an operation or vote with this *evidence*: that of the evidence, or fetched where a fetched one of
-    *places*, the chunk's, may have put it there. *text* is its new text, *names* are the points that it concerns."""
-    return FETCHED if doubt(text, names, places) else lowest(evidence)
+    """The class of an operation with this *evidence*: that of the evidence, or fetched where a fetched one of *places*,
+    the chunk's, may have put it there.
+
+    *text* is its new text, or that of the point which it takes away; *names* are the points that it concerns.
+    """
+    evidence = list(evidence)
+    is_doubted = doubt(text, names, places) or (has_outside(places) and not is_supported(text, evidence))
+    return FETCHED if is_doubted else lowest(evidence)
+
+
+def has_outside(places: Iterable[Place]) -> bool:
+    """Whether *places* hold a text from outside: a web page, an answer of a server, an agent's report."""
+    return any(place.trust == FETCHED and not _OWN_SHELL.match(place.label) for place in places)
+
+
+def is_supported(text: str, evidence: Iterable[Evidence]) -> bool:
+    """Whether *evidence* speaks of what *text* says: they share a word that says something, as a lesson and "12 passed"
+    don't. An empty *text* needs none."""
+    said = {word for each in evidence for word in _stems(f"{each.quote} {each.place}")}
+    return not text.strip() or not said.isdisjoint(_stems(text))
 
 
 def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
@@ -116,16 +141,15 @@ def speaks(place: Place) -> bool:
     return place.trust == FETCHED and bool(_speech(_marked(place.text)))
 
 
-def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place]) -> bool:
-    """Whether a vote *tag* on the point *name* with this *evidence* counts without a review.
+def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place], *, text: str = "") -> bool:
+    """Whether a vote *tag* on the point *name*, which says *text*, counts without a review, with this *evidence*.
 
     A harmful one needs evidence in a better place than a fetched one; another needs it where *places* hold a text from
-    outside, as a web page, an answer of a server or an agent's report.
+    outside.
     """
-    if doubt("", [name], places):
-        return False
-    is_outside = any(place.trust == FETCHED and not _OWN_SHELL.match(place.label) for place in places)
-    return (tag != "harmful" and not is_outside) or lowest(evidence) != FETCHED
+    if tag != "harmful" and not has_outside(places):
+        return not doubt("", [name], places)
+    return operation_trust(text if tag == "harmful" else "", [name], evidence, places) != FETCHED
 
 
 @lru_cache(maxsize=2)
@@ -176,6 +200,13 @@ def _shared(text: str, place: str, better: str) -> str:
     own = {word for word in words if len(word) > _TELLING} - set(known.split())  # a page that wants to be remembered
     common = own & set(said.split())
     return ", ".join(sorted(common)) if len(common) >= 3 and 2 * len(common) > len(own) else ""
+
+
+def _stems(text: str) -> Iterator[str]:
+    """The words of *text* that say something, without their endings."""
+    for word in _words(text.replace("_", " ")):
+        if not word.isdigit() and word not in _STOP_WORDS:
+            yield _ENDING.sub("", word)
 
 
 def _words(text: str) -> list[str]:

@@ -62,12 +62,13 @@ def judge_tags(
         (vote,) = votes
         evidence = _evidence(tag, places)
         vote = replace(vote, ignored=tag.get("ignored") is True, evidence=evidence)
-        counts = review == "none" or vote_counts(vote.name, vote.tag, evidence, places)
+        text = playbook.by_name[vote.name].text if vote.name in playbook.by_name else ""
+        counts = review == "none" or vote_counts(vote.name, vote.tag, evidence, places, text=text)
         if vote.name in playbook.by_name and vote.name not in had:
             judged.notes.append(Skipped(index, tag, _NOT_HAD.format(vote.name)))
         elif vote.tag == "harmful" and (review == "all" or not counts):
             fields = {"type": "VOTE", "name": vote.name, "tag": vote.tag, "rationale": vote.rationale or ""}
-            trust = operation_trust("", (vote.name,), evidence, places)
+            trust = operation_trust(text, (vote.name,), evidence, places)
             judged.proposed.append(Proposed(fields | {"ignored": vote.ignored}, evidence, trust))
         elif not counts:
             judged.notes.append(Skipped(index, tag, _NO_EVIDENCE))
@@ -90,7 +91,7 @@ def judge_operations(
             judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
             continue
         evidence = _evidence(operation, places)
-        trust = operation_trust(_text(operation), _names(operation), evidence, places)
+        trust = operation_trust(_text(operation, playbook), _names(operation), evidence, places)
         waits = _waits(trust, review)
         refused = operations.apply_operations(Draft(draft.playbook()) if waits else draft, [operation])
         if refused:
@@ -113,10 +114,11 @@ def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
     return tuple(find_evidence(quotes, places)) if isinstance(quotes, list) else ()
 
 
-def _text(operation: Any) -> str:
-    """The text that *operation* would give a point, with the reason that it states."""
+def _text(operation: Any, playbook: Playbook) -> str:
+    """The text that *operation* would give a point, else that of the points which it takes away."""
     fields = operation if isinstance(operation, dict) else {}
-    return "\n".join(text for key in ("text", "merged_text") if isinstance(text := fields.get(key), str))
+    texts = [text for key in ("text", "merged_text") if isinstance(text := fields.get(key), str)]
+    return "\n".join(texts or [playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name])
 
 
 def _names(operation: Any) -> tuple[str, ...]:

@@ -275,6 +275,8 @@ def test_label_is_short_and_one_line() -> None:
     """It is kept with each quote."""
     assert _place("Bash", "x", command="pytest -q\n" * 50).label == f"Bash: {'pytest -q ' * 50}"[:79] + "…"
     assert _place("WebFetch", "x", url="https://example.org").label == "WebFetch: https://example.org"
+    assert _place("Read", "x", file_path=f"{PROJECT}/src/a.py").label == "Read: src/a.py"
+    assert _place("Read", "x", file_path="/srv/a.py").label == "Read: /srv/a.py"
     assert _place("Mystery", "x").label == "Mystery"
 
 

@@ -9,9 +9,10 @@ from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.claude_code.places import Trusted
 from playbook_db.domain.evidence import FETCHED, Place, find_evidence
 from playbook_db.domain.influence import operation_trust, speaks, vote_counts
-from tests.sessions_made_up import HONEST, POISONED, PROJECT, TEST_OUTPUT, SampleSession
+from tests.sessions_made_up import HONEST, POINTS, POISONED, PROJECT, TEST_OUTPUT, SampleSession
 
 TRUSTED = Trusted((PROJECT,))
+_TEXTS = {f"pat-{number:03}": text for number, text in enumerate(POINTS, 1)}
 
 
 @pytest.mark.parametrize("session", POISONED, ids=lambda session: session.name)
@@ -46,15 +47,17 @@ def test_page_that_spoke_before_the_chunk_is_remembered(tmp_path: Path) -> None:
 def _judged(session: SampleSession, places: tuple[Place, ...]) -> Iterator[tuple[str, str]]:
     """The text and the class of each operation that the curator asks for."""
     for operation in session.all_operations():
-        text = operation.get("text") or operation.get("merged_text") or ""
         names = [operation[key] for key in ("target_id",) if key in operation] + operation.get("source_ids", [])
+        text = operation.get("text") or operation.get("merged_text") or _TEXTS[names[0]]
         yield text, operation_trust(text, names, find_evidence(operation["evidence"], places), places)
 
 
 def _counted(session: SampleSession, places: tuple[Place, ...]) -> list[str]:
     """The points on which a vote counts."""
     return [
-        name for name, tag, quotes in session.votes if vote_counts(name, tag, find_evidence(quotes, places), places)
+        name
+        for name, tag, quotes in session.votes
+        if vote_counts(name, tag, find_evidence(quotes, places), places, text=_TEXTS[name])
     ]
 
 

@@ -99,10 +99,10 @@ _ADD = {"type": "ADD", "text": "Run make reset-db before the tests.", "section":
 )
 def test_an_operation_counts_by_its_lowest_evidence(operation: dict[str, Any]) -> None:
     """Whatever it is; without any, it is proposed."""
-    places = [_USER, _TESTS, _PAGE]
+    places = [_USER, _TESTS]
     good, bad, none = (
-        judge_operations(_PLAYBOOK, [{**operation, "evidence": quotes}], places, "fetched")
-        for quotes in ([_CLASH], [_CLASH, _NIGHT], [])
+        judge_operations(_PLAYBOOK, [{**operation, "evidence": quotes}], [*places, *read], "fetched")
+        for quotes, read in (([_CLASH], []), ([_CLASH, _NIGHT], [_PAGE]), ([], []))
     )
 
     assert good.counting == [{**operation, "evidence": [_CLASH]}]
