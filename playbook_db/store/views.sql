@@ -172,16 +172,14 @@ GROUP BY p.key, r.session_id;
 
 -- Sessions of which both is known: what they were shown, and how they went.
 CREATE VIEW session_comparison AS
-SELECT p.key AS playbook, o.session_id,
-       (SELECT min(i.time) FROM injections AS i
-        WHERE i.playbook_id = o.playbook_id AND i.session_id = o.session_id) AS first_at,
+SELECT p.key AS playbook, o.session_id, f.time AS first_at,
        CASE WHEN EXISTS (SELECT 1 FROM injections AS i
                          WHERE i.playbook_id = o.playbook_id AND i.session_id = o.session_id AND i.points <> '[]')
             THEN 0 ELSE 1 END AS is_held_out,
        o.tool_calls, o.failed_calls, o.corrections, o.turns, o.tokens
 FROM session_outcomes AS o
 JOIN playbooks AS p ON p.id = o.playbook_id
-WHERE EXISTS (SELECT 1 FROM injections AS i WHERE i.playbook_id = o.playbook_id AND i.session_id = o.session_id);
+JOIN injections AS f ON f.playbook_id = o.playbook_id AND f.session_id = o.session_id AND f.seq = 1;
 
 CREATE VIEW skipped AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, o.operation, o.reason
