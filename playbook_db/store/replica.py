@@ -51,8 +51,11 @@ JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = w.id AND c.re
 """)
 
 _TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
+# What no revision tells: which points are pinned or rest, and which proposals wait, with -1 in place of both.
 _MARKED = """
-SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND (pinned = 1 OR resting = 1) ORDER BY id
+SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND (pinned = 1 OR resting = 1)
+UNION ALL
+SELECT id, -1, -1 FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY 2, 1
 """
 
 Rows = dict[Table, list[dict[str, Any]]]
@@ -99,14 +102,12 @@ def write(path: str, rows: Rows) -> None:
 @dataclass(frozen=True, slots=True)
 class State:
     """What a replica holds: the playbook's last revision with its time, how many points are live, and what no revision
-    tells: the numbers of those that are pinned or rest, and how many proposals wait, with the highest of their
-    numbers."""
+    tells: the numbers of those that are pinned or rest, and of the proposals that wait."""
 
     revision: int
     time: str | None
     points: int
     marked: tuple[tuple[int, int, int], ...]
-    proposals: tuple[int, int]
 
 
 def is_current(here: State, book: PlaybookRepository) -> bool:
@@ -127,8 +128,7 @@ def state(path: str, key: str) -> State | None:
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
             marked = tuple(connection.execute(_MARKED, of).fetchall())
-            waiting = hook_queries.proposals_waiting(connection, project.id)
-            return State(project.revision, time[0] if time else None, project.live_points, marked, waiting)
+            return State(project.revision, time[0] if time else None, project.live_points, marked)
     except (OSError, sqlite3.Error, hook_queries.UnusableError):
         return None
 

@@ -161,6 +161,8 @@ def test_what_waits_for_a_person_is_told_once_for_each_new_proposal(client: Clie
     assert propose("a page said more") == 'playbook: learned "say why" [oth-002]; 2 proposals wait: playbook review'
     assert propose(decided=2) == ""
     assert propose("a page goes on", decided=1) == "playbook: 1 proposal waits: playbook review"
+    _learn(client, "say how")
+    assert propose() == 'playbook: learned "say how" [oth-003]'
 
 
 def test_a_session_that_could_not_be_learned_from_is_told_once(client: Client) -> None:

@@ -23,8 +23,20 @@ from playbook_db.errors import (
     SettingError,
     TeamError,
 )
-from playbook_db.services import edit, import_export, joining, maintenance, mirror, projects, repair, team
+from playbook_db.services import (
+    edit,
+    import_export,
+    joining,
+    maintenance,
+    mirror,
+    projects,
+    repair,
+    review,
+    status,
+    team,
+)
 from playbook_db.services.projects import Project, find_membership, read_playbook
+from playbook_db.services.review import Decision
 from playbook_db.store import hook_queries, memberships
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import grants
@@ -537,6 +549,33 @@ def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) ->
     assert status.queued == 1
     assert [member.revisions for member in status.members] in ([1, 1], [2])
     assert status.problem is None
+
+
+def test_each_member_hears_how_many_proposals_wait_and_decides_them(
+    ann: Member, new_member: NewMember, team_url: str, shared: Project
+) -> None:
+    """What one member's session proposed, though no revision tells of it; his replica has the number and no word."""
+    ann.join(team_url)
+    bob = new_member("bob")
+    bob.join(team_url)
+    with ann.shared() as project, project.store.write(project.key) as book:
+        book.add_proposal({"text": "what a page said"}, "ADD", (), "fetched", "s-1")
+
+    bob.work()
+    with bob.as_him():
+        counted = status.read(bob.url, str(bob.folder)).proposals
+    assert (counted, b"page said" in bob.replica.read_bytes()) == (1, False)
+    with bob.shared() as project:
+        done = review.decide(project, [Decision(1, accepts=True)])
+        assert done.accepted == [1]
+    ann.work()
+    with ann.as_him():
+        assert status.read(ann.url, str(ann.folder)).proposals == 0
+    assert "what a page said" in ann.points()
+    with shared.store.read(shared.key) as book:
+        decided = book.proposal(1)
+    assert decided is not None
+    assert str(decided.decided_by).startswith("bob@")
 
 
 @pytest.mark.usefixtures("socket_enabled")

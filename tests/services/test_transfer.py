@@ -34,6 +34,9 @@ def lived(tmp_path: Path) -> str:
         with store.write(project.key) as book:
             book.add_citations(["pat-001", "oth-002"], session_id="a session")
             book.move_cursor("/t/1.jsonl", 99, session_id="a session")
+            for text in ("waits", "was rejected"):
+                book.add_proposal({"text": f"it {text} \0"}, "ADD", (), "fetched", "a session")
+            book.decide([2], "rejected", "ann", None)
             live = [point.name for point in book.live_points()]
             book.keep_apart([(live[0], live[1])])
             book.add_counts(SessionCounts(1, 2, 3, 4, 5), session_id="a session")
@@ -72,6 +75,8 @@ def test_every_revision_reads_the_same_in_the_other_database(
             with source.read(key) as was, target.read(key) as now:
                 assert now.kept_apart() == was.kept_apart()
                 assert bool(now.kept_apart()) == (key == KEYS[0])
+                assert [now.proposal(1), now.proposal(2)] == [was.proposal(1), was.proposal(2)]
+                assert len(now.waiting_proposals()) == (key == KEYS[0])
             assert len(_states(target, key)) == copied[key] + 1
             assert _outcomes(target, key) == _outcomes(source, key)
         assert _outcomes(target, KEYS[0]) == [("a session", 1, 2, 3, 4, 5)]

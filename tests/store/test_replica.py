@@ -51,7 +51,7 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
             )  # fmt: skip
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     changed_at = history.lifespan(project, "pat-004").changed_at
-    assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((3, 1, 0),), (1, 2))
+    assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((2, -1, -1), (3, 1, 0)))
     assert b"of a page" not in path.read_bytes()
 
 
