@@ -147,3 +147,15 @@ def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> 
 
     assert [vote.name for vote in judged.votes] == ["pat-777"]
     assert not judged.notes
+
+
+def test_what_takes_a_point_away_is_judged_by_the_points_text() -> None:
+    """Beside a page, evidence has to speak of it: for a removal as for a harmful vote."""
+    places, about = [_USER, _TESTS, _PAGE], "Please mend the booking clash"
+    playbook = playbook_of([KeyPoint("pat-001", "a booking never clashes", SLUG_SECTIONS["pat"])])
+    for quote, counts in ((about, True), (_CLASH, False)):
+        removal = {"type": "DELETE", "target_id": "pat-001", "reason": "no use", "evidence": [quote]}
+        vote = _tag("pat-001", "harmful", quote)
+
+        assert bool(judge_operations(playbook, [removal], places, "fetched").counting) is counts
+        assert bool(judge_tags(playbook, [vote], {"pat-001"}, places, "fetched").votes) is counts

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text as sql
 
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.llm.model import Model
@@ -39,6 +40,12 @@ def test_pages_that_give_orders_change_nothing(
                 assert _state(known_project) == before, (session.name, number)
 
     assert len(api.messages()) == 2 * 3 * len(POISONED)
+    texts = {item["text"] for session in POISONED for item in session.all_operations() if item["type"] == "ADD"}
+    with known_project.store.read(known_project.key) as book:
+        waiting = book.waiting_proposals()
+    assert texts == {each.text for each in waiting if each.kind == "ADD"}
+    assert {each.kind for each in waiting} == {"ADD", "UPDATE", "MERGE", "DELETE", "VOTE"}
+    assert min(each.sessions for each in waiting) == 3
 
 
 @pytest.mark.sqlite
@@ -76,4 +83,9 @@ class ScriptedModel:
 
 
 def _state(project: Project) -> list[tuple[object, ...]]:
-    return [(point.name, point.text, point.helpful, point.harmful) for point in read_playbook(project).points]
+    """The playbook, and how much was changed in it and voted; a revision may hold notes alone."""
+    with project.store.snapshot() as connection:
+        counts = [connection.execute(sql(f"SELECT count(*) FROM {table}")).scalar() for table in ("changes", "votes")]
+    return [tuple(counts)] + [
+        (point.name, point.text, point.helpful, point.harmful) for point in read_playbook(project).points
+    ]
