@@ -487,7 +487,7 @@ def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
 
 
 def test_a_replica_that_is_current_costs_three_queries(ann: Member, team_url: str) -> None:
-    """One for what is pinned, rests and is proposed, which no revision tells. Its file's time says when that was known."""
+    """One for what is pinned, rests and is proposed, as no revision tells. Its file's time says when that was known."""
     membership = ann.membership()
     os.utime(ann.replica, (0, 0))
     statements: list[str] = []
