@@ -19,6 +19,7 @@ from playbook_db.cli.output import (
     shortened,
 )
 from playbook_db.domain.diff import Piece, compare_words, mark
+from playbook_db.domain.playbook import NOTE
 from playbook_db.domain.times import local
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
     if full.skipped:
         yield from ("", click.style("skipped operations", bold=True))
     for skipped in full.skipped:
-        yield folded(f"operation {skipped.place}: {one_line(skipped.reason)}", _INDENT)
+        place = "" if skipped.reason.startswith(NOTE) else f"operation {skipped.place}: "
+        yield folded(f"{place}{one_line(skipped.reason)}", _INDENT)
         yield folded(one_line(skipped.operation), _INDENT * 2)
     for reflection in full.reflections:
         yield from _reflection(reflection)

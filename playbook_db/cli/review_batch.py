@@ -60,6 +60,8 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
     for why in ("reason", "rationale"):
         if proposal.operation.get(why):
             yield one_line(f"why: {proposal.operation[why]}")
+    if proposal.operation.get("doubt"):
+        yield one_line(f"doubt: {proposal.operation['doubt']}")
     for piece in proposal.evidence:
         yield one_line(f'evidence ({piece.trust}; {piece.place or "in no place of the session"}): "{piece.quote}"')
     if not proposal.evidence:

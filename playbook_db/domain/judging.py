@@ -12,17 +12,18 @@ from typing import Any, Literal
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import FETCHED, Evidence, Place, find_evidence
-from playbook_db.domain.influence import operation_trust, vote_counts
-from playbook_db.domain.playbook import Playbook, Skipped, Vote
+from playbook_db.domain.influence import doubt, operation_trust, vote_counts
+from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
 
 Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
-_NOT_HAD = "a note: the session was neither shown {0} nor cited it, so it can't judge it"
-_NO_EVIDENCE = "a note: the session read what others wrote, and the vote rests on nothing better"
+_NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
+_NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on nothing better"
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """An operation, or a harmful vote as one of the type `VOTE`, that a person is asked about first."""
+    """An operation, or a harmful vote as one of the type `VOTE`, that a person is asked about first; its `doubt` says
+    what a page may have to do with it, where that isn't told by the evidence."""
 
     operation: Mapping[str, Any]
     evidence: tuple[Evidence, ...]
@@ -57,7 +58,7 @@ def judge_tags(
     for index, tag in enumerate(tags):
         votes, unreadable = operations.read_votes([tag])
         if unreadable:
-            judged.notes.append(replace(unreadable[0], index=index))
+            judged.notes.append(Skipped(index, tag, NOTE + unreadable[0].reason))
             continue
         (vote,) = votes
         evidence = _evidence(tag, places)
@@ -69,7 +70,8 @@ def judge_tags(
         elif vote.tag == "harmful" and (review == "all" or not counts):
             fields = {"type": "VOTE", "name": vote.name, "tag": vote.tag, "rationale": vote.rationale or ""}
             trust = operation_trust(text, (vote.name,), evidence, places)
-            judged.proposed.append(Proposed(fields | {"ignored": vote.ignored}, evidence, trust))
+            why = {"ignored": vote.ignored, "doubt": doubt("", (vote.name,), places)}
+            judged.proposed.append(Proposed(fields | why, evidence, trust))
         elif not counts:
             judged.notes.append(Skipped(index, tag, _NO_EVIDENCE))
         else:
@@ -91,14 +93,15 @@ def judge_operations(
             judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
             continue
         evidence = _evidence(operation, places)
-        trust = operation_trust(_text(operation, playbook), _names(operation), evidence, places)
+        text, names = _text(operation, playbook), _names(operation)
+        trust = operation_trust(text, names, evidence, places)
         waits = _waits(trust, review)
         refused = operations.apply_operations(Draft(draft.playbook()) if waits else draft, [operation])
         if refused:
             judged.skipped.append(replace(refused[0], index=index))
         elif waits:
             fields = {key: value for key, value in operation.items() if key != "evidence"}
-            judged.proposed.append(Proposed(fields, evidence, trust))
+            judged.proposed.append(Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust))
         else:
             judged.counting.append(operation)
             judged.evidence.append(evidence)
@@ -123,7 +126,4 @@ def _text(operation: Any, playbook: Playbook) -> str:
 
 def _names(operation: Any) -> tuple[str, ...]:
     """The points that *operation* concerns."""
-    fields = operation if isinstance(operation, dict) else {}
-    sources = fields.get("source_ids")
-    named = [fields.get("target_id"), *(sources if isinstance(sources, list) else [])]
-    return tuple(name for name in named if isinstance(name, str))
+    return operations.named_points(operation, str(operation.get("type"))) if isinstance(operation, dict) else ()

@@ -14,6 +14,7 @@ MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
+NOTE = "a note: "  # begins the reason why something counts nothing that is no operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 
 

@@ -285,6 +285,8 @@ class _Lesson:
         template = templates.load_template("curator.txt")
         points = _points_with_room(voted, self.chunk.cited)
         playbook_text, marks_text = marks.texts(template, points, known.marks(points, self.chunk.cited))
+        texts = [str(lesson.get("text")) for lesson in reflection.lessons]
+        pairs, near = duplicates.candidates(points, texts, apart=known.apart)
         self.kind = "curate"
         answer = curator.curate(
             self,
@@ -294,8 +296,8 @@ class _Lesson:
             lessons=reflection.lessons,
             playbook_text=playbook_text,
             marks=marks_text,
-            pairs=[(one.name, other.name) for one, other, _ in duplicates.near_pairs(points, apart=known.apart)],
-            near=_near(reflection.lessons, points),
+            pairs=pairs,
+            near=near,
             size=_size(voted),
             deadline=self.deadline,
             must_answer=True,
@@ -405,12 +407,6 @@ def _points_with_room(playbook: Playbook, cited: Collection[str]) -> Sequence[Ke
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
     ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
     return prompt_text.choose(dict.fromkeys([*first, *ranked]), _ROOM_CHARS)
-
-
-def _near(lessons: Sequence[Any], points: Sequence[KeyPoint]) -> dict[int, list[str]]:
-    """Which points nearly say already what a lesson says, by the lesson's index."""
-    near = (duplicates.near_points(str(lesson.get("text")), points) for lesson in lessons)
-    return {index: [point.name for point, _ in found] for index, found in enumerate(near) if found}
 
 
 def _size(playbook: Playbook) -> str:

@@ -22,7 +22,7 @@ KINDS = get_args(Kind)
 
 _FIELDS = (
     "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
-    "ignored",
+    "ignored", "doubt",
 )  # fmt: skip
 _MOST_PIECES = 10  # of evidence with a proposal that many sessions make
 _COLUMNS = (

@@ -379,6 +379,27 @@ def test_why_tells_a_points_whole_life(
     assert re.search(r"harmful\tpat-002 was harmful .*mend the bug.*\tsession s-1", playbook("why", "pat-002").out)
 
 
+def test_what_counts_nothing_is_on_record(
+    playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tag on a point that the session didn't have, and evidence that isn't in its transcript."""
+    with open_store(settings.database_url()) as store:
+        edit.add(Project.in_folder(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
+    made_up = {"type": "ADD", "text": "use pnpm", "section": "OTHERS", "evidence": ["the user said so in many words"]}
+    with MessagesApi(*answers(reflection(("pat-002", "harmful")), curation(made_up))) as api:
+        model_at(api, monkeypatch)
+        playbook("learn", _session(tmp_path / "s-1.jsonl", "mend the bug"))
+
+    shown = playbook("show", "r3").out
+    (proposed,) = playbook("review", "--json").json
+
+    assert "a note: the session was neither shown pat-002 nor cited it, so it can't judge it" in shown
+    assert '"tag": "harmful"' in shown
+    assert playbook("show", "pat-002", "--json").json["harmful"] == 0
+    assert [(one["place"], one["trust"]) for one in proposed["evidence"]] == [("", "fetched")]
+    assert "use pnpm" not in playbook("list").out
+
+
 def test_why_of_an_unknown_point_is_a_known_error(playbook: Playbook) -> None:
     """Exit code 1 and the name; nothing on stdout, not even with --json."""
     for more in ([], ["--json"]):

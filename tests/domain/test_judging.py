@@ -110,7 +110,8 @@ def test_an_operation_counts_by_its_lowest_evidence(operation: dict[str, Any]) -
     assert not good.proposed
     for judged in (bad, none):
         assert not judged.counting
-        assert [(dict(each.operation), each.trust) for each in judged.proposed] == [(operation, "fetched")]
+        ((proposed, trust),) = [(dict(each.operation), each.trust) for each in judged.proposed]
+        assert ({**operation, "doubt": proposed["doubt"]}, "fetched") == (proposed, trust)
 
 
 def test_review_may_be_asked_for_all_or_nothing() -> None:
@@ -149,6 +150,7 @@ def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> 
     assert not judged.notes
 
 
+<<<<<<< HEAD
 def test_what_takes_a_point_away_is_judged_by_the_points_text() -> None:
     """Beside a page, evidence has to speak of it: for a removal as for a harmful vote."""
     places, about = [_USER, _TESTS, _PAGE], "Please mend the booking clash"
@@ -159,3 +161,13 @@ def test_what_takes_a_point_away_is_judged_by_the_points_text() -> None:
 
         assert bool(judge_operations(playbook, [removal], places, "fetched").counting) is counts
         assert bool(judge_tags(playbook, [vote], {"pat-001"}, places, "fetched").votes) is counts
+=======
+def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
+    """Where the evidence is the user's own, so that it alone wouldn't tell."""
+    operation = {"type": "ADD", "text": _NIGHT, "section": "OTHERS", "evidence": ["mend the booking clash"]}
+
+    (proposed,) = judge_operations(_PLAYBOOK, [operation], [_USER, _PAGE], "fetched").proposed
+
+    assert proposed.evidence[0].trust == "user"
+    assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
+>>>>>>> ff08bfb (A proposal says what a page may have to do with it; what counts nothing stands in show as a note; candidates come from one place)
