@@ -150,7 +150,6 @@ def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> 
     assert not judged.notes
 
 
-<<<<<<< HEAD
 def test_what_takes_a_point_away_is_judged_by_the_points_text() -> None:
     """Beside a page, evidence has to speak of it: for a removal as for a harmful vote."""
     places, about = [_USER, _TESTS, _PAGE], "Please mend the booking clash"
@@ -161,7 +160,8 @@ def test_what_takes_a_point_away_is_judged_by_the_points_text() -> None:
 
         assert bool(judge_operations(playbook, [removal], places, "fetched").counting) is counts
         assert bool(judge_tags(playbook, [vote], {"pat-001"}, places, "fetched").votes) is counts
-=======
+
+
 def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
     """Where the evidence is the user's own, so that it alone wouldn't tell."""
     operation = {"type": "ADD", "text": _NIGHT, "section": "OTHERS", "evidence": ["mend the booking clash"]}
@@ -170,4 +170,3 @@ def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
 
     assert proposed.evidence[0].trust == "user"
     assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
->>>>>>> ff08bfb (A proposal says what a page may have to do with it; what counts nothing stands in show as a note; candidates come from one place)
