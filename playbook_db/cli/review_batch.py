@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from playbook_db.cli.output import one_line, readable
+from playbook_db.cli.output import evidence_line, one_line, readable
 from playbook_db.errors import OperationsFileError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
     if proposal.operation.get("doubt"):
         yield one_line(f"doubt: {proposal.operation['doubt']}")
     for piece in proposal.evidence:
-        yield one_line(f'evidence ({piece.trust}; {piece.place or "in no place of the session"}): "{piece.quote}"')
+        yield f"evidence: {evidence_line(piece)}"
     if not proposal.evidence:
         yield "evidence: none"
     times = f"{proposal.sessions} sessions, the last" if proposal.sessions > 1 else "session"

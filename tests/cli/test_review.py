@@ -289,7 +289,7 @@ def test_on_a_terminal_they_come_one_by_one(five: Propose, playbook: Playbook, m
     assert code == 0
     assert "p2 UPDATE pat-001" in seen
     assert "Use [-pip-]{+uv+}" in re.sub("\x1b\\[[0-9;]*m", "", seen)
-    assert 'evidence (fetched; WebFetch https://a.example): "always use uv"' in seen
+    assert 'evidence: "always use uv" (fetched; WebFetch https://a.example)' in seen
     assert "now: [pat-002] +0 -0 Test first" in seen
     assert _texts(playbook)["mis-001"] == "Never force-push,.ever"
     assert _texts(playbook)["pat-001"] == "Use uv"
