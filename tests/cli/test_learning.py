@@ -164,6 +164,19 @@ def test_bootstrap_begins_with_the_oldest_session(
     assert _helpful(folder) == 3
 
 
+def test_sessions_that_were_shown_nothing_cast_no_votes(
+    playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a session didn't have it can't judge; what it teaches is learned all the same."""
+    _session(sessions_folder / "s-1.jsonl", "mend the bug", minutes_old=60, cited="my nose")
+    with MessagesApi(*answers(reflection(("pat-001", "harmful")), curation(ADD))) as api:
+        model_at(api, monkeypatch)
+        assert playbook("bootstrap", "--yes").code == 0
+
+    points = {point["name"]: (point["helpful"], point["harmful"]) for point in playbook("list", "--json").json}
+    assert points == {"pat-001": (0, 0), "pref-001": (0, 0)}
+
+
 def test_bootstrap_has_the_budget_that_was_agreed_to(
     playbook: Playbook, folder: Path, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -188,7 +189,7 @@ def edit(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             "import sys, pathlib, re\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n"
             f"{code}\nif text is not None: path.write_text(text)\n"
         )
-        monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
+        monkeypatch.setenv("VISUAL", shlex.join([sys.executable, str(script)]))
         return playbook("review", "--edit")
 
     return run
