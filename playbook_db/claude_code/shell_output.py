@@ -254,8 +254,8 @@ def _program(words: list[str], here: _Here) -> list[str]:
             words = words[1:]
         elif words[0] in _WRAPPERS:
             words = _after_options(words[1:], here, numbers=True)
-        elif tuple(words[:2]) in _RUNNERS:
-            words = _after_options(words[2:], here)
+        elif (started := _started(words, here)) is not None:
+            words = started
         elif _PYTHON.fullmatch(basename(words[0])) and here.has(words[0]):
             inner = _after_options(words[1:], here, until="-m")
             if inner[:1] == ["-m"]:
@@ -265,6 +265,12 @@ def _program(words: list[str], here: _Here) -> list[str]:
         else:
             return words
     return words
+
+
+def _started(words: list[str], here: _Here) -> list[str] | None:
+    """What a runner starts by *words*, as by `pnpm --filter api exec`; None where they name none."""
+    rest = _after_options(words[1:], here)
+    return _after_options(rest[1:], here) if (words[0], *rest[:1]) in _RUNNERS else None
 
 
 def _after_options(words: list[str], here: _Here, *, numbers: bool = False, until: str = "") -> list[str]:

@@ -34,6 +34,9 @@ npx --yes eslint src --max-warnings 0
 npm run lint && npm run test:unit
 npm --prefix web run build
 pnpm --filter api test
+pnpm --filter api exec tsc --noEmit
+npm --prefix web exec jest
+uv -q run pytest
 yarn test --watchAll=false
 cargo test --all-features -- --nocapture
 cargo +nightly clippy -- -D warnings
@@ -167,6 +170,10 @@ env --chdir=/srv/evil pytest
 uv run --directory /srv/evil pytest
 uv run --directory=/srv/evil pytest
 uvx --from evil pytest
+uv --directory=/srv/evil run pytest
+pnpm -C /srv/evil exec jest
+yarn --cwd /srv/evil exec jest
+npm --prefix web install
 tail -f /srv/page.txt
 find -L /srv/pages -name x
 rg --regexp=x /srv/page.txt
