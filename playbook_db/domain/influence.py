@@ -186,7 +186,7 @@ def _shared(text: str, place: str, better: str) -> str:
     """What *text* has in common with *place*, but not with what is *better*."""
     for match in _CODE.finditer(text):
         code = plain(match[1] or match[2])
-        if code in place and code not in better:
+        if len(code) >= _TELLING and code in place and code not in better:  # no "e.g."
             return code
     words = _words(text)
     runs = (words[at : at + _RUN] for at in range(len(words) - _RUN + 1))

@@ -51,6 +51,13 @@ def test_evidence_has_to_speak_of_the_lesson_where_a_page_was_read() -> None:
     assert vote_counts("pat-001", "harmful", about, _page("Guide"), text="Round each price of a cart")
 
 
+def test_abbreviation_is_no_code() -> None:
+    """It stands in many a page and in many a lesson."""
+    said = [Evidence("please mend the total", "the user", USER)]
+
+    assert operation_trust("Mend the total, e.g. by rounding", [], said, _page("Use a mirror, e.g. ours")) == USER
+
+
 def test_command_of_the_assistant_is_no_better_place() -> None:
     """It may have typed what a page wanted."""
     run = Place(TESTS, "Bash: pytest -q --trust-all", "12 passed")
