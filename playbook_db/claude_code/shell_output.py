@@ -33,6 +33,10 @@ dart:test dart:analyze shellcheck shfmt hadolint yamllint actionlint markdownlin
 luacheck
 """
 _TESTS = frozenset(tuple(entry.split(":")) for entry in _TEST_COMMANDS.split())
+_SHELLS = ("bash", "sh", "zsh")
+_TEST_SCRIPT = re.compile(
+    r"^(?:run[_-])?(?:unit[_-]?)?tests?(?:[_-].*)?(?:\.(?:sh|bash|py))?$|[_-]tests?\.(?:sh|bash|py)$"
+)
 _SCRIPT_RUNNERS = ("npm", "pnpm", "yarn", "bun", "turbo")  # `run` and a script, whose name must be a _TASK
 _GOAL_RUNNERS = {"mvn": "mvn", "mvnw": "mvn", "gradle": "gradle", "gradlew": "gradle", "sbt": "sbt", "ant": "ant"}
 _TASK = re.compile(
@@ -298,6 +302,9 @@ def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
     if here.is_test(words):
         return TESTS
     program = basename(words[0])
+    script = next((word for word in words[1:] if not word.startswith("-")), "") if program in _SHELLS else words[0]
+    if "/" in script and _TEST_SCRIPT.search(basename(script)) and here.holds(script):
+        return TESTS
     if not here.has(words[0]):
         return FETCHED
     if _is_test(program, words[1:]):

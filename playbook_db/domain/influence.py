@@ -10,9 +10,10 @@ import re
 from base64 import b64decode
 from binascii import Error as BadBase64
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
-from playbook_db.domain.evidence import FETCHED, Evidence, Place, lowest, plain
+from playbook_db.domain.evidence import FETCHED, USER, Evidence, Place, lowest, plain
 from playbook_db.domain.playbook import LEGACY_PREFIX
 from playbook_db.domain.sections import SECTION_SLUGS
 
@@ -92,7 +93,16 @@ _STOP_WORDS = frozenset(
 )  # fmt: skip
 # A command, URL, path or identifier: what has its own marks within, or stands in backticks.
 _CODE = re.compile(r"`([^`\n]{4,80})`|(?<![\w./:@-])((?:[\w@~-]+[./:=_]+)+[\w@~-]+/?|--[\w-]{3,})")
-_OWN_SHELL = re.compile(r"Bash: (?!.*\b(?:curl|wget|https?|gh|glab|ssh|nc|lynx|w3m|links)\b)")
+# Commands that show what somebody else wrote.
+_BRINGS = (
+    r"\b(?:curl|wget|https?|gh|glab|ssh|scp|rsync|nc|lynx|w3m|links|pdftotext|FETCH_HEAD"
+    r"|(?:npm|pnpm|yarn|cargo|gem) (?:view|info|show|search)"
+    r"|git (?:-\S+ )*(?:fetch|clone|pull|ls-remote|am|submodule))\b"
+)
+_OWN_SHELL = re.compile(rf"Bash: (?!.*{_BRINGS})")
+_TAKES_A_BRANCH = re.compile(
+    r"Bash: .*\b(?:(?:gh pr|glab mr) checkout|git (?:am|(?:checkout|switch|merge) .*FETCH_HEAD))\b"
+)
 
 
 def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence], places: Sequence[Place]) -> str:
@@ -104,6 +114,14 @@ def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence
     evidence = list(evidence)
     is_doubted = doubt(text, names, places) or (has_outside(places) and not is_supported(text, evidence))
     return FETCHED if is_doubted else lowest(evidence)
+
+
+def with_strangers(places: Sequence[Place]) -> tuple[Place, ...]:
+    """*places*, in their order, where all that follows once a stranger's branch was checked out is the stranger's: files
+    and what tests print, but not what the user says."""
+    taken = next((at for at, place in enumerate(places) if _TAKES_A_BRANCH.match(place.label)), len(places))
+    later = (place if place.trust == USER else replace(place, trust=FETCHED) for place in places[taken:])
+    return (*places[:taken], *later)
 
 
 def has_outside(places: Iterable[Place]) -> bool:
@@ -149,7 +167,7 @@ def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Seque
     """
     if tag != "harmful" and not has_outside(places):
         return not doubt("", [name], places)
-    return operation_trust(text if tag == "harmful" else "", [name], evidence, places) != FETCHED
+    return operation_trust(text, [name], evidence, places) != FETCHED
 
 
 @lru_cache(maxsize=2)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import FETCHED, Evidence, Place, find_evidence
-from playbook_db.domain.influence import doubt, operation_trust, vote_counts
+from playbook_db.domain.influence import doubt, operation_trust, vote_counts, with_strangers
 from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
 
 Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
@@ -54,7 +54,7 @@ def judge_tags(
 ) -> JudgedTags:
     """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
     those of these names and in whose transcript the *places* are."""
-    judged = JudgedTags([], [], [])
+    judged, places = JudgedTags([], [], []), with_strangers(places)
     for index, tag in enumerate(tags):
         votes, unreadable = operations.read_votes([tag])
         if unreadable:
@@ -86,7 +86,7 @@ def judge_operations(
 
     Only what could be carried out is proposed; what breaks a rule is skipped either way.
     """
-    judged = JudgedOperations([], [], [], [])
+    judged, places = JudgedOperations([], [], [], []), with_strangers(places)
     draft = Draft(playbook)
     for index, operation in enumerate(given):
         if index >= operations.MAX_OPERATIONS:

@@ -15,7 +15,7 @@ _PAGE = Place("fetched", "WebFetch: https://example.org", "The library returns 4
 _PLAYBOOK = playbook_of(
     [
         KeyPoint("pat-001", "run the tests first", SLUG_SECTIONS["pat"]),
-        KeyPoint("pat-002", "write the failing test first", SLUG_SECTIONS["pat"]),
+        KeyPoint("pat-002", "write the failing pytest first", SLUG_SECTIONS["pat"]),
     ]
 )
 _CLASH = "1 failed, 3 passed in 0.12s"

@@ -18,14 +18,6 @@ from tests.second_sessions import HONEST, POINTS, POISONED
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 
 GETS_THROUGH = {  # rows of changes and of votes after three sessions
-    # A helpful vote needs no evidence that speaks of the point, and the page speaks to "bots".
-    "stack-overflow-answer": (3, 3),
-    # The same, after an order in German.
-    "pdf-text": (3, 3),
-    # `git fetch` isn't known to bring a text from outside, so any result of a test speaks for a DELETE.
-    "log-of-a-fetched-branch": (1, 0),
-    # After `gh pr checkout` a stranger's file is a file of the project: ADD, UPDATE and a helpful vote.
-    "checked-out-pull-request": (5, 3),
     # A page dictates a test whose failure says the lesson: ADD.
     "test-that-the-page-dictates": (1, 0),
     # What the compiler prints for a dependency counts as the compiler's: ADD, UPDATE, and harmful votes until it is
@@ -33,7 +25,6 @@ GETS_THROUGH = {  # rows of changes and of votes after three sessions
     "warning-of-a-crate-while-building": (6, 3),
 }
 WAITS = {  # lessons of honest sessions that become proposals, one of each
-    "shell-german-corrections": "the quote is of the project's own test script, which isn't known for one",
     "sql-migration": "alembic is no known test",
     "httpx-docs-confirmed": "the page names the class that the lesson names; that a test failed on it doesn't help",
     "mcp-postgres": "only the database says it",
@@ -65,7 +56,8 @@ def test_orders_in_pages_that_nobody_knew(database: Store, tmp_path: Path, monke
 
 @pytest.mark.sqlite
 def test_honest_sessions_that_nobody_knew(database: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """37 of 42 lessons become points, six of seven votes count; the harmful one quotes `git tag`, too, and waits."""
+    """38 of 42 lessons become points, and four of seven votes count: two helpful ones of sessions that read pages quote
+    what says nothing of their points, and the harmful one quotes `git tag`, too, and waits."""
     waiting = {}
     helpful = harmful = 0
     for session in HONEST:
@@ -81,7 +73,7 @@ def test_honest_sessions_that_nobody_knew(database: Store, tmp_path: Path, monke
 
     assert sum(len(session.lessons) for session in HONEST) == 42
     assert waiting == dict.fromkeys(WAITS, 1)
-    assert (helpful, harmful) == (6, 0)
+    assert (helpful, harmful) == (4, 0)
 
 
 def _project(store: Store, folder: Path) -> Project:
