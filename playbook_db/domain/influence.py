@@ -117,8 +117,8 @@ def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence
 
 
 def with_strangers(places: Sequence[Place]) -> tuple[Place, ...]:
-    """*places*, in their order, where all that follows once a stranger's branch was checked out is the stranger's: files
-    and what tests print, but not what the user says."""
+    """*places*, in their order; once a stranger's branch was checked out, what follows is the stranger's: the files and
+    what tests print of them, but not what the user says."""
     taken = next((at for at, place in enumerate(places) if _TAKES_A_BRANCH.match(place.label)), len(places))
     later = (place if place.trust == USER else replace(place, trust=FETCHED) for place in places[taken:])
     return (*places[:taken], *later)
