@@ -1,13 +1,14 @@
 """`python -m benchmarks`: take all figures, or those named, and print them."""
 
 import argparse
+import functools
 import platform
 import sqlite3
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, redaction, single, team
+from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, quality, redaction, single, team
 from benchmarks.figures import show
 
 BENCHMARKS = {
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "hooks": hooks.run,
     "cli": cli.run,
     "learning": learning.run,
+    "quality": quality.run,
     "redaction": redaction.run,
     "team": team.run,
 }
@@ -30,12 +32,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"which ones: {', '.join(BENCHMARKS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="small counts, to see that they run; no figures to quote")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="public data that you fetched, for `quality`")
     given = parser.parse_args()
     unknown = set(given.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
     print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.platform()}")
-    for name, run in BENCHMARKS.items():
+    with_corpus = {"quality": functools.partial(quality.run, corpus=given.corpus)}
+    for name, run in (BENCHMARKS | with_corpus).items():
         if given.names and name not in given.names:
             continue
         started = time.monotonic()

@@ -15,6 +15,7 @@ class Figures:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    more: Sequence["Figures"] = ()  # further tables of the same benchmark
 
 
 def alternate(
@@ -53,7 +54,7 @@ def mebibytes(size_bytes: float) -> str:
 
 
 def show(figures: Figures) -> str:
-    """The figures as text: a title, a table, the notes."""
+    """The figures as text: a title, a table, the notes; then further tables."""
     rows = [list(figures.columns), *(list(row) for row in figures.rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(figures.columns))]
     lines = [figures.title, "-" * len(figures.title)]
@@ -63,4 +64,5 @@ def show(figures: Figures) -> str:
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join([first, *others]).rstrip())
-    return "\n".join([*lines, *(f"  {note}" for note in figures.notes)])
+    table = "\n".join([*lines, *(f"  {note}" for note in figures.notes)])
+    return "\n\n".join([table, *map(show, figures.more)])

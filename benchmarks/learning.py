@@ -27,7 +27,7 @@ class AtOnce:
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """The same answer each time."""
         self.asked += 1
-        answer = {"analysis": "fine", "bullet_tags": [], "reasoning": "", "operations": []}
+        answer = {"analysis": "fine", "bullet_tags": [], "lessons": [], "reasoning": "", "apart": [], "operations": []}
         return Reply(json.dumps(answer), answer, False, Usage(1, 1, 0, None), "at once", 0)
 
 

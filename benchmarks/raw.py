@@ -63,9 +63,8 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def read_live(connection: Any, playbook_id: int) -> list[tuple[object, ...]]:
-    """The live points, as rows."""
-    rows: list[tuple[object, ...]] = connection.execute(LIVE_POINTS, {"playbook_id": playbook_id}).fetchall()
-    return rows
+    """The live points, as rows: what a point is, without its marks."""
+    return [row[:7] for row in connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})]
 
 
 def apply(connection: sqlite3.Connection, path: str, key: str, batch: Batch) -> str:

@@ -16,6 +16,7 @@ from sqlalchemy import func, select
 
 from benchmarks import samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
+from playbook_db.domain.evidence import Place
 from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services import edit, learn
 from playbook_db.services.projects import Project
@@ -31,6 +32,7 @@ AIM = 1.3  # times what it takes where there are the fewest, at most
 _NAMES = [point.name for point in samples.playbook(POINTS).points]
 _DEADLINE_S = 600
 _CITED = 5  # points in a session
+_SAID = "the user was pleased"
 _numbers = itertools.count(1)
 
 
@@ -42,8 +44,10 @@ class AtOnce:
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """The votes, and the operation."""
-        tags = [{"name": name, "tag": "helpful", "rationale": "it kept the tests small"} for name in self.names]
-        added = {"type": "ADD", "section": "OTHERS", "text": f"{next(_numbers)}: {'always check the file ' * 5}"}
+        vote = {"tag": "helpful", "rationale": "it kept the tests small", "evidence": [_SAID]}
+        tags = [{"name": name, **vote} for name in self.names]
+        text = f"{next(_numbers)}: {'always check the file ' * 5}"
+        added = {"type": "ADD", "section": "OTHERS", "text": text, "evidence": [_SAID]}
         answer = {"analysis": "what went well " * 20, "bullet_tags": tags, "reasoning": "new", "operations": [added]}
         return Reply(json.dumps(answer), answer, False, Usage(1, 1, 0, None), "at once", 0)
 
@@ -76,7 +80,8 @@ class Team:
     def learn(self) -> None:
         """One lesson: what the reflector said, two votes, a point, a revision and the cursor."""
         path, names = f"/transcripts/{next(_numbers)}.jsonl", tuple(self.chosen.sample(_NAMES, _CITED))
-        chunk = learn.Chunk(path, 0, 7_000, "the user was pleased", names, path, "last", "first")
+        places = (Place("user", "the user", _SAID),)
+        chunk = learn.Chunk(path, 0, 7_000, _SAID, names, path, "last", "first", places)
         done = learn.learn(self._one(), chunk, AtOnce(names[:2]), deadline=monotonic() + _DEADLINE_S)
         assert done.revision
 

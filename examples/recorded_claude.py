@@ -14,17 +14,41 @@ REFLECTION = {
         "the playbook doesn't know that."
     ),
     "bullet_tags": [
-        {"name": "pat-001", "tag": "helpful", "rationale": "The failing test was written first and found the bug."},
-        {"name": "pat-004", "tag": "helpful", "rationale": "The clash was answered with 409 and the booking's id."},
+        {
+            "name": "pat-001",
+            "tag": "helpful",
+            "rationale": "The failing test was written first and found the bug.",
+            "ignored": False,
+            "evidence": ["E   assert 409 == 201"],
+        },
+        {
+            "name": "pat-004",
+            "tag": "helpful",
+            "rationale": "The clash was answered with 409 and the booking's id.",
+            "ignored": False,
+            "evidence": ["the API should still name the clash", "9 passed in 0.52s"],
+        },
+    ],
+    "lessons": [
+        {
+            "kind": "wish_of_the_user",
+            "text": "The day of departure is free: a booking may begin on the day on which another one ends.",
+            "cause": "The form compared days; a berth is taken by the night.",
+            "fix": "Compare nights.",
+            "applies_to": "tests/test_overlap.py",
+            "evidence": ["the day of departure is free for us, always"],
+        }
     ],
 }
 CURATION = {
     "reasoning": "One rule of the domain is missing and will be needed again.",
+    "apart": [],
     "operations": [
         {
             "type": "ADD",
             "section": "PROJECT CONTEXT",
             "text": "The day of departure is free: bookings overlap only if one starts before the other's last night.",
+            "evidence": ["the day of departure is free for us, always"],
         }
     ],
 }

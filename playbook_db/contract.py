@@ -271,7 +271,7 @@ async def run_reflector(
             cited=cited_ids,
             deadline=time.monotonic() + _TIMEOUT_S,
         )
-        return {"analysis": answer.text, "bullet_tags": answer.items}
+        return {"analysis": answer.analysis, "bullet_tags": _documented(answer.tags)}
 
     return await _ask(ask, {"analysis": "", "bullet_tags": []}, "reflector")
 
@@ -285,13 +285,22 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
             template=load_template("curator.txt"),
             analysis=_redacted(str(reflector_output.get("analysis") or "")),
             playbook_text=format_playbook(playbook),
-            candidates="",
             size=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
             deadline=time.monotonic() + _TIMEOUT_S,
         )
-        return {"reasoning": answer.text, "operations": answer.items}
+        return {"reasoning": answer.reasoning, "operations": _documented(answer.operations)}
 
     return await _ask(ask, {"reasoning": "", "operations": []}, "curator")
+
+
+def _documented(items: list[Any]) -> list[Any]:
+    """*items* of a model's answer without the keys that the documents don't know."""
+    return [
+        {key: value for key, value in item.items() if key not in ("evidence", "ignored")}
+        if isinstance(item, dict)
+        else item
+        for item in items
+    ]
 
 
 def _transcript(messages: Iterable[Any]) -> str:

@@ -101,6 +101,18 @@ class SkippedSessionError(PlaybookError):
         super().__init__(f"Session {session} is kept from being learned from.", remedy)
 
 
+class ProposalNotFoundError(PlaybookError):
+    """No proposal that waits is meant by *word*, or several are; nothing was decided."""
+
+    def __init__(self, word: str, several: "tuple[str, ...]" = ()) -> None:
+        if several:
+            text = f"{word} is what {', '.join(several)} are about; name the one that you mean. Nothing was decided."
+            super().__init__(text)
+        else:
+            text = f"No proposal {word!r} waits. Nothing was decided."
+            super().__init__(text, Remedy("See which do with: {}", ("list", "--proposed")))
+
+
 class PointRuleError(PlaybookError):
     """A change to a key point breaks a rule of the playbook; nothing was changed."""
 

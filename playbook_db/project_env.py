@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
+TESTS = "PLAYBOOK_TEST_COMMANDS"  # what they print is believed
+_NOT_AWAITED = (DATABASE, TESTS)  # jobs don't wait for the user's word about them: the user's own count until then
 KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
 _WAYS = (  # in capitals: what decides where a transcript goes
@@ -63,7 +65,7 @@ def may_ask(folder: str) -> bool:
     """Whether there can be `questions`, seen without reading JSON, which costs a hook more than all the rest."""
     contents = [_content(path).upper() for path in _its_files(folder)]
     return any(
-        _is_in_disguise(content) or any(f'"{name}"'.encode() in content for name in (*_WAYS, DATABASE))
+        _is_in_disguise(content) or any(f'"{name}"'.encode() in content for name in (*_WAYS, *_NOT_AWAITED))
         for content in contents
         if content
     )
@@ -127,7 +129,9 @@ def of_jobs(folder: str) -> "dict[str, str]":
 
     environ = of_the_user(folder) if _IN_SESSION in os.environ else dict(os.environ)
     own = brought(folder)
-    asked = [name for name, value in questions(folder).items() if name != DATABASE and environ.get(name) != value]
+    asked = [
+        name for name, value in questions(folder).items() if name not in _NOT_AWAITED and environ.get(name) != value
+    ]
     agreed = consent(folder) if asked else None
     if asked and agreed is None:
         raise errors.ConsentError(folder, asked)
@@ -155,8 +159,20 @@ def database_url(folder: str) -> str:
     return settings.database_url((env_of(_users_file()) or {}).get(DATABASE) or settings.default_database())
 
 
+def further_tests(folder: str) -> "list[str]":
+    """The beginnings of commands that count as tests of the project in *folder*, besides those that are known: the
+    user's, and with consent those that the project brings."""
+    own = brought(folder).get(TESTS, "")
+    users = os.environ.get(TESTS, "")
+    if own and users == own:  # a session's project covers the user's up
+        users = (env_of(_users_file()) or {}).get(TESTS, "")
+    texts = (users, own if own and consent(folder) else "")
+    lines = [line.strip() for text in texts for part in text.split(",") for line in part.splitlines()]
+    return [line for line in dict.fromkeys(lines) if line]
+
+
 def _needs_consent(name: str, own: "Mapping[str, str]") -> bool:
-    return _takes_elsewhere(name) and (name == DATABASE or not _has_key(own))
+    return name in _NOT_AWAITED or (_takes_elsewhere(name) and not _has_key(own))
 
 
 def _takes_elsewhere(name: str) -> bool:

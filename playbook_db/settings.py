@@ -15,6 +15,7 @@ QUERY_TIMEOUT_S = 60.0  # that SQLite may work on one question of a person's
 COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
 MAX_ACTOR_LENGTH = 200  # characters
 DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
+HOLDOUT = "PLAYBOOK_HOLDOUT"  # the variable that says which share of the sessions is shown nothing
 DAILY_TOKENS = 1_000_000  # that learning may use where PLAYBOOK_DAILY_TOKENS says nothing
 
 
@@ -124,6 +125,30 @@ def daily_tokens(environ: "Mapping[str, str] | None" = None) -> int:
 
         raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens, 0 for no limit.")
     return DAILY_TOKENS
+
+
+def holdout(environ: "Mapping[str, str] | None" = None) -> float:
+    """The share of sessions that are shown nothing, to be compared with the others: `PLAYBOOK_HOLDOUT` of *environ*
+    (default: the environment), from 0 to 1; 0 where it isn't set. Raises SettingError."""
+    given = (os.environ if environ is None else environ).get(HOLDOUT, "").strip()
+    try:
+        share = float(given or "0")
+    except ValueError:
+        share = -1.0
+    if 0 <= share <= 1:
+        return share
+    from playbook_db.errors import SettingError  # late: the hooks have no use for it
+
+    raise SettingError(f"{HOLDOUT} is {given!r}; it must be a number from 0 to 1, such as 0.1 for one session in ten.")
+
+
+def is_held_out(session_id: str, share: float) -> bool:
+    """Whether the session is among the *share* that are shown nothing: its id alone decides (FNV-1a, 32 bits), so that
+    it stays so when it is resumed or compacted."""
+    number = 0x811C9DC5
+    for byte in session_id.encode("utf-8", "replace"):
+        number = (number ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return number < share * 2**32
 
 
 def _user_name() -> str:

@@ -11,15 +11,16 @@ to be a proxy: whoever is told to use it as one can't get out, and is found out 
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
+from tests.messages_cache import PromptCache
 from tests.messages_server import Server
 from tests.messages_wire import Answer, Request, ToolCall, Usage
 
-__all__ = ["Answer", "MessagesApi", "Request", "Rule", "ToolCall", "Usage"]
+__all__ = ["Answer", "MessagesApi", "PromptCache", "Request", "Rule", "ToolCall", "Usage"]
 
 Scripted = Answer | str | Callable[[Request], Answer | str]
 
@@ -46,9 +47,13 @@ class Rule:
 
 
 class MessagesApi:
-    """The server; it listens from `with` on. The first rule that fits gives the answer, else "Done."."""
+    """The server; it listens from `with` on. The first rule that fits gives the answer, else "Done.".
 
-    def __init__(self, *rules: Rule | Scripted) -> None:
+    With a `cache` the answers tell the tokens that it makes of each request; they are else as scripted.
+    """
+
+    def __init__(self, *rules: Rule | Scripted, cache: PromptCache | None = None) -> None:
+        self._cache = cache
         made = [rule if isinstance(rule, Rule) else Rule(rule) for rule in rules]
         self._rules = [*made, Rule("Done.")]
         self._used = [0] * len(self._rules)
@@ -95,7 +100,8 @@ class MessagesApi:
             self._used[places[0]] += 1
         scripted = self._rules[places[0]].answer
         said = scripted(request) if callable(scripted) else scripted
-        return Answer(said) if isinstance(said, str) else said
+        answer = Answer(said) if isinstance(said, str) else said
+        return answer if self._cache is None else replace(answer, usage=self._cache.take(request))
 
     def _is_usable(self, place: int, rule: Rule, request: Request) -> bool:
         return (rule.times is None or self._used[place] < rule.times) and rule.fits(request)

@@ -1,9 +1,11 @@
-"""Who is noted as having made a revision, and what learning may use."""
+"""Who is noted as having made a revision, what learning may use, and which sessions are held out."""
 
 import getpass
 import os
+import random
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,38 @@ def test_a_budget_that_is_no_number_is_refused(given: str, monkeypatch: pytest.M
 
     with pytest.raises(SettingError, match="PLAYBOOK_DAILY_TOKENS"):
         settings.daily_tokens()
+
+
+@pytest.mark.parametrize(("given", "share"), [("", 0), (" ", 0), ("0", 0), (" 0.1 ", 0.1), ("1", 1), ("1e-3", 0.001)])
+def test_which_share_of_the_sessions_is_held_out(given: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None where nothing is said."""
+    monkeypatch.setenv("PLAYBOOK_HOLDOUT", given)
+
+    assert settings.holdout() == share
+
+
+@pytest.mark.parametrize("given", ["-0.1", "1.01", "10%", "0,1", "nan", "inf", "some"])
+def test_a_share_that_is_none_is_refused(given: str) -> None:
+    """In words that say what it must be."""
+    with pytest.raises(SettingError, match=r"PLAYBOOK_HOLDOUT is .* a number from 0 to 1"):
+        settings.holdout({"PLAYBOOK_HOLDOUT": given})
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_the_share_of_sessions_that_is_held_out_is_the_one_asked_for(share: float) -> None:
+    """For ids as the client gives them, and for those that differ at the end alone; a larger share holds out all that
+    a smaller one does."""
+    chance = random.Random(1)
+    for ids in (
+        [str(uuid.UUID(int=chance.getrandbits(128))) for _ in range(20_000)],
+        [f"s-{n}" for n in range(20_000)],
+    ):
+        held = {each for each in ids if settings.is_held_out(each, share)}
+
+        assert abs(len(held) / 20_000 - share) < 0.1 * share + 0.002
+        assert held <= {each for each in ids if settings.is_held_out(each, share + 0.1)}
+        assert not any(settings.is_held_out(each, 0) for each in ids)
+        assert all(settings.is_held_out(each, 1) for each in ids)
 
 
 @pytest.mark.parametrize("slip", ["postgresql:/ann:secret@host/db", "postgresql//ann@host/db", "postgres:ann@host/db"])

@@ -92,6 +92,15 @@ class TranscriptBuilder:
         ):
             self.add({"type": "attachment", "uuid": self._uuid(), "attachment": attachment, "sessionId": "x"})
 
+    def recalled(self, text: str, path: str) -> None:
+        """What the built-in memory put before the model, as the client keeps it."""
+        memory = {"path": path, "content": text, "mtimeMs": 1, "header": "This memory is 3 days old. Verify first."}
+        for attachment in (
+            {"type": "relevant_memories", "memories": [memory]},
+            {"type": "nested_memory", "path": path, "content": {"path": path, "type": "Project", "content": text}},
+        ):
+            self.add({"type": "attachment", "uuid": self._uuid(), "attachment": attachment, "sessionId": "x"})
+
     def request_copy(self, text: str) -> None:
         """What 2.1.329 keeps of a request: the conversation once more."""
         self.add({"type": "api-request-shape", "sessionId": self.session_id, "rest": {}})

@@ -29,6 +29,7 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.services import edit, import_export, maintenance, mirror, queue
 from playbook_db.services.projects import Project
 from tests.messages_api import Answer, MessagesApi, Request, Rule
+from tests.quoting import quoting
 from tests.transcripts_made_up import TranscriptBuilder
 
 BALLOT, EDITED = "pat-001", "pat-002"  # each chunk votes on the one and rewords the other
@@ -358,7 +359,7 @@ def model(rng: random.Random) -> tuple[Rule, Rule]:
     def _said(content: object) -> Answer:
         return Answer(json.dumps(content), delay_s=rng.uniform(0, 2 * _DELAY_S))
 
-    return Rule(reflected, when=_is_reflector), Rule(curated)
+    return Rule(quoting(reflected), when=_is_reflector), Rule(quoting(curated))
 
 
 def _is_reflector(request: Request) -> bool:

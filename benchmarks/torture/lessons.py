@@ -15,19 +15,33 @@ from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
 from playbook_db.services import maintenance
 from tests.messages_api import Answer, MessagesApi, Request
+from tests.quoting import quoting
 from tests.transcripts_made_up import TranscriptBuilder
 
 _ONE_PROJECT = 40  # transcripts and replies before a new one, so that none grows large
 _LOOK_EVERY = 8
+_SAID = "errand of r-{}"  # by the user, in the session that a reply is about
 _REFLECTION = {
     "analysis": "Errand went well.",
-    "bullet_tags": [{"name": "oth-001", "tag": "helpful", "rationale": "It was followed."}],
+    "bullet_tags": [
+        {"name": "oth-001", "tag": "helpful", "rationale": "It was followed.", "ignored": False, "evidence": [_SAID]}
+    ],
+    "lessons": [
+        {
+            "kind": "worked",
+            "text": "say done",
+            "cause": "",
+            "fix": "",
+            "applies_to": "make",
+            "evidence": ["1 failed", _SAID],
+        }
+    ],
 }
 _OPERATIONS = [
-    {"type": "ADD", "text": "lesson {}", "section": "OTHERS"},
-    {"type": "UPDATE", "target_id": "oth-001", "text": "reworded {}"},
-    {"type": "MERGE", "source_ids": ["oth-001", "oth-002"], "merged_text": "merged {}"},
-    {"type": "DELETE", "target_id": "oth-003", "reason": "{}"},
+    {"type": "ADD", "text": "lesson {}", "section": "OTHERS", "evidence": [_SAID]},
+    {"type": "UPDATE", "target_id": "oth-001", "text": "reworded {}", "evidence": [_SAID]},
+    {"type": "MERGE", "source_ids": ["oth-001", "oth-002"], "merged_text": "merged {}", "evidence": [_SAID]},
+    {"type": "DELETE", "target_id": "oth-003", "reason": "{}", "evidence": [_SAID]},
 ]
 
 
@@ -50,7 +64,7 @@ def run(folder: Path, *, transcripts: int, replies: int, seed: int) -> Lessons:
         sane = json.dumps(_REFLECTION if is_reflector else {"reasoning": "none", "operations": []})
         return Answer(reply[is_reflector] if reply else sane)
 
-    with MessagesApi(said) as api:
+    with MessagesApi(quoting(said)) as api:
         keys = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-ant-test", "PLAYBOOK_DAILY_TOKENS": "0"}
         with sandbox.living_in({**sandbox.environment(folder), **keys, "AGENTIC_CONTEXT_BACKEND": "api"}):
             for number in range(transcripts):
@@ -112,7 +126,8 @@ def _transcript(number: int, rng: random.Random) -> bytes:
 def _reply(number: int, rng: random.Random) -> list[str]:
     """What the curator and the reflector say, one of them after some accidents."""
     asked: list[Any] = json.loads(json.dumps(rng.choices(_OPERATIONS, k=rng.randint(0, 5))).replace("{}", str(number)))
-    values: list[Any] = [{"reasoning": "as told", "operations": asked}, json.loads(json.dumps(_REFLECTION))]
+    reflected = json.loads(json.dumps(_REFLECTION).replace("{}", str(number)))
+    values: list[Any] = [{"reasoning": "as told", "apart": [["oth-001", "oth-002"]], "operations": asked}, reflected]
     hurt = rng.randrange(2)
     for _ in range(rng.choice((0, 1, 2))):
         values[hurt] = in_values(values[hurt], rng)

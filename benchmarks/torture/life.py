@@ -23,6 +23,7 @@ from benchmarks.torture.promises import promise
 from playbook_db.claude_code import registration
 from playbook_db.cli.main import main as playbook
 from tests.messages_api import Answer, Request, Usage
+from tests.quoting import with_evidence
 from tests.transcripts_made_up import TranscriptBuilder
 
 _NURSERY = multiprocessing.get_context("forkserver")  # a command's imports take longer than its work
@@ -157,9 +158,11 @@ def _work(environ: Mapping[str, str], place: Path, arguments: tuple[str, ...], s
 def model(request: Request, **usage: int) -> Answer:
     """What a model says that is well: a reflection, or one new point."""
     if "bullet_tags" in json.dumps(request.body):
-        return Answer(json.dumps({"analysis": "It went well.", "bullet_tags": []}), usage=Usage(**usage))
+        text = with_evidence(json.dumps({"analysis": "It went well.", "bullet_tags": []}), request)
+        return Answer(text, usage=Usage(**usage))
     added = {"type": "ADD", "text": "a lesson", "section": "OTHERS"}
-    return Answer(json.dumps({"reasoning": "It was new.", "operations": [added]}), usage=Usage(**usage))
+    text = with_evidence(json.dumps({"reasoning": "It was new.", "operations": [added]}), request)
+    return Answer(text, usage=Usage(**usage))
 
 
 @contextmanager

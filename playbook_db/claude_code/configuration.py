@@ -17,11 +17,14 @@ from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
 SWITCHES = (*registration.SWITCHES, session_message.SETTING)
+NAMES_IN_SETTINGS = (*SWITCHES, registration.REVIEW)  # beside their `env`
 VARIABLES = {  # with what counts where they aren't set
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
+    settings.HOLDOUT: "0",
     "PLAYBOOK_DISABLE": "off",
     "PLAYBOOK_ACTOR": "user and machine, or the session",
     "PLAYBOOK_PRICE_PER_MTOK": "the built-in list",
+    "PLAYBOOK_TEST_COMMANDS": "the known tools",
     "PLAYBOOK_CLAUDE": "claude on the PATH",
     "PLAYBOOK_NO_SETUP": "off",
     "PLAYBOOK_EMBEDDER": "none",
@@ -68,7 +71,11 @@ def read_all(folder: str) -> list[Setting]:
     """All settings as the project in *folder* has them, the switches of Claude Code's settings first."""
     waiting = set() if project_env.consent(folder) else project_env.questions(folder).keys()
     switches = [_switch(name, folder) for name in SWITCHES]
-    return [*switches, *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items())]
+    return [
+        *switches,
+        _review(folder),
+        *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items()),
+    ]
 
 
 def write(name: str, value: str | None) -> tuple[str, bool]:
@@ -80,6 +87,11 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
         if value not in ("true", "false", None):
             raise SettingError(f"{name} is true or false, not {value!r}. Nothing was changed.")
         return install.set_value([name], None if value is None else value == "true")
+    if name == registration.REVIEW:
+        if value is not None and value not in registration.REVIEW_MODES:
+            modes = ", ".join(registration.REVIEW_MODES)
+            raise SettingError(f"{name} is one of {modes}, not {value!r}. Nothing was changed.")
+        return install.set_value([name], value)
     if value is not None:
         _check(name, value)
     return install.set_value(["env", name], value)
@@ -95,6 +107,8 @@ def _check(name: str, value: str) -> None:
             problem = "" if float(_NUMBERS[name](value)) >= 0 else "it must not be negative"  # type: ignore[arg-type]
         except ValueError:
             problem = "it must be a number"
+    if not problem and name == settings.HOLDOUT:
+        settings.holdout({name: value})
     if problem:
         raise SettingError(f"{name} can't be {value!r}: {problem}. Nothing was changed.")
 
@@ -106,6 +120,12 @@ def _switch(name: str, folder: str) -> Setting:
         if given is not None:
             value, source = given, path
     return Setting(name, "true" if value else "false", source)
+
+
+def _review(folder: str) -> Setting:
+    mode, source, unheard = registration.review_choice(folder)
+    note = f"not heard, since only you can ask for less: {', '.join(unheard)}" if unheard else ""
+    return Setting(registration.REVIEW, mode, source or _DEFAULT, note)
 
 
 def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:

@@ -30,6 +30,7 @@ from playbook_db.errors import (
     ModelError,
     NoModelError,
     PlaybookError,
+    SettingError,
     TemplateError,
 )
 from playbook_db.llm import choose
@@ -50,7 +51,7 @@ _TIMEOUT_S = 20.0
 _ANSWER_S = 60.0  # for the tiny question
 _RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
 _TRY = "playbook doctor --online"
-_TINY = Prompt("You answer in one word.", "", "Say: ok", None, max_tokens=100)
+_TINY = Prompt("You answer in one word.", ("Say: ok",), None, max_tokens=100)
 _SESSION = "doctor-made-this-up"
 _CAUSES = ("database", "template", "replica")  # of a hook that shows nothing
 _LONG_UNKNOWN = timedelta(days=1)  # that a team's playbook is as this machine last knew it
@@ -73,7 +74,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     _report.cache_clear()
     checks = (
         _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
-        _hooks, _worker, _model_asked if online else _model, _spending, _diagnostics, _logs,
+        _hooks, _worker, _model_asked if online else _model, _spending, _holdout, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -252,8 +253,8 @@ def _replica(status: team.TeamStatus, path: str) -> Finding:
 def _queue(url: str, folder: str) -> Iterator[Finding]:
     waiting = len(spool.waiting())
     if waiting:
-        told = "1 job waits" if waiting == 1 else f"{waiting} jobs wait"
-        yield Finding("spool", NOTE, f"{told} in {settings.spool_dir()}", "playbook work")
+        message = "1 file waits" if waiting == 1 else f"{waiting} files wait"
+        yield Finding("spool", NOTE, f"{message} in {settings.spool_dir()}", "playbook work")
     if not _is_there(url):
         return
     try:
@@ -413,6 +414,17 @@ def _spending(url: str, folder: str) -> Iterator[Finding]:
     message = f"learning has used {used:,} tokens today (UTC); {allowed}{', so work waits' if is_spent else ''}"
     remedy = f"playbook config {project_env.BUDGET} {2 * budget}" if is_spent else ""
     yield Finding("spending", NOTE if is_spent or not budget else OK, message, remedy)
+
+
+def _holdout(url: str, folder: str) -> Iterator[Finding]:
+    try:
+        share = settings.holdout()
+    except SettingError as error:
+        yield Finding("holdout", BROKEN, f"{error} It counts as 0", f"playbook config {settings.HOLDOUT} --unset")
+        return
+    if share:
+        message = f"{share:.4g} of the sessions are shown nothing ({settings.HOLDOUT}), to compare them with the others"
+        yield Finding("holdout", NOTE, message, "playbook stats")
 
 
 def _diagnostics(url: str, folder: str) -> Iterator[Finding]:

@@ -84,9 +84,9 @@ def run(
     """Do *work* and end this process with exit code 0.
 
     Where the work says nothing, *silence* is printed. After *deadline_s* seconds the process ends whatever the work
-    is waiting for, after *at_deadline*. It ends without the interpreter's own goodbye, which takes milliseconds and
-    would close the database. Where even that can't end it, a signal does, a little later: the shell that started it
-    makes exit code 0 of that (see `hooks/start` and `registration.command`).
+    is waiting for, after *at_deadline*, which keeps what isn't kept yet. It ends without the interpreter's own goodbye,
+    which takes milliseconds and would close the database. Where even that can't end it, a signal does, a little later:
+    the shell that started it makes exit code 0 of that (see `hooks/start` and `registration.command`).
     """
     hook = Hook(name)
     try:
@@ -151,9 +151,10 @@ def _end_in_time(hook: Hook, silence: bytes, deadline_s: float, at_deadline: "Ca
     """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
     time.sleep(deadline_s)
     try:
-        if hook.say(silence, wait_s=_GRACE_S / 2):
-            if at_deadline is not None:
-                at_deadline(hook)
+        is_late = hook.say(silence, wait_s=_GRACE_S / 2)
+        if at_deadline is not None:
+            at_deadline(hook)
+        if is_late:
             hook.note(f"it took longer than {deadline_s:g} s; the session went on without it")
         hook.write_notes()
     finally:

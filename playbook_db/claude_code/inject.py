@@ -1,7 +1,7 @@
 """The hook of SessionStart: it puts the playbook before the session, and says nothing rather than the wrong thing.
 
 Started by `hooks/inject.py`. Standard library only. It opens the database to read; which points were shown is recorded
-afterwards, unless somebody else is writing.
+afterwards: in the spool where the database can't take it at once.
 """
 
 import os
@@ -17,7 +17,7 @@ from playbook_db.store import hook_queries
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 DEADLINE_S = 0.3
 _WORKER_EVERY_S = 3600.0
@@ -29,10 +29,19 @@ EVENT = "SessionStart"
 
 def main() -> "NoReturn":
     """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
-    hook_runner.run("inject", _work, silence=SILENCE, deadline_s=DEADLINE_S)
+    pending: list[dict[str, Any]] = []  # what the session was shown, until that is on record
+
+    def at_deadline(hook: hook_runner.Hook) -> None:
+        for showing in pending:
+            _spool(hook, showing, "the database didn't answer in time")
+
+    def work(hook: hook_runner.Hook) -> None:
+        _work(hook, pending)
+
+    hook_runner.run("inject", work, silence=SILENCE, deadline_s=DEADLINE_S, at_deadline=at_deadline)
 
 
-def _work(hook: hook_runner.Hook) -> None:
+def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
     event = events.parse(hook.payload())
     if event is None:
         return hook.note("what came on standard input is no JSON object; the session went on without the playbook")
@@ -46,22 +55,24 @@ def _work(hook: hook_runner.Hook) -> None:
 
         if registration.answers_elsewhere(EVENT, registration.own_scope(), folder):
             return None
-    _answer(hook, event, folder)
+    _answer(hook, event, folder, pending)
     return None
 
 
-def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
+def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "list[dict[str, Any]]") -> None:
     """Give the session in *folder* its playbook, and start the worker where something waits for it."""
     path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
-    problem = text = replica = ""
+    problem = text = replica = key = ""
     points: Sequence[hook_queries.StoredPoint] = ()
+    is_held_out = False
     try:
         problem = hook_queries.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
-            project = hook_queries.find_project(connection, projects.project_key(folder))
+            key = projects.project_key(folder)
+            project = hook_queries.find_project(connection, key)
             book = shown = (connection, project) if project is not None else None
             if project is not None and not project.is_ignored:
                 work_waits = work_waits or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
@@ -71,9 +82,11 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
                     replica = hook_queries.replica_of(path, project.id)
                     work_waits = work_waits or _is_replica_old(replica)
                     shown = _of_team(replica, project.team_name)
-                if shown is not None:
+                is_held_out = shown is not None and shown[1].live_points > 0 and _is_held_out(hook, event)
+                if shown is not None and not is_held_out:
                     template = templates.playbook_template()
-                    text, points = prompt_text.compose(template, *hook_queries.candidates(*shown))
+                    candidates = hook_queries.candidates(shown[0].execute, shown[1])
+                    text, points = prompt_text.compose(template, *candidates)
     except hook_queries.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
@@ -86,8 +99,10 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     message, keep_told = _message(hook, event, folder, problem, book, shown)
     if hook.say(_output(text, message)):
         _keep(hook, keep_told)
-        if text and book and shown and event.session_id:
-            _record(hook, book, shown, points, event)
+        if (text or is_held_out) and book and shown and event.session_id:
+            pending.append(_showing(key, book[1], shown[1], points, event))
+            _record(hook, book, shown[1], points, pending[0])
+            pending.clear()
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
@@ -187,27 +202,71 @@ def _is_replica_old(replica: str) -> bool:
         return True
 
 
+def _is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
+    """Whether the session is one of those that are shown nothing, so that they can be compared with the others."""
+    if not os.environ.get(settings.HOLDOUT):
+        return False
+    try:
+        return event.session_id is not None and settings.is_held_out(event.session_id, settings.holdout())
+    except Exception as error:  # a SettingError, whose module no session that goes well loads
+        hook.note(f"{error} It counts as 0.")
+        return False
+
+
+def _showing(
+    key: str,
+    project: hook_queries.StoredProject,
+    shown: hook_queries.StoredProject,
+    points: "Sequence[hook_queries.StoredPoint]",
+    event: events.Event,
+) -> "dict[str, Any]":
+    """Which points of the playbook *shown* the session has got, as the spool keeps it for the *project* of *key*."""
+    return {
+        "project": key,
+        "team": project.team_name,
+        "session_id": event.session_id,
+        "source": event.source or "",
+        "revision": shown.revision,
+        "points": [point.id for point in points],
+        "left_out": shown.live_points - len(points),
+        "time": hook_runner.timestamp(),
+    }
+
+
 def _record(
     hook: hook_runner.Hook,
     book: "session_message.Book",
-    shown: "session_message.Book",
+    shown: hook_queries.StoredProject,
     points: "Sequence[hook_queries.StoredPoint]",
-    event: events.Event,
+    showing: "dict[str, Any]",
 ) -> None:
-    """Record which points of the playbook *shown* the session has got, unless somebody else is writing just now."""
+    """Record the *showing*; in the spool where that can't be at once, as somebody else is writing."""
     connection, project = book
     try:
         connection.execute("PRAGMA busy_timeout = 0")
         hook_queries.allow_writes(connection)
         hook_queries.add_injection(
             connection,
-            shown[1],
+            shown,
             points,
-            session_id=event.session_id or "",
-            source=event.source or "",
-            now=hook_runner.timestamp(),
+            session_id=showing["session_id"],
+            source=showing["source"],
+            now=showing["time"],
             unsent_of=None if project.team_name is None else project.id,
         )
-    except Exception as error:  # the session has its playbook; this is for statistics
-        if "locked" not in str(error):
-            hook.note(f"{error}: what the session was shown is not on record")
+    except Exception as error:  # whatever the driver may raise; the session has its playbook
+        _spool(hook, showing, "" if "locked" in str(error) else str(error))
+
+
+def _spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
+    """Keep *showing* in the spool, since *why* (`""` where nothing is wrong)."""
+    from playbook_db.claude_code import spool  # late: mostly the database takes it
+
+    try:
+        path = spool.keep({"kind": spool.SHOWING, **showing})
+    except OSError as error:
+        reason = f"{why or 'the database is being written'}, and {settings.spool_dir()} can't be written either"
+        hook.note(f"{reason} ({error.strerror}): what the session was shown is not on record")
+    else:
+        if why:
+            hook.note(f"{why}; what the session was shown waits in {path}")

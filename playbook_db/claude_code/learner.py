@@ -8,10 +8,11 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from playbook_db import project_env
-from playbook_db.claude_code import chunks, transcript
+from playbook_db.claude_code import chunks, places, registration, transcript
+from playbook_db.domain.judging import Review
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
 from playbook_db.projects import as_text
@@ -38,8 +39,14 @@ class TranscriptResult:
 
     @property
     def tokens(self) -> int:
-        """The tokens that it took."""
-        return sum(call.input_tokens + call.output_tokens for each in self.learned for call in each.calls)
+        """The tokens that it took, as a budget counts them: those from a cache too."""
+        calls = [call for each in self.learned for call in each.calls]
+        return sum(call.input_tokens + call.cached_tokens + call.output_tokens for call in calls)
+
+    @property
+    def proposals(self) -> int:
+        """How many proposals came of it."""
+        return sum(each.proposals for each in self.learned)
 
     @property
     def revisions(self) -> list[int]:
@@ -76,7 +83,8 @@ def learn_transcript(
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
     refused: list[str] = []
-    new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean)
+    trusted = places.Trusted.of(project.folder or project.key)
+    new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean, trusted=trusted)
     chunk = next(new_chunks, None)
     while chunk is not None:
         following = next(new_chunks, None)
@@ -91,6 +99,7 @@ def learn_transcript(
                 secrets=secrets,
                 finishes=None if following or refused or project.here else finishes,
                 budget=budget,
+                review=cast(Review, registration.review_mode(project.folder or project.key)),
             )
             results.append(result)
         except RefusalError as error:

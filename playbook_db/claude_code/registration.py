@@ -23,6 +23,8 @@ SCOPES = ("user", "project", "local")  # of two that register the same hook, the
 PLUGIN = "plugin"  # answers where no settings file registers the hook
 MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks
 SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
+REVIEW = "playbook_review"  # what of learning a person is asked about first
+REVIEW_MODES = ("none", "fetched", "all")  # ever more
 
 
 def own_scope() -> str:
@@ -53,9 +55,36 @@ def is_on(switch: str, folder: str) -> bool:
 
 def switch_in(switch: str, path: str) -> "bool | None":
     """What the settings file at *path* says of *switch*, None where nothing."""
-    document = _read_if_it_holds(switch, path)
-    given = document.get(switch) if isinstance(document, dict) else None
+    given = _given(switch, path)
     return given if isinstance(given, bool) else None
+
+
+def review_mode(folder: str) -> str:
+    """What of learning a person is asked about first in the project in *folder*: `none`, `fetched` (what rests on words
+    of a page, or on none) or `all`. The user says it; a file of the project, which may come with a clone, can only make
+    more of it."""
+    return review_choice(folder)[0]
+
+
+def review_choice(folder: str) -> "tuple[str, str | None, list[str]]":
+    """The same, the file that says so (None: it is the default), and the files that say less, and aren't heard."""
+    users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
+    given = review_in(users)
+    mode, source = given or "fetched", users if given else None
+    unheard = []
+    for path in others:
+        given = review_in(path)
+        if given and REVIEW_MODES.index(given) > REVIEW_MODES.index(mode):
+            mode, source = given, path
+        elif given and given != mode:
+            unheard.append(path)
+    return mode, source, unheard
+
+
+def review_in(path: str) -> "str | None":
+    """What the settings file at *path* says of it, None where nothing."""
+    given = _given(REVIEW, path)
+    return given if isinstance(given, str) and given in REVIEW_MODES else None
 
 
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
@@ -115,6 +144,11 @@ def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
     own = settings_file(scope, folder) if scope in SCOPES else ""  # home as project: two scopes, one file
     paths = [settings_file(other, folder) for other in before]
     return any(path != own and has_live_hook(path, event) for path in paths)
+
+
+def _given(name: str, path: str) -> object:
+    document = _read_if_it_holds(name, path)
+    return document.get(name) if isinstance(document, dict) else None
 
 
 def _read_if_it_holds(word: str, path: str) -> object:

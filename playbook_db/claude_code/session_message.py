@@ -1,7 +1,7 @@
 """The one line that the user is told at a session's start, and the model isn't: the most urgent there is, or none.
 
 For the hook. Standard library only. What is broken or waits for a decision is told each time, a question once, and what
-was learned once: a small file in the data folder has the revision up to which that was told.
+was learned or proposed once: a small file in the data folder says up to where that was told.
 """
 
 import os
@@ -100,16 +100,18 @@ def _set_up() -> str:
 
 
 def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since: str) -> "Line":
-    """What sessions taught the playbook *key* since that was told last, else after the time *since*, and how many could
-    not be learned from; these at *failures*."""
+    """What sessions taught the playbook *key* since that was told last, else after the time *since*, how many could not
+    be learned from, these at *failures*, and how many proposals wait, where one of them is new."""
     path = os.path.join(settings.data_dir(), "told", session_folder_name(key)[-200:])
     try:
-        told_to, _, failed_to = projects.read_plain(path).decode("ascii", "replace").partition(" ")
+        told_to, failed_to, proposed_to = f"{projects.read_plain(path).decode('ascii', 'replace')}  ".split(" ")[:3]
     except OSError:
-        told_to, failed_to = "", since
+        told_to, failed_to, proposed_to = "", since, ""
     connection, project = book
-    now_to = f"{project.revision} {max([failed_to, *failures])}"
-    if now_to == f"{told_to} {failed_to}":
+    proposals, newest = hook_queries.proposals_waiting(connection, project.id)
+    proposals_to = int(proposed_to) if proposed_to.isdigit() else 0
+    now_to = f"{project.revision} {max([failed_to, *failures])} {max(proposals_to, newest)}"
+    if now_to == f"{told_to} {failed_to} {proposals_to}":
         return "", _keep_nothing
     told_to, after = (told_to, "") if told_to.isdigit() else ("0", since)
     points = hook_queries.learned_points(connection, project.id, since=int(told_to), after=after)
@@ -120,6 +122,8 @@ def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since:
         parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
     if failed:
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
+    if newest > proposals_to:
+        parts.append(f"{proposals} proposal{'s wait' if proposals > 1 else ' waits'}: playbook review")
     return "; ".join(parts), lambda: _keep(path, now_to)  # also where that is nothing: it is never looked at again
 
 

@@ -1,6 +1,8 @@
-"""The spool: one file for each job that the database couldn't take, until the worker takes it in.
+"""The spool: one file for each job, and for what each session was shown, that the database couldn't take, until the
+worker takes it in.
 
-For the enqueue hook, so standard library only, and for the worker. A file is there whole or not at all.
+For the hooks, so standard library only, and for the worker. A file is there whole or not at all. Its `kind` says what
+is in it; one without is a job.
 """
 
 import os
@@ -10,19 +12,25 @@ from playbook_db import settings
 
 RESERVE_BYTES = 64 * 1024  # kept free for the spool, given up when the disk is full
 SUFFIX = ".json"
+SHOWING = "showing"  # the kind of what a session was shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
-def keep(job: "dict[str, str | None]") -> str:
-    """Keep *job* in the spool; its file. Raises OSError where nothing can be written."""
+def keep(content: "Mapping[str, object]") -> str:
+    """Keep *content* in the spool; its file. On a full disk a job takes the room that is kept for it, which isn't spent
+    on what a session was shown. Raises OSError where nothing can be written."""
     try:
-        return _write(job)
+        return _write(content)
     except OSError as error:
         import errno
 
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT) or content.get("kind") == SHOWING:
             raise
         os.unlink(_reserve())
-        return _write(job)
+        return _write(content)
 
 
 def keep_reserve() -> None:
@@ -48,7 +56,7 @@ def waiting() -> "list[str]":
     return [os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIX)]
 
 
-def _write(job: "dict[str, str | None]") -> str:
+def _write(content: "Mapping[str, object]") -> str:
     import json
 
     folder = settings.spool_dir()
@@ -58,7 +66,7 @@ def _write(job: "dict[str, str | None]") -> str:
     temporary = path + ".part"
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(json.dumps(job).encode("ascii"))
+            file.write(json.dumps(content).encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
         os.rename(temporary, path)

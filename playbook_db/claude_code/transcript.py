@@ -7,11 +7,12 @@ comes through: summaries, echoes of commands, notes of finished tasks, reminders
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, BinaryIO
 
+from playbook_db.claude_code import own_text
 from playbook_db.domain.playbook import storable
 from playbook_db.projects import open_plain
 
@@ -28,20 +29,52 @@ _NOT_LEARNED_FROM = (*_NOT_SPEECH, "isApiErrorMessage")
 _INJECTED = re.compile(
     r"(?:SessionStart|SubagentStart|UserPromptSubmit)(?::\w+)? hook (?:additional context|success): "
 )
-_INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
-_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
+INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
+# What a user's line may begin with that somebody else wrote: an editor, a server, another session.
+_OTHERS_TAGS = ("<ide_", "<channel", "<mcp-", "<teammate-", "<cross-session", "<agent-", "<system-")
+_TYPED_COMMAND = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
+_TYPED_OUTPUT = ("<bash-stdout", "<bash-stderr")
+# How the client words the result of a call that the user refused or stopped.
+_STOPPED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action",
+    INTERRUPTED,
+)
+_REJECTED = re.compile(r"The user doesn't want to proceed with this tool use\..{0,200}? the user said:\n", re.DOTALL)
+
+_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_MAX_TOKENS = 10**9  # of a message; more is a slip
+_MAX_CALLS = 200  # the newest, of which one message makes some at once
+_MAX_INPUT_CHARS = 4_000  # of a text in a call's input; half a command would say something else
+_INPUTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "subagent_type")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a result answers: the `tool`, what it was `given` (texts that tell what was asked; none that is overlong),
+    and the folder that the session was in then."""
+
+    tool: str
+    given: Mapping[str, str]
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One piece of a message; *kind* is `text`, `thinking`, `call` or `result`.
 
-    A call's text is the tool's name, a blank, and its input as JSON.
+    A call's text is the tool's name, a blank, and its input as JSON. `said` is what of the text the user said: typed,
+    answered to a question, gave as the reason for a rejection. `call` is what a result answers, where that is known;
+    what a command printed that the user typed after `!` is a text with a call. A result that `is_stopped` is an error
+    because the user refused the call, or interrupted it.
     """
 
     kind: str
     text: str
     is_error: bool = False
+    said: str = field(default="", compare=False)
+    call: ToolCall | None = field(default=None, compare=False)
+    is_stopped: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +82,7 @@ class Entry:
     """What one line of a transcript adds to the conversation.
 
     An assistant's message comes as one entry per content block. A user's own words begin a turn; a tool's result, or a
-    note that the user interrupted, doesn't.
+    note that the user interrupted, doesn't. One that `is_sidechain` is of a subagent, whose user is the assistant.
     """
 
     role: str
@@ -57,13 +90,15 @@ class Entry:
     uuid: str
     session_id: str
     begins_turn: bool
+    is_sidechain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One whole line of a transcript, from byte *start* to *end*, with the entry in it, if any.
 
-    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read.
+    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read. `tokens` are
+    what it adds to those that its message took, cached ones included.
     """
 
     start: int
@@ -71,6 +106,7 @@ class Line:
     entry: Entry | None
     is_broken: bool = False
     is_overlong: bool = False
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +125,21 @@ def read_lines(path: str, start: int = 0) -> Iterator[Line]:
     ends before *start*. Raises OSError where the file can't be read.
     """
     uuids: set[int] = set()
+    calls, usage = _Calls(), _Usage()
     with open(open_plain(path), "rb") as file:
         for _, end, raw in _raw_lines(file, 0) if start else ():
             if end > start:
                 break
-            _is_repeated(_parse(raw) or {}, uuids)
+            before = _parse(raw) or {}
+            if not _is_repeated(before, uuids):
+                calls.read(before)
+                usage.added(before)
         for begin, end, raw in _raw_lines(file, start):
             content = _parse(raw)
-            entry = None if _is_repeated(content or {}, uuids) else _entry(content or {})
-            yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw)
+            is_new = not _is_repeated(content or {}, uuids)
+            entry = _entry(content or {}, calls) if is_new else None
+            tokens = usage.added(content or {}) if is_new else 0
+            yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw, tokens=tokens)
 
 
 def read_messages(path: str) -> Conversation:
@@ -163,11 +205,15 @@ def _is_repeated(content: dict[str, Any], uuids: set[int]) -> bool:
     uuid = content.get("uuid")
     if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
         return False
-    key = int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    key = _key_of(uuid)
     if key in uuids:
         return True
     uuids.add(key)
     return False
+
+
+def _key_of(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
 def _speech(content: dict[str, Any]) -> str:
@@ -182,52 +228,169 @@ def _speech(content: dict[str, Any]) -> str:
     return text if isinstance(text, str) and not text.lstrip().startswith(_ECHOES) else ""
 
 
-def _entry(content: dict[str, Any]) -> Entry | None:
+class _Calls:
+    """The newest calls of tools, and the last command that the user typed after `!`."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, ToolCall] = {}
+        self.typed: ToolCall | None = None
+
+    def read(self, content: dict[str, Any]) -> None:
+        """Keep the calls in a line."""
+        for block in _blocks(content):
+            kind = _string(block.get("type"))
+            if kind.endswith("tool_use") and content.get("type") == "assistant":
+                self._keep(block, _string(content.get("cwd")))
+            elif kind == "text" and content.get("type") == "user" and _is_persons(content):
+                self._keep_typed(_string(block.get("text")), _string(content.get("cwd")))
+
+    def _keep(self, block: dict[str, Any], folder: str) -> None:
+        given = block.get("input")
+        texts = {name: given[name] for name in _INPUTS if _is_short(given.get(name))} if isinstance(given, dict) else {}
+        key = _string(block.get("id"))
+        self._newest.pop(key, None)  # the newest stands last
+        self._newest[key] = ToolCall(_tool(block), texts, folder)
+        while len(self._newest) > _MAX_CALLS:
+            del self._newest[next(iter(self._newest))]
+
+    def _keep_typed(self, text: str, folder: str) -> None:
+        """Keep the command that *text* holds, if the user typed one."""
+        if match := _TYPED_COMMAND.match(text.lstrip()):
+            self.typed = ToolCall("Bash", {"command": match[1]} if _is_short(match[1]) else {}, folder)
+
+    def answered(self, block: dict[str, Any]) -> ToolCall | None:
+        """The call that the result *block* answers."""
+        return self._newest.get(_string(block.get("tool_use_id")))
+
+
+class _Usage:
+    """The tokens of the messages so far. A message comes as several lines with the same usage, or one that grows."""
+
+    def __init__(self) -> None:
+        self._by_message: dict[int, int] = {}
+
+    def added(self, content: dict[str, Any]) -> int:
+        """The tokens that a line adds to those of its message; 0 where it has none."""
+        message = content.get("message") if content.get("type") == "assistant" else None
+        usage = message.get("usage") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(usage, dict):
+            return 0
+        tokens = sum(value for name in _TOKENS if type(value := usage.get(name)) is int and 0 < value <= _MAX_TOKENS)
+        key = _key_of(_string(message.get("id")) or _string(content.get("uuid")))
+        before = self._by_message.get(key, 0)
+        self._by_message[key] = max(tokens, before)
+        return max(0, tokens - before)
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_INPUT_CHARS
+
+
+def _tool(block: dict[str, Any]) -> str:
+    return "".join(_string(block.get("name")).split()) or "?"
+
+
+def _blocks(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content blocks of a line's message."""
+    message = content.get("message")
+    blocks = message.get("content") if isinstance(message, dict) else None
+    if isinstance(blocks, str):
+        return [{"type": "text", "text": blocks}]
+    return [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+
+
+def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
+    calls.read(content)
     role = content.get("type")
     origin = content.get("origin")
     if isinstance(origin, dict) and origin.get("kind") == "task-notification":
         return None
     if role not in _ROLES or any(content.get(mark) for mark in _NOT_LEARNED_FROM):
         return None
-    message = content.get("message")
-    blocks = message.get("content") if isinstance(message, dict) else None
-    if isinstance(blocks, str):
-        blocks = [{"type": "text", "text": blocks}]
-    if not isinstance(blocks, list):
-        return None
-    parts = tuple(part for block in blocks if isinstance(block, dict) for part in _parts(block, role))
+    parts = tuple(part for block in _blocks(content) for part in _parts(block, role, content, calls))
     if not parts:
         return None
     begins_turn = role == "user" and all(
-        part.kind == "text" and not part.text.startswith(_INTERRUPTED) for part in parts
+        part.kind == "text" and not part.text.startswith(INTERRUPTED) for part in parts
     )
-    return Entry(role, parts, _string(content.get("uuid")), _string(content.get("sessionId")).strip(), begins_turn)
+    return Entry(
+        role,
+        parts,
+        _string(content.get("uuid")),
+        _string(content.get("sessionId")).strip(),
+        begins_turn,
+        is_sidechain=content.get("isSidechain") is True,
+    )
 
 
-def _parts(block: dict[str, Any], role: str) -> Iterator[Part]:
+def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Calls) -> Iterator[Part]:
     """What of a content block can be learned from; a picture and the like as a word that it was there."""
     kind = _string(block.get("type"))
     if kind in ("text", "thinking"):
         text = _string(block.get(kind))
-        text = _users_own(text) if role == "user" else text
+        text = _users_own(text) if role == "user" else own_text.without_memory(text)
         if text.strip():
-            yield Part(kind, text)
+            yield _typed(text, content, calls) if role == "user" and kind == "text" else Part(kind, text)
     elif kind.endswith("tool_use"):
-        name = "".join(_string(block.get("name")).split()) or "?"
-        yield Part("call", f"{name} {_json(block.get('input'))}")
+        given = block.get("input")
+        note = own_text.of_call(_tool(block), given) if isinstance(given, dict) else None
+        yield Part("call", f"{_tool(block)} {note or _json(given)}")
     elif kind.endswith("tool_result"):
-        yield Part("result", _result(block.get("content")), block.get("is_error") is True)
+        text, is_error, call = _result(block.get("content")), block.get("is_error") is True, calls.answered(block)
+        said = _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else ""
+        # A server of tools can write the client's words into its error, but not set the mark beside it.
+        is_denied = content.get("toolDenialKind") == "user-rejected"
+        is_clients = is_denied or (call is not None and call.tool[:5] != "mcp__")
+        if is_error and is_clients:
+            said = text[match.end() :] if (match := _REJECTED.match(text)) else said
+        is_stopped = is_error and (is_denied or (is_clients and text.startswith(_STOPPED)))
+        yield Part("result", _news(text, is_error, call), is_error, said, call, is_stopped)
     elif kind and kind != "redacted_thinking":
         yield Part("text", f"[{kind}]")
 
 
+def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
+    """A tool's output without the playbook's own text and the built-in memory's; an error is no listing of either."""
+    if call is None or is_error:
+        return own_text.without_quotes(text)
+    return own_text.of_result(text, call.tool, call.given, call.folder)
+
+
+def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
+    """A text in the user's name: what the user said, what a command printed that the user typed, or what somebody else
+    sent. A subagent's user is the assistant."""
+    bare = text.lstrip()
+    if not _is_persons(content) or bare.startswith(_OTHERS_TAGS):
+        return Part("text", text, call=ToolCall("a message", {}))
+    if content.get("isSidechain") or bare.startswith(INTERRUPTED):
+        return Part("text", text)
+    if bare.startswith(("<bash-input>", *_TYPED_OUTPUT)) and any(tag in text for tag in _TYPED_OUTPUT):
+        call = calls.typed or ToolCall("!", {})
+        return Part("text", _news(text, "<bash-input>" in text, call), call=call)
+    return Part("text", text, said=text)
+
+
+def _is_persons(content: dict[str, Any]) -> bool:
+    """Whether the client doesn't name another sender than the user."""
+    origin = content.get("origin")
+    return not isinstance(origin, dict) or origin.get("kind", "human") == "human"
+
+
+def _answers(result: object) -> str:
+    """What the user said to questions, of what the client keeps of them: answers, notes, a free response."""
+    if not isinstance(result, dict):
+        return ""
+    answers, notes = result.get("answers"), result.get("annotations")
+    values = list(answers.values()) if isinstance(answers, dict) else []
+    values += (
+        [note.get("notes") for note in notes.values() if isinstance(note, dict)] if isinstance(notes, dict) else []
+    )
+    return "\n".join(filter(None, map(_string, [*values, result.get("response")])))
+
+
 def _users_own(text: str) -> str:
     """*text* without what the client put in: reminders; nothing at all of an echo or of a hook's output."""
-    kept, at = [], 0
-    while (begin := text.find(_REMINDER, at)) >= 0 and (end := text.find(_REMINDER_END, begin)) >= 0:
-        kept.append(text[at:begin])
-        at = end + len(_REMINDER_END)
-    own = "".join([*kept, text[at:]])
+    own = own_text.without_reminders(text)
     bare = own.lstrip()
     return "" if bare.startswith((*_ECHOES, "<local-command-caveat>")) or _INJECTED.match(bare) else own
 

@@ -129,6 +129,12 @@ def _note_once(problem: str) -> None:
         note(problem)
 
 
+def take_in_spool(store: Store) -> int:
+    """Take in what waits in the spool, before anything is learned: whether a session was shown a point counts there.
+    How many jobs were queued with that."""
+    return sum(_take_in(store, path) for path in spool.waiting())
+
+
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
     """The projects and jobs of the sessions that ended without a word, as a kill lets them: their transcripts grew
     since they were learned from, wait in no queue, and are quiet.
@@ -206,7 +212,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         queue.release_all(store)  # no other worker is alive
         if not models.by_environment:  # nobody was asked in this run yet
             queue.release_waiting(store)
-        result.spooled += sum(_queue_spooled(store, path) for path in spool.waiting())
+        result.spooled += take_in_spool(store)
         _sync(store, result)
         result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
         result.replicas += len(team.serve(store, servers, _note_once))
@@ -232,24 +238,31 @@ def _has_come_in(url: str) -> bool:
         return queue.is_any_due(store)
 
 
-def _queue_spooled(store: Store, path: str) -> bool:
-    """Queue the job in the spool file at *path* and remove the file; one that is no job is moved out of the way."""
+def _take_in(store: Store, path: str) -> bool:
+    """Take in the spool file at *path* and remove it, and whether a job was queued with that; one that is neither a job
+    nor a showing is moved out of the way."""
+    is_queued = False
     try:
-        job = json.loads(projects.read_plain(path))
-        if not isinstance(job, dict) or not isinstance(job.get("project"), str):
+        content = json.loads(projects.read_plain(path))
+        if not isinstance(content, dict) or not isinstance(content.get("project"), str):
             raise ValueError("it names no project")
-        texts = {name: value for name, value in job.items() if isinstance(value, str)}
-        is_queued = queue.take_in(store, job["project"], texts)
+        if content.get("kind") == spool.SHOWING:
+            queue.take_in_showing(store, content["project"], content)
+        else:
+            texts = {name: value for name, value in content.items() if isinstance(value, str)}
+            is_queued = queue.take_in(store, content["project"], texts)
     except FileNotFoundError:
         return False
     except (ValueError, RecursionError) as error:
-        os.replace(path, path + ".unreadable")
-        note(f"{path} holds no job ({error}); it was moved to {path}.unreadable")
+        with contextlib.suppress(FileNotFoundError):  # another process had it, too
+            os.replace(path, path + ".unreadable")
+        note(f"{path} holds neither a job nor a showing ({error}); it was moved to {path}.unreadable")
         return False
     except (PlaybookError, OSError) as error:
         note(f"{path} waits on: {error}")
         return False
-    os.unlink(path)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
     return is_queued
 
 

@@ -29,8 +29,8 @@ def config(name: str | None, value: str | None, unset: bool, as_json: bool) -> N
     folder = project_folder()
     if (value is not None or unset) and (name is None or (value is not None and unset)):
         raise click.UsageError("Give a NAME with a VALUE, or with --unset.")
-    if name is not None and name not in (*configuration.SWITCHES, *configuration.VARIABLES):
-        similar = get_close_matches(name, (*configuration.SWITCHES, *configuration.VARIABLES), n=1)
+    if name is not None and name not in (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES):
+        similar = get_close_matches(name, (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES), n=1)
         hint = f" Did you mean {similar[0]}?" if similar else ""
         raise click.UsageError(f"There is no setting {name}.{hint} All are shown by: playbook config")
     if name is not None and (value is not None or unset):

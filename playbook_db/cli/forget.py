@@ -30,6 +30,7 @@ _WORDS = {
     "revisions.header": ("file header", "file headers"),
     "skipped_operations": ("skipped operation", "skipped operations"),
     "heads.header": ("header of the playbook's file", "headers"),
+    "proposals": ("proposal", "proposals"),
     "reflections": ("reflection", "reflections"),
     "jobs.error": ("failed job's message", "failed jobs' messages"),
 }

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.output import beside, count_of, folded, one_line, readable, session_name, shortened
+from playbook_db.cli.output import (
+    IGNORED,
+    beside,
+    count_of,
+    evidence_line,
+    folded,
+    one_line,
+    readable,
+    session_name,
+    shortened,
+)
 from playbook_db.domain.diff import Piece, compare_words, mark
+from playbook_db.domain.playbook import NOTE
 from playbook_db.domain.times import local
 
 if TYPE_CHECKING:
@@ -51,16 +62,20 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
         yield ""
         yield beside(f"{_word(change.kind, _COLOURS[change.kind])} ", _summary(change), 9)
         yield folded(_marked_text(change), _INDENT)
+        yield from (folded(evidence_line(each), _INDENT) for each in change.evidence)
     if full.votes:
         yield from ("", click.style("votes", bold=True))
     for vote in full.votes:
         unknown = "" if vote.matched else " (no live point has this name)"
         rationale = f": {one_line(vote.rationale)}" if vote.rationale else ""
-        yield beside(f"    {vote.tag:<8} ", f"{one_line(vote.name)}{unknown}{rationale}", 13)
+        ignored = f" ({IGNORED})" if vote.ignored else ""
+        yield beside(f"    {vote.tag:<8} ", f"{one_line(vote.name)}{unknown}{ignored}{rationale}", 13)
+        yield from (folded(evidence_line(each), " " * 13) for each in vote.evidence)
     if full.skipped:
         yield from ("", click.style("skipped operations", bold=True))
     for skipped in full.skipped:
-        yield folded(f"operation {skipped.place}: {one_line(skipped.reason)}", _INDENT)
+        place = "" if skipped.reason.startswith(NOTE) else f"operation {skipped.place}: "
+        yield folded(f"{place}{one_line(skipped.reason)}", _INDENT)
         yield folded(one_line(skipped.operation), _INDENT * 2)
     for reflection in full.reflections:
         yield from _reflection(reflection)
@@ -77,7 +92,7 @@ def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "Sou
         yield from _whole("retired", "red", point)
     for pair in comparison.reworded:
         yield _line("reworded", "yellow", pair.after)
-        yield folded(_marked_words(pair.before.text, pair.after.text), _INDENT)
+        yield folded(marked_words(pair.before.text, pair.after.text), _INDENT)
     for moved in comparison.moved:
         yield f"{_line('moved', 'yellow', moved.before)} {_way(moved)}"
     for pair in comparison.voted:
@@ -203,10 +218,10 @@ def _marked_text(change: "LoggedChange") -> str:
     """The point's whole text, with the changed words marked where it was reworded."""
     if change.before is None or not change.is_reworded:
         return readable(change.point.text)
-    return _marked_words(change.before.text, change.point.text)
+    return marked_words(change.before.text, change.point.text)
 
 
-def _marked_words(before: str, after: str) -> str:
+def marked_words(before: str, after: str) -> str:
     """The new text with the changed words marked, for a terminal."""
     return "".join(_coloured(piece) for piece in compare_words(before, after))
 

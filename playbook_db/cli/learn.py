@@ -22,7 +22,9 @@ from playbook_db.cli.context import (
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
+    IGNORED,
     count_of,
+    evidence_line,
     one_line,
     print_answer,
     print_json,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from playbook_db.store.jobs import Job
     from playbook_db.store.log_queries import LifeEvent
 
-_TOKENS_A_CHUNK = 12_000  # about, for templates and answers of two calls
+_TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
@@ -55,7 +57,7 @@ def learn(transcript: str, as_json: bool) -> None:
 
     What is new in it counts once, whoever else has seen it.
     """
-    from playbook_db.claude_code import learner
+    from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
 
     path = os.path.abspath(transcript)
@@ -63,6 +65,7 @@ def learn(transcript: str, as_json: bool) -> None:
         raise SettingError(f"There is no transcript {path}.", _FIND_TRANSCRIPTS)
     model = choose.find_model(project_folder())
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
+        worker.take_in_spool(project.own.store)
         result = learner.learn_transcript(project, path, model, progress=progress)
     notify(result.refused)
     if as_json:
@@ -72,7 +75,7 @@ def learn(transcript: str, as_json: bool) -> None:
     elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
         learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
-        say(f"{learned}; revisions of {one_line(project.key)}: {revisions}")
+        say(f"{learned}; revisions of {one_line(project.key)}: {revisions}{_to_review([result])}")
 
 
 @cli.command()
@@ -85,7 +88,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     agree to, there or by --yes, is a budget of its own beside today's. Without a terminal and --yes, today's holds. It
     can be interrupted and called again: nothing is learned from twice.
     """
-    from playbook_db.claude_code import learner
+    from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
     from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
@@ -106,6 +109,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
                 return
             budget = learn_service.Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
+        worker.take_in_spool(project.own.store)
         done = 0
         results: list[TranscriptResult] = []
         with _progress("transcripts", sum(unread.values())) as progress:
@@ -117,8 +121,15 @@ def bootstrap(yes: bool, as_json: bool) -> None:
                 progress(done)
         record = _learned_record(len(new), results)
         learned = f"learned from {count_of(record['chunks'], 'chunk')} of {count_of(len(new), 'transcript')}"
-        text = f"{learned}, {count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
+        of_what = f"{count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
+        text = f"{learned}, {of_what}{_to_review(results)}"
         print_answer(text, as_json=as_json, **record)
+
+
+def _to_review(results: "Sequence[TranscriptResult]") -> str:
+    """What to do about the proposals that came of it, if any did."""
+    count = sum(each.proposals for each in results)
+    return f"; {count_of(count, 'proposal')} to look at: playbook review" if count else ""
 
 
 def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
@@ -128,6 +139,7 @@ def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> 
         "chunks": sum(len(each.learned) for each in results),
         "tokens": sum(each.tokens for each in results),
         "revisions": [revision for each in results for revision in each.revisions],
+        "proposals": sum(each.proposals for each in results),
         "refused": [text for each in results for text in each.refused],
     }
 
@@ -237,15 +249,18 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
 def why(name: str, as_json: bool) -> None:
     """Show where the point NAME came from.
 
-    These are its sessions, its votes with their reasons, its edits and merges, and what was undone.
+    These are its sessions, its votes with their reasons and evidence, its edits and merges, and what was undone.
     """
     from playbook_db.services import history
 
     with opened(sync=False) as project:
-        life = history.life(project, name)
+        life, lifespan = history.life(project, name), history.lifespan(project, name)
     if as_json:
-        print_json(records.life_record(name, life))
+        print_json(records.life_record(name, life, lifespan))
         return
+    if sys.stdout.isatty():
+        confirmed = f"; last confirmed {local(lifespan.confirmed_at)}" if lifespan.confirmed_at else ""
+        say(f"since r{lifespan.created_in}, {local(lifespan.created_at)}{confirmed}")
     if life.merged:
         say(f"merged from {', '.join(map(one_line, life.merged))}")
     rows = [
@@ -253,12 +268,18 @@ def why(name: str, as_json: bool) -> None:
             f"r{event.revision}",
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
-            "; ".join(filter(None, (event.text, event.message if event.source == "undo" else None))),
+            _what_for(event),
             _by(event),
         )
         for event in life.events
     ]
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
+
+
+def _what_for(event: "LifeEvent") -> str:
+    """What was said of it, and on lines of their own what the session showed."""
+    said = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
+    return "\n".join(["; ".join(filter(None, said)), *map(evidence_line, event.evidence)]).strip()
 
 
 def _by(event: "LifeEvent") -> str:
@@ -279,7 +300,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     from playbook_db.services.projects import read_playbook
 
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
-    shown = 2 * len(render_points(read_playbook(project).points))  # to the reflector and to the curator
+    shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks
     tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
     with choose.living_in(project_env.of_jobs(project.folder or project.key)):
         model = model_name()

@@ -30,7 +30,8 @@ _GROUPS = {
         "stats": "stats", "sql": "sql",
     },
     "Change": {
-        "add": "points", "edit": "points", "retire": "points", "vote": "points", "apply": "points", "prune": "points",
+        "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",
+        "unpin": "points", "apply": "points", "prune": "points", "dedup": "dedup",
     },
     "Look back, take back": {
         "log": "history", "at": "history", "diff": "history", "undo": "history", "restore": "history",

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,14 +14,18 @@ import click
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
 
 if TYPE_CHECKING:
+    from playbook_db.domain.evidence import Evidence
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.store.hook_queries import StoredMarks
     from playbook_db.store.repository import RevisionResult
 
 _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor one of times, which can be given back
+_LONGEST_QUOTE = 200  # columns, on a terminal
+IGNORED = "ignored, to the session's cost"  # a point that a session had, didn't follow and paid for that
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
 
 
@@ -58,14 +62,19 @@ def _unseen() -> dict[int, str]:
     return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
 
 
-def print_points(points: Sequence["PromptPoint"], *, by_section: bool = True) -> None:
+def print_points(
+    points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks] | None" = None, *, by_section: bool = True
+) -> None:
     """Print the points, under their sections unless *by_section* is off: a table on a terminal, else a line with tabs
-    for each."""
+    for each. With *marks* it tells which are pinned or rest, and the table since when they are and were confirmed."""
     if sys.stdout.isatty():
-        print_texts(_sections(points) if by_section else [_points_table(points)], paged=True)
+        tables = _sections(points, marks or {}) if by_section else [_points_table(points, marks or {})]
+        print_texts(tables, paged=True)
         return
     for point in points:
-        click.echo(f"{one_line(point.name)}\t{point.helpful}\t{point.harmful}\t{point.section}\t{one_line(point.text)}")
+        cells = (one_line(point.name), point.helpful, point.harmful, point.section, one_line(point.text))
+        mark = _mark(point, marks or {})
+        click.echo("\t".join(map(str, (*cells, mark) if mark else cells)))
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str) -> None:
@@ -160,6 +169,18 @@ def readable_size(size_bytes: int) -> str:
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
 
 
+def evidence_line(evidence: "Evidence") -> str:
+    """What a session showed, in one line: a quote, on a terminal the beginning of a long one, how far the place is
+    trusted where it stands, and the place."""
+    from playbook_db.domain.evidence import IN_WORDS, USER
+
+    quote = one_line(evidence.quote)
+    if sys.stdout.isatty():
+        quote = shortened(quote, _LONGEST_QUOTE)
+    place = f"; {one_line(evidence.place) or 'in no place of the session'}" if evidence.trust != USER else ""
+    return f'"{quote}" ({IN_WORDS.get(evidence.trust, "fetched")}{place})'
+
+
 def session_name(session_id: str) -> str:
     """A session as it is shown: on a terminal the beginning of a long id, by which commands know it too."""
     return session_id[:8] if len(session_id) == _UUID_LENGTH and sys.stdout.isatty() else one_line(session_id)
@@ -228,14 +249,29 @@ def width_of(text: str) -> int:
     return cell_len(text)
 
 
-def _sections(points: Sequence["PromptPoint"]) -> Iterator[str]:
+def _sections(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> Iterator[str]:
     for section in dict.fromkeys(point.section for point in points):
         yield f"{click.style(section, bold=True)}\n"
-        yield f"{_points_table([point for point in points if point.section == section])}\n"
+        yield f"{_points_table([point for point in points if point.section == section], marks)}\n"
 
 
-def _points_table(points: Sequence["PromptPoint"]) -> str:
-    return table(("name", "+", "-", "text"), [(p.name, str(p.helpful), str(p.harmful), p.text) for p in points])
+def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> str:
+    titles, rows = ["name", "+", "-", "text"], [[p.name, str(p.helpful), str(p.harmful), p.text] for p in points]
+    if marks:
+        titles[3:3] = ("since", "confirmed")
+        for row in rows:
+            row[3:3] = ((time or "")[:7] for time in (marks[row[0]].created_at, marks[row[0]].confirmed_at))
+    if any(_mark(point, marks) for point in points):
+        titles.insert(1, "")
+        for point, row in zip(points, rows, strict=True):
+            row.insert(1, _mark(point, marks))
+    return table(titles, rows)
+
+
+def _mark(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
+    """What is to be said of *point* in a listing: whether it is pinned, or rests."""
+    known = marks.get(point.name)
+    return "" if known is None else "pinned" if known.pinned else "rests" if known.resting else ""
 
 
 def _change_line(change: "Change") -> str:

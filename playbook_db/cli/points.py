@@ -17,9 +17,13 @@ from playbook_db.cli.context import (
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
+    IGNORED,
+    beside,
     count_of,
+    evidence_line,
     folded,
     one_line,
+    print_answer,
     print_json,
     print_points,
     print_revised,
@@ -33,13 +37,14 @@ from playbook_db.errors import OperationsFileError
 from playbook_db.services import quick_reads, records
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playbook_db.domain.playbook_file import Layout
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.history import RevisionDetails
+    from playbook_db.services.projects import Project
     from playbook_db.services.records import Retired
-    from playbook_db.store.hook_queries import PointLifespan
+    from playbook_db.store.hook_queries import PointEvidence, PointLifespan, StoredMarks
     from playbook_db.store.repository import RevisionResult
 
 
@@ -54,9 +59,18 @@ _ORDERS = ("votes", "age", "used")
 )
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
 @click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
+@click.option(
+    "--proposed", is_flag=True, help="What learning proposes and you haven't decided yet (`playbook review`)."
+)
 @as_json
 def list_points(
-    words: tuple[str, ...], section: str | None, order: str | None, limit: int | None, retired: bool, as_json: bool
+    words: tuple[str, ...],
+    section: str | None,
+    order: str | None,
+    limit: int | None,
+    retired: bool,
+    proposed: bool,
+    as_json: bool,
 ) -> None:
     """List the key points with their votes.
 
@@ -65,6 +79,11 @@ def list_points(
     """
     from playbook_db.domain.playbook import section_named
 
+    if proposed:
+        if words or section or order or retired:
+            raise click.UsageError("--proposed goes with -n and --json alone.")
+        _list_proposed(limit, as_json=as_json)
+        return
     only = section_named(section) if section is not None else None
     if retired and order:
         raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
@@ -82,31 +101,41 @@ def list_points(
         nothing = "no such key point has left" if words or only else "no key point has left yet"
         print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
         return
-    points = _ordered([point for point in _live_points() if is_wanted(point)], order)[:limit]
+    live, marks = _live_points()
+    points = _ordered([point for point in live if is_wanted(point)], marks, order)[:limit]
     if as_json:
-        print_json([records.point_record(point) for point in points])
+        print_json([records.listed_point_record(point, marks[point.name]) for point in points])
     elif points:
-        print_points(points, by_section=order is None)
+        print_points(points, marks, by_section=order is None)
     elif words or only:
         notify(["no key point is like that; all are shown by: playbook list"])
     else:
         notify(["there are no key points here yet; add one with: playbook add TEXT"])
 
 
+def _list_proposed(limit: int | None, *, as_json: bool) -> None:
+    from playbook_db.cli import review
+    from playbook_db.services import review as service
+
+    review.require_person()
+    with opened() as project:
+        review.print_proposals(service.waiting(project)[:limit], as_json=as_json)
+
+
 def _cells(point: "PromptPoint") -> tuple[str, str, str]:
     return point.name, str(point.helpful), str(point.harmful)
 
 
-def _ordered(points: "Sequence[PromptPoint]", order: str | None) -> "Sequence[PromptPoint]":
+def _ordered(
+    points: "Sequence[PromptPoint]", marks: "Mapping[str, StoredMarks]", order: str | None
+) -> "Sequence[PromptPoint]":
     """The points in the *order* that was asked for; what is equal stays in the playbook's own."""
-    if order in (None, "votes"):
-        return sorted(points, key=lambda point: point.harmful - point.helpful) if order else points
-    known = quick_reads.age_and_use(*database_and_folder())
-    if known is None:
-        with opened(may_be_old=True) as project, project.store.read(project.key) as book:
-            known = book.age_and_use()
-    place = ("age", "used").index(str(order))
-    return sorted(points, key=lambda point: known.get(point.name, (0, 0))[place], reverse=True)
+    keys: dict[str | None, Callable[[PromptPoint], int]] = {
+        "votes": lambda point: point.helpful - point.harmful,
+        "age": lambda point: marks[point.name].created_in,
+        "used": lambda point: marks[point.name].cited_in,
+    }
+    return sorted(points, key=keys[order], reverse=True) if order else points
 
 
 @cli.command()
@@ -128,7 +157,8 @@ def show(name: str, as_json: bool) -> None:
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
         else:
-            _show_point(match.point, match.retired, history.lifespan(project, name), match.extra, as_json=as_json)
+            lifespan, evidence = history.lifespan(project, name), history.evidence_of(project, name)
+            _show_point(match.point, match.retired, lifespan, match.extra, evidence, as_json=as_json)
 
 
 @cli.command()
@@ -170,6 +200,41 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
 
 @cli.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
+@as_json
+def pin(names: tuple[str, ...], as_json: bool) -> None:
+    """Put key points first in every session's start.
+
+    All of them or none; `playbook unpin` lets them come in their turn again. A point that rests is shown again. This is
+    no revision: votes, edits and undos leave it as it is.
+    """
+    from playbook_db.services import edit
+
+    with opened() as project:
+        notify(edit.pin(project, *names))
+        _print_pinned(project, names, as_json=as_json, is_pinned=True)
+
+
+@cli.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
+@as_json
+def unpin(names: tuple[str, ...], as_json: bool) -> None:
+    """Let pinned key points come in their turn again."""
+    from playbook_db.services import edit
+
+    with opened() as project:
+        edit.unpin(project, *names)
+        _print_pinned(project, names, as_json=as_json, is_pinned=False)
+
+
+def _print_pinned(project: "Project", names: tuple[str, ...], *, as_json: bool, is_pinned: bool) -> None:
+    names = tuple(dict.fromkeys(names))
+    what = "shown first in every session" if is_pinned else "shown in turn, as others"
+    text = f"{', '.join(map(one_line, names))}: {what}"
+    print_answer(text, as_json=as_json, project=project.key, names=names, pinned=is_pinned)
+
+
+@cli.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
 @as_json
 def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
@@ -200,14 +265,13 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
         _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 
 
-def _live_points() -> "Sequence[PromptPoint]":
-    points = quick_reads.live_points(*database_and_folder())
-    if points is not None:
-        return points
-    from playbook_db.services.projects import read_playbook
-
-    with opened(may_be_old=True) as project:
-        return read_playbook(project).points
+def _live_points() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
+    """The live points, and what is known of each beside, by name."""
+    listing = quick_reads.listing(*database_and_folder())
+    if listing is not None:
+        return listing
+    with opened(may_be_old=True) as project, project.store.read(project.key) as book:
+        return book.live_points(), book.marks()
 
 
 def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
@@ -221,21 +285,44 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
 
 
 def _show_point(
-    point: "PromptPoint", retired: "Retired | None", lifespan: "PointLifespan", extra: str, *, as_json: bool
+    point: "PromptPoint",
+    retired: "Retired | None",
+    lifespan: "PointLifespan",
+    extra: str,
+    evidence: "Sequence[PointEvidence]",
+    *,
+    as_json: bool,
 ) -> None:
     from playbook_db.domain.times import local
 
     if as_json:
-        print_json(records.full_point_record(point, retired, lifespan, extra))
+        print_json(records.full_point_record(point, retired, lifespan, extra, evidence))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
+    if lifespan.confirmed_at and lifespan.confirmed_at != lifespan.created_at:
+        age += f"; last confirmed {local(lifespan.confirmed_at)}"
+    age += (
+        "; pinned" * lifespan.pinned
+        + "; rests: sessions aren't shown it until it is voted on, cited, edited or pinned"
+        * (lifespan.resting and not retired)
+    )
     head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
     say(head)
     if retired:
         say(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
-    print_texts([f"{folded(readable(point.text))}\n"], paged=True)
+    print_texts(_full_text(point.text, evidence), paged=True)
+
+
+def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]":
+    from playbook_db.domain.evidence import read_json
+
+    yield f"{folded(readable(text))}\n"
+    for each in evidence:
+        said = [*([IGNORED] if each.ignored else []), *map(evidence_line, read_json(each.evidence))]
+        head = f"r{each.revision} {each.kind}: "
+        yield "".join(f"{beside(head, line, len(head))}\n" for line in said)
 
 
 def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:

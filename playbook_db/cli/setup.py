@@ -298,7 +298,7 @@ def _show_waiting(project: "Project") -> None:
     if data is None:
         raise MirrorError(f"{path} is a link to nothing. Remove it, and run playbook init again.")
     reading = playbook_file.decode(data, source=path)
-    revised = import_export.import_playbook(project, reading, source=path, dry_run=True)
+    revised = import_export.import_playbook(project, reading, source=path, folds_equal=False, dry_run=True)
     shown = f"{os.path.relpath(path)} holds {count_of(len(reading.playbook.points), 'key point')}"
     notify([f"{shown} ({import_export.summary(revised)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
@@ -359,9 +359,9 @@ def ignore(off: bool, as_json: bool) -> None:
 def trust(off: bool, yes: bool, as_json: bool) -> None:
     """Use the address and programs that the project brings.
 
-    They stand in the `env` of its settings, and so may a database. Without that, nothing is learned from this project
-    where it brings an address, but no key of its own. A value that changes is asked about again. Without a terminal it
-    needs --yes.
+    They stand in the `env` of its settings, and so may a database or the names of its tests. Without that, nothing is
+    learned from this project where it brings an address, but no key of its own. A value that changes is asked about
+    again. Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services import queue

@@ -12,20 +12,25 @@ import click
 from playbook_db.cli.context import as_json, notify, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_json, print_texts, readable_size, write_file
+from playbook_db.domain import outcomes
 from playbook_db.domain.times import local
 from playbook_db.errors import MissingExtraError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.statistics import Growth, Learning, PointUse, Statistics, Use
+    from playbook_db.domain.outcomes import Difference
+    from playbook_db.services.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
 
+_MEASURES = {
+    "failed_calls": "failed tool calls", "corrections": "corrections", "turns": "turns", "tokens": "tokens",
+}  # fmt: skip
 _WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line where there is no terminal
 _PARTS = {
     "points": {"key_points"},
     "history": {"revisions", "changes", "votes", "skipped_operations"},
     "shown and cited": {"injections", "citations"},
-    "learning": {"transcripts", "reflections", "model_calls", "jobs"},
+    "learning": {"transcripts", "reflections", "model_calls", "jobs", "session_outcomes"},
 }  # of the file, and the tables that hold them
 
 
@@ -35,7 +40,8 @@ _PARTS = {
 def stats(as_json: bool, svg: str | None) -> None:
     """Show the playbook in numbers.
 
-    Points, how they are used, votes, what learning cost, who did what where several did, how the file grows.
+    Points, how they are used, votes, what learning cost, who did what where several did, how sessions went with and
+    without the playbook (PLAYBOOK_HOLDOUT), how the file grows.
     """
     from playbook_db.services import statistics
 
@@ -71,6 +77,7 @@ def _lines(numbers: "Statistics") -> Iterator[str]:
     by_source = ", ".join(f"{source} {count:,}" for source, count in numbers.revisions.items())
     yield _heading("revisions", by_source or "none yet")
     yield from _member_lines(numbers)
+    yield from _comparison_lines(numbers.comparison)
     yield from _file_lines(numbers.file)
 
 
@@ -132,6 +139,39 @@ def _member_lines(numbers: "Statistics") -> Iterator[str]:
         last = (local(each.last_at)[:16] for each in numbers.members)
         cells = [(*row, time) for row, time in zip(rows, last, strict=True)]
         yield from _table([("", "revisions", "learned", "votes", "last"), *cells], "<>>><")
+
+
+def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
+    """Sessions with the playbook beside those without, where there are any."""
+    if comparison.since is None or comparison.until is None:
+        return
+    span = f"{local(comparison.since)[:10]} to {local(comparison.until)[:10]}"
+    groups = f"{count_of(comparison.held_out, 'session')} without the playbook, {comparison.shown:,} with it"
+    yield _heading("holdout", f"{groups}, {span}; means of a session")
+    rows = [
+        (_MEASURES[name], _number(each.without), _number(each.shown), _number(each.by, "+"), *_verdict(each))
+        for name, each in comparison.measures.items()
+    ]
+    yield from _table([("", "without", "with", "difference", "interval", ""), *rows], "<>>><<")
+    if comparison.is_enough:
+        yield f"  intervals by Welch, that hold all together with {comparison.confidence:.0%}; an observation on these"
+        yield "  sessions, which their ids alone chose, and no proof"
+    else:
+        fewest = outcomes.FEWEST_SESSIONS
+        yield f"  too few sessions to tell a difference: {fewest} of each are needed, and many more to tell a small one"
+
+
+def _verdict(difference: "Difference") -> tuple[str, str]:
+    """The interval, and what it says."""
+    low, high = difference.low, difference.high
+    if low is None or high is None:
+        return "", "too few sessions"
+    says = f"{'fewer' if high < 0 else 'more'} with the playbook"
+    return f"{_number(low, '+')} to {_number(high, '+')}", says if difference.is_plain else "no difference can be told"
+
+
+def _number(value: float, sign: str = "") -> str:
+    return f"{value:{sign},.{0 if abs(value) >= 1000 else 1}f}"
 
 
 def _learning_text(learning: "Learning") -> str:

@@ -72,6 +72,8 @@ def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
         counts = [f"{count} {_KINDS[kind]}" for kind, count in found.learned.counts.items()]
         did = ", ".join(counts) or "nothing changed"
         yield "learned last", f"{local(found.learned.time)}, revision {found.learned.revision}: {did}"
+    if found.proposals:
+        yield "proposals", f"{waiting_in_words(found.proposals)}: playbook review"
     yield "to learn from", _jobs(found) or "nothing"
     for reason in found.waits:
         yield "waits", reason
@@ -79,6 +81,11 @@ def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     agreed = f" and {found.agreed_today:,} that bootstrap was allowed" if found.agreed_today else ""
     cost = f"{_dollars(found.cost_usd_all_today)} in all projects, {_dollars(found.cost_usd_today)} in this one"
     yield "today (UTC)", f"{found.tokens_today:,}{budget} tokens{agreed}, {cost}"
+
+
+def waiting_in_words(count: int) -> str:
+    """That so many proposals wait."""
+    return f"{count_of(count, 'proposal')} wait{'s' * (count == 1)}"
 
 
 def _dollars(cost: float) -> str:
@@ -101,6 +108,8 @@ def _short(found: "Status") -> str:
     if found.learned is not None:
         parts.append(f"learned {ago(datetime.fromisoformat(found.learned.time), now=datetime.now(UTC))}")
     parts += filter(None, [_jobs(found)])
+    if found.proposals:
+        parts.append(waiting_in_words(found.proposals))
     if found.waits:
         parts.append("see playbook status")
     return f"playbook: {', '.join(parts)}"

@@ -72,6 +72,9 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
         notify([f"{invitation.where} was empty; its tables were made, and belong to the user in the URL"])
     told = "a new playbook" if invitation.is_new else f"a playbook of {count_of(invitation.points, 'point')}"
     notify([f"{one_line(invitation.name)} is {told} in {invitation.where}"])
+    if invitation.proposals:
+        stay = f"{count_of(invitation.proposals, 'proposal')} of the project's own playbook"
+        notify([f"{stay} can't be decided while it belongs to a team; to decide before: playbook review"])
     if invitation.brings is None:
         return
     notify(invitation.brings.notes)

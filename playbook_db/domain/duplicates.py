@@ -1,25 +1,22 @@
-"""Which points say the same: equal texts, texts that a given measure calls similar, and pairs with similar words.
+"""Which points say the same: equal texts, texts that a given measure calls similar, and candidates by their words.
 
 "Use X, not Y" and "use Y, not X" share all their words: no measure may merge by itself. Similar points are folded for
-callers who give a threshold; pairs with similar words are shown to the curator and to people, who decide.
+callers who give a threshold; candidates are shown to the curator and to people, who decide.
 """
 
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from playbook_db.domain.draft import Draft
+from playbook_db.domain.likeness import MIN_LIKENESS, likeness, words_of
 from playbook_db.domain.playbook import KeyPoint, normalised
 
 DEFAULT_THRESHOLD = 0.85  # cosine; source: contract, section 10
-MIN_LIKENESS = 0.45  # of a pair: the share of words that both points have, from 0 to 1
 MAX_PAIRS = 10
-_MAX_HOLDERS = 50  # points with one word; a word of more points says little, and pairs grow with their square
 _MAX_COMPARED = 500_000  # pairs, so that a huge playbook takes seconds at most
-_WORD = re.compile(r"[^\W_]+")
 
 Similarity = Callable[[KeyPoint, KeyPoint], float]
 
@@ -51,12 +48,15 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
     return _fold(draft, survivor)
 
 
-def near_pairs(points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """The *limit* pairs of *points* with the most similar words, and the share of their words that they have in common.
+def near_pairs(
+    points: Sequence[KeyPoint], *, apart: Collection[tuple[str, str]] = (), limit: int = MAX_PAIRS
+) -> list[tuple[KeyPoint, KeyPoint, float]]:
+    """The *limit* pairs of *points* that are most alike by their words, and how much.
 
-    The most similar come first, ties in the points' order.
+    The most alike come first, ties in the points' order. Not among them are those *apart*: pairs of names of which
+    somebody decided that they stay two. In a huge playbook pairs are compared that share two rare words.
     """
-    words = [frozenset(_WORD.findall(point.text.casefold())) for point in points]
+    words = [words_of(point.text) for point in points]
     holders: dict[str, list[int]] = {}
     for place, words_here in enumerate(words):
         for word in words_here:
@@ -65,17 +65,57 @@ def near_pairs(points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tu
     compared = 0
     for places in sorted(holders.values(), key=len):  # rare words first: they say the most
         compared += len(places) * (len(places) - 1) // 2
-        if len(places) > _MAX_HOLDERS or compared > _MAX_COMPARED:
+        if compared > _MAX_COMPARED:
             break
         shared.update(combinations(places, 2))
-    pairs = []
+    names = {frozenset(pair) for pair in apart}
+    found = []
     for (first, second), count in shared.items():
-        if count < 2:
-            continue
-        likeness = len(words[first] & words[second]) / len(words[first] | words[second])
-        if likeness >= MIN_LIKENESS:
-            pairs.append((-likeness, first, second))
-    return [(points[first], points[second], -less) for less, first, second in sorted(pairs)[:limit]]
+        one, other = words[first], words[second]
+        alike = likeness(one, other) if count > 1 or one == other else 0.0
+        if alike >= MIN_LIKENESS and frozenset((points[first].name, points[second].name)) not in names:
+            found.append((-alike, first, second))
+    return [(points[first], points[second], -less) for less, first, second in sorted(found)[:limit]]
+
+
+def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, float]]:
+    """The *limit* of *points* that are most like *text* by their words, and how much; ties in the points' order."""
+    return _near_words(words_of(text), [(point, words_of(point.text)) for point in points], limit)
+
+
+def _near_words(
+    words: frozenset[str], points: Sequence[tuple[KeyPoint, frozenset[str]]], limit: int
+) -> list[tuple[KeyPoint, float]]:
+    scored = [(point, likeness(words, of_point)) for point, of_point in points]
+    return sorted((each for each in scored if each[1] >= MIN_LIKENESS), key=lambda each: -each[1])[:limit]
+
+
+def candidates(
+    points: Sequence[KeyPoint], texts: Sequence[str] = (), *, apart: Collection[tuple[str, str]] = ()
+) -> tuple[list[tuple[str, str]], dict[int, list[str]]]:
+    """What a curator is asked about: the names of *points* that may say the same, two by two, but for those that stay
+    *apart*; and by the place of each of the new *texts*, from 0, the names of the points that may say it already."""
+    pairs = [(one.name, other.name) for one, other, _ in near_pairs(points, apart=apart)]
+    known = [(point, words_of(point.text)) for point in points] if texts else []
+    near = {place: _near_words(words_of(text), known, MAX_PAIRS) for place, text in enumerate(texts)}
+    return pairs, {place: [point.name for point, _ in found] for place, found in near.items() if found}
+
+
+def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
+    """Retire the point *duplicate* in favour of the point *name*, which takes over its votes, and gets another *text*
+    where one is given."""
+    kept, point = draft[name], draft[duplicate]
+    folded = replace(
+        kept,
+        text=text or kept.text,
+        helpful=kept.helpful + point.helpful,
+        harmful=kept.harmful + point.harmful,
+    )
+    if folded != kept:
+        has_votes = point.helpful or point.harmful
+        reason = f"took over the votes of its duplicate {duplicate}" if has_votes else f"merged with {duplicate}"
+        draft.change(folded, kind="edit", reason=reason)
+    draft.retire(duplicate, reason=f"duplicate of {name}", successor=name)
 
 
 def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, ...]:
@@ -85,13 +125,6 @@ def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, 
         name = survivor(point)
         if name == point.name:
             continue
-        kept = draft[name]
-        if point.helpful or point.harmful:
-            draft.change(
-                replace(kept, helpful=kept.helpful + point.helpful, harmful=kept.harmful + point.harmful),
-                kind="edit",
-                reason=f"took over the votes of its duplicate {point.name}",
-            )
-        draft.retire(point.name, reason=f"duplicate of {name}", successor=name)
+        fold_into(draft, name, point.name)
         folded.append(point)
     return tuple(folded)

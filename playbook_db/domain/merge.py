@@ -41,13 +41,14 @@ def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
     return playbook_of(points, header=reading.playbook.header)
 
 
-def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
+def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equal: bool = False) -> tuple[str, ...]:
     """Bring every point of *theirs* into the draft, where no common ancestor is known.
 
     A point that is here already (same name and text, or the same text up to normalising) gets the higher of both
     counters: the file may be an older or newer copy of this playbook, so votes must not add up. A retired point with
     this name and text is restored. A name that has another text here is changed on the incoming side. Importing the
-    same file twice changes nothing the second time.
+    same file twice changes nothing the second time. With *folds_equal* no text comes in that is here by then, up to
+    normalising: neither a second time in *theirs*, nor beside the point of the same name.
     """
     theirs, kept = without_erased_texts(_known(retired, draft.playbook()), theirs)
     notes = [*kept]
@@ -59,6 +60,8 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str
     for point in others:
         exact.setdefault(point.text, []).append(point.name)
     alike = {normalised(point.text): point.name for point in reversed(others)}
+    if folds_equal:
+        alike = {normalised(draft[name].text): name for name in same} | alike
     for point in theirs.points:
         name = point.name if point.name in same else _next_match(exact, point.text) or alike.get(normalised(point.text))
         before = retired.get(point.name)
@@ -71,6 +74,8 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str
             notes.append(f"{point.name} had been retired and is back")
         else:
             _add(draft, point, notes)
+        if folds_equal and name is None:
+            alike[normalised(point.text)] = draft.changes[-1].point.name
     return tuple(notes)
 
 

@@ -9,29 +9,48 @@ from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import MAX_NAME_LENGTH, KeyPoint, Skipped, Vote, storable, why_text_unusable
+from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.playbook import (
+    MAX_NAME_LENGTH,
+    KeyPoint,
+    Skipped,
+    Vote,
+    normalised,
+    storable,
+    why_text_unusable,
+)
 from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
+TOO_MANY = f"a batch holds at most {MAX_OPERATIONS} operations"
 MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all of them together
+TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # where an operation has the text of a point
 TAGS = ("helpful", "harmful", "neutral")
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
+REST_HARMFUL = 3  # votes in a row that let a point rest, however much it had helped before
+REST_SHOWN = 100  # sessions that it was shown in since it was last used that let a point rest
 
 
 class _RefusedError(Exception):
     """Why an operation can't be carried out."""
 
 
-def apply_operations(draft: Draft, operations: Sequence[object]) -> tuple[Skipped, ...]:
-    """Carry out *operations* on the draft in their order, each on what the earlier ones made of it.
+def apply_operations(
+    draft: Draft, operations: Sequence[object], evidence: Sequence[tuple[Evidence, ...]] = ()
+) -> tuple[Skipped, ...]:
+    """Carry out *operations* on the draft in their order, each on what the earlier ones made of it; *evidence*, where
+    given, is what each of them rests on.
 
     Returns those that were skipped.
     """
 
     def perform(index: int, operation: object) -> None:
         if index >= MAX_OPERATIONS:
-            raise _RefusedError(f"a batch holds at most {MAX_OPERATIONS} operations")
+            raise _RefusedError(TOO_MANY)
+        count = len(draft.changes)
         _apply(draft, operation)
+        if index < len(evidence):
+            draft.changes[count:] = [replace(change, evidence=evidence[index]) for change in draft.changes[count:]]
 
     return _skipped(operations, perform)
 
@@ -46,6 +65,21 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
     return _skipped(
         listed, lambda _, entry: _add(draft, {"text": entry} if isinstance(entry, str) else _as_mapping(entry))
     )
+
+
+def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
+    """What *operation*, of that *kind*, comes to: the points that it names, and its text without what makes no
+    difference. Two with the same are the same to a person."""
+    says = operation.get("tag") if kind == "VOTE" else operation.get(TEXT_KEYS.get(kind, ""))
+    return frozenset(named_points(operation, kind)), normalised(storable(says)) if isinstance(says, str) else ""
+
+
+def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    """The points that *operation*, of that *kind*, is about, each once."""
+    sources = operation.get("source_ids")
+    several = sources if kind == "MERGE" and isinstance(sources, list) else []
+    single = operation.get({"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}.get(kind, ""))
+    return tuple(dict.fromkeys(storable(str(name)) for name in (*several, single) if name is not None))
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, find_section
 from playbook_db.errors import PointRuleError
@@ -13,6 +14,7 @@ MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
+NOTE = "a note: "  # begins the reason why something counts nothing that is no operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 
 
@@ -128,7 +130,8 @@ class Change:
 
     `kind` is one of `add`, `vote`, `edit` (text, section or counters set), `move` (another place in its
     section), `retire`, `restore`. `successor` names the point that replaces a merged or duplicate one;
-    `reworded` says whether the text differs from that of the live point before.
+    `reworded` says whether the text differs from that of the live point before; `evidence` is what a session showed
+    for it.
     """
 
     kind: str
@@ -136,16 +139,22 @@ class Change:
     reason: str | None = None
     successor: str | None = None
     reworded: bool = False
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One tag for a point; `matched` says whether a live point has this name."""
+    """One tag for a point; `matched` says whether a live point has this name.
+
+    `ignored` says that the session had the point, didn't follow it and paid for that; `evidence` is what it showed.
+    """
 
     name: str
     tag: str
     rationale: str | None = None
     matched: bool = True
+    ignored: bool = False
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from playbook_db.domain.sections import SECTION_ORDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Protocol, TypeVar
 
     class PromptPoint(Protocol):
@@ -34,10 +34,12 @@ PLACEHOLDER = "{key_points}"
 CLIENT_LIMIT_UNITS = 10_000  # UTF-16 units; of a longer text Claude Code shows the model the first 2,000 only
 LIMIT_UNITS = CLIENT_LIMIT_UNITS - 200  # the longest text that we print
 FADING_REVISIONS = 2000  # after so many revisions without a change, a point has lost as much as its votes can give
-UNJUDGED_SHARE = 8  # one part in so many is kept for the newest points without votes, so that they can get some
 SHORTEST_ENTRY_UNITS = 30  # `[pat-001] helpful=0 harmful=0 :: ` before the text; less space takes no further entry
 MAX_MISFITS = 50  # points too long for the space that remains, skipped in search of shorter ones
-LEFT_OUT = "({} more key points don't fit here; the user sees all with: playbook list)"
+# That a point may go unconfirmed: most tools and libraries bring a version within half a year that can make it wrong.
+OLD_MONTHS = 6
+DOUBT = " (last confirmed {}; verify first)"
+LEFT_OUT = "({} more key points aren't shown here; the user sees all with: playbook list)"
 _LEFT_OUT_UNITS = len(LEFT_OUT) + 20
 # First and last of what no text needs and a reader can't see, or a terminal obeys: control and format characters but
 # tab, newline, the joiners (U+200C, U+200D) and the direction marks (U+200E, U+200F, U+061C); plane 14, whose tags and
@@ -59,46 +61,75 @@ _LINE_BREAKS = str.maketrans({"\r": "\\r", **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x
 def rank(helpful: int, harmful: int, changed_in: int) -> float:
     """How much a point deserves to be shown: more is better.
 
-    The lower bound of Wilson's score interval (one standard deviation, one imagined vote on either side) of the
-    share of helpful votes, so that 10 of 10 stand above 1 of 1; and a little for each revision that the last change
-    to the point, such as a vote, is younger than another's: what is used stays, what isn't any more sinks.
+    The upper bound of Wilson's score interval (one standard deviation, one imagined vote on either side) of the share
+    of helpful votes: a point without votes stands above one that harmed as often as it helped, and so gets some. And a
+    little for each revision that the last change to the point, such as a vote, is younger than another's: what is used
+    stays, what isn't any more sinks. Chosen by `python -m benchmarks quality`; docs/evidence.md has the figures.
     """
     votes = helpful + harmful + 2
     share = (helpful + 1) / votes
     spread: float = (share * (1 - share) / votes + 1 / (4 * votes * votes)) ** 0.5
-    bound = (share + 1 / (2 * votes) - spread) / (1 + 1 / votes)
+    bound = (share + 1 / (2 * votes) + spread) / (1 + 1 / votes)
     return bound + changed_in / FADING_REVISIONS
 
 
 def compose(
-    template: str, ranked: "Iterable[P]", unjudged: "Sequence[P]", total: int, *, limit_units: int = LIMIT_UNITS
+    template: str,
+    ranked: "Iterable[P]",
+    total: int,
+    time: str = "",
+    *,
+    limit_units: int = LIMIT_UNITS,
 ) -> "tuple[str, list[P]]":
     """The text for a prompt, of at most *limit_units* UTF-16 units, and the points in it.
 
-    *ranked* comes best first and is read no further than needed, *unjudged* are the newest points without votes;
-    *total* is how many live points there are. Where not all fit, the last line says how many are left out. `""`
-    where no point fits, or there is none.
+    *ranked* comes best first, pinned points before all others, and is read no further than needed; *total* is how many
+    live points there are, those that rest included. Pinned points come first in the text, too. Behind a point that was
+    last confirmed more than OLD_MONTHS before *time*, that of the playbook's last revision, it says so. Where not all
+    are shown, the last line says how many are left out. `""` where no point fits, or there is none.
     """
     space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
-    chosen = choose(ranked, unjudged, space)
+    old_before = months_before(time, OLD_MONTHS) if time else ""
+    chosen = choose(ranked, space, old_before)
     if not chosen:
         return "", []
-    points_text = render_points(chosen)
+    points_text = render_points(chosen, old_before)
     if len(chosen) < total:
         points_text += "\n\n" + LEFT_OUT.format(total - len(chosen))
     return fill_template(template, points_text), chosen
 
 
-def choose(ranked: "Iterable[P]", unjudged: "Sequence[P]", limit_units: int) -> "list[P]":
-    """The points that fit into *limit_units* UTF-16 units of rendered text, whole ones only, in canonical order.
+def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "") -> "list[P]":
+    """The points that fit into *limit_units* UTF-16 units of rendered text, whole ones only, in the order of the text.
 
     A point that is too long for the space that remains is skipped for the next one.
     """
     chosen: dict[str, P] = {}
-    share = max(limit_units, 0) // UNJUDGED_SHARE
-    remaining = _fill(chosen, unjudged, share)
-    _fill(chosen, ranked, limit_units - share + remaining)
-    return sorted(chosen.values(), key=_canonical_place)
+    blocks: set[tuple[bool, str]] = set()
+    misfits = 0
+    for point in ranked:
+        if limit_units < SHORTEST_ENTRY_UNITS or misfits > MAX_MISFITS:
+            break
+        if point.name in chosen:
+            continue
+        cost = utf16_units(_entry(point, old_before)) + 1
+        block = (_is_pinned(point), point.section)
+        if block not in blocks:
+            cost += len(render_header(point.section)) + 2  # with the blank line before it
+        if cost > limit_units:
+            misfits += 1
+            continue
+        limit_units -= cost
+        chosen[point.name] = point
+        blocks.add(block)
+    return sorted(chosen.values(), key=_place)
+
+
+def months_before(time: str, months: int) -> str:
+    """The time (ISO 8601) that many *months* before *time*, to be compared with others as text: its day may be one that
+    the month doesn't have."""
+    year, month = divmod(int(time[:4]) * 12 + int(time[5:7]) - 1 - months, 12)
+    return f"{year:04d}-{month + 1:02d}{time[7:]}"
 
 
 def utf16_units(text: str) -> int:
@@ -111,8 +142,12 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
 
     Source: scoring contract, Formatted Output Contract.
     """
-    line = text if text.isprintable() else text.translate(_LINE_BREAKS)
-    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {line}")
+    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {one_line(text)}")
+
+
+def one_line(text: str) -> str:
+    """*text* with its line breaks written as `\\n`."""
+    return text if text.isprintable() else text.translate(_LINE_BREAKS)
 
 
 def shown(text: str) -> str:
@@ -137,10 +172,11 @@ def render_header(section: str) -> str:
     return f"## {section}"
 
 
-def render_points(points: "Iterable[PromptPoint]") -> str:
-    """All *points*, which come in canonical order: a header line above each section, a blank line between sections.
+def render_points(points: "Iterable[PromptPoint]", old_before: str = "") -> str:
+    """All *points*, which come section by section: a header line above each section, a blank line between sections.
 
-    Sections without points are left out; `""` for no points. Source: contract, section 1.
+    Behind those that were last confirmed before the time *old_before* it says so. Sections without points are left
+    out; `""` for no points. Source: contract, section 1.
     """
     lines: list[str] = []
     section = None
@@ -150,8 +186,19 @@ def render_points(points: "Iterable[PromptPoint]") -> str:
                 lines.append("")
             section = point.section
             lines.append(render_header(section))
-        lines.append(render_point(point.name, point.helpful, point.harmful, point.text))
+        lines.append(_entry(point, old_before))
     return "\n".join(lines)
+
+
+def _entry(point: "PromptPoint", old_before: str) -> str:
+    """The line of *point*."""
+    line = render_point(point.name, point.helpful, point.harmful, point.text)
+    confirmed_at = getattr(point, "confirmed_at", None) if old_before else None  # of those that the store read
+    return line + DOUBT.format(confirmed_at[:7]) if confirmed_at and confirmed_at < old_before else line
+
+
+def _is_pinned(point: "PromptPoint") -> bool:
+    return bool(getattr(point, "pinned", False))  # of those that the store read
 
 
 def fill_template(template: str, points_text: str) -> str:
@@ -165,26 +212,6 @@ def fill_template(template: str, points_text: str) -> str:
     return before + points_text + after
 
 
-def _fill(chosen: "dict[str, P]", points: "Iterable[P]", space: int) -> int:
-    """Add to *chosen* those of *points* that fit; the units that remain."""
-    misfits = 0
-    sections = {point.section for point in chosen.values()}
-    for point in points:
-        if space < SHORTEST_ENTRY_UNITS or misfits > MAX_MISFITS:
-            break
-        if point.name in chosen:
-            continue
-        cost = utf16_units(render_point(point.name, point.helpful, point.harmful, point.text)) + 1
-        if point.section not in sections:
-            cost += len(render_header(point.section)) + 2  # with the blank line before it
-        if cost > space:
-            misfits += 1
-            continue
-        space -= cost
-        chosen[point.name] = point
-        sections.add(point.section)
-    return space
-
-
-def _canonical_place(point: "PromptPoint") -> "tuple[int, int]":
-    return SECTION_ORDER[point.section], point.position
+def _place(point: "PromptPoint") -> "tuple[bool, int, int]":
+    """Where *point* stands in the text: pinned ones first, then as in the playbook."""
+    return not _is_pinned(point), SECTION_ORDER[point.section], point.position

@@ -16,6 +16,7 @@ from playbook_db.errors import AccountError, ModelError, SettingError
 from playbook_db.llm import prices
 from playbook_db.llm.anthropic_request import Message, RequestError, TooLongError, limit, send
 from playbook_db.llm.model import (
+    CHARACTERS_A_TOKEN,
     CUT_REASONS,
     MAX_REPLY_CHARS,
     REFUSED,
@@ -185,12 +186,13 @@ def _client() -> "anthropic.Anthropic":
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
-    """The body of a request; the stable part comes first and is marked for the cache."""
-    content: list[dict[str, Any]] = []
-    if prompt.stable:
-        content.append({"type": "text", "text": prompt.stable, "cache_control": {"type": "ephemeral"}})
-    if prompt.changing:
-        content.append({"type": "text", "text": prompt.changing})
+    """The body of a request; each block but the last is marked for the cache where a model keeps so much."""
+    content: list[dict[str, Any]] = [{"type": "text", "text": block} for block in prompt.blocks if block]
+    length = len(prompt.system)
+    for block in content[:-1]:
+        length += len(block["text"])
+        if length >= prices.min_cached_tokens(model) * CHARACTERS_A_TOKEN:
+            block["cache_control"] = {"type": "ephemeral"}
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": prompt.max_tokens,

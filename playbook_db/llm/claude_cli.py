@@ -42,6 +42,7 @@ DEFAULT_MODEL = "sonnet"  # an alias; the client knows which model the account h
 FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line with / at its beginning is a command
 _AT, _BROKEN_AT = "@", "@\u200b"  # `@path` would pull that file into the prompt
 _GAVE_UP = "output token maximum"  # the client says it when its own attempts to go on were cut off too
+_UNFITTING = "error_max_structured_output_retries"  # no object followed the schema; we hear more than it allows
 _OF_THE_CLIENT = "<synthetic>"  # the model of messages that the client wrote itself
 
 
@@ -77,8 +78,11 @@ class ClaudeCli:
         has_failed = result is None or bool(code) or bool(result.get("is_error"))
         is_cut = has_failed and _GAVE_UP in str((result or {}).get("result"))
         is_refused = result is not None and result.get("stop_reason") == REFUSED
-        if result is None or (has_failed and not is_cut and not is_refused):
+        unfitting = _last_object(entries) if (result or {}).get("subtype") == _UNFITTING else None
+        if result is None or (has_failed and not is_cut and not is_refused and unfitting is None):
             raise _error(code, result, out, err)
+        if unfitting is not None:
+            result["structured_output"] = unfitting
         reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
         if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
             raise _too_long(prompt)
@@ -86,7 +90,7 @@ class ClaudeCli:
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
         """The exit code of the client, its output and its errors."""
-        text = FIRST_LINE + (prompt.stable + prompt.changing).replace(_AT, _BROKEN_AT)
+        text = FIRST_LINE + prompt.text.replace(_AT, _BROKEN_AT)
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
             tempfile.TemporaryFile() as out,
@@ -189,11 +193,21 @@ def _entries(out: str) -> list[dict[str, Any]]:
 
 def _model_text(entries: list[dict[str, Any]]) -> str:
     """The whole text of the model. The client lets it go on after a cut, and calls the last piece the result."""
+    return "".join(str(block.get("text") or "") for block in _blocks(entries) if block.get("type") == "text")
+
+
+def _last_object(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The last object that the model gave the client, in whatever form; None where it gave none."""
+    given = [block.get("input") for block in _blocks(entries) if block.get("type") == "tool_use"]
+    return next((each for each in reversed(given) if isinstance(each, dict)), None)
+
+
+def _blocks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the model said, block by block."""
     messages = [entry.get("message") for entry in entries if entry.get("type") == "assistant"]
     by_model = [each for each in messages if isinstance(each, dict) and each.get("model") != _OF_THE_CLIENT]
     contents = [content for message in by_model if isinstance(content := message.get("content"), list)]
-    blocks = [block for content in contents for block in content if isinstance(block, dict)]
-    return "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    return [block for content in contents for block in content if isinstance(block, dict)]
 
 
 def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: bool, duration_ms: int) -> Reply:
@@ -231,7 +245,9 @@ def _unbroken(value: object) -> object:
 
 def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:
     """The error of a client that failed; its `subtype` is no help, since it may be "success" all the same."""
-    text = str((result or {}).get("result") or err.strip() or out.strip() or f"exit code {code}")
+    told = (result or {}).get("errors")
+    reasons = "; ".join(map(str, told)) if isinstance(told, list) else ""
+    text = str((result or {}).get("result") or reasons or err.strip() or out.strip() or f"exit code {code}")
     given: Any = (result or {}).get("api_error_status")
     status = given if type(given) is int else None
     needs_login = "/login" in text

@@ -5,7 +5,7 @@ Reading never raises. Line breaks inside strings, which JSON forbids and models 
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -15,6 +15,8 @@ from playbook_db.llm.model import MAX_REPLY_CHARS, REFUSED, Exchange, Model, Pro
 
 MAX_PARTS = 8  # calls for one answer, including those that gave no JSON
 MAX_TOKENS = 16_000  # of one part, thinking included
+MAX_ITEMS = 2000  # of one list
+MAX_QUOTES = 5  # of one item's evidence
 MAX_TRIES = 2000  # opening braces; a hostile reply must not cost minutes
 MAX_READ_CHARS = 50_000_000  # by all tries together, where each reads to the end
 _NO_JSON = (
@@ -33,61 +35,66 @@ _DECODER = json.JSONDecoder(strict=False)
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """The text and the items of all parts of an answer; the items as the model gave them."""
+    """The text and the lists of all parts of an answer, by their keys; the items as the model gave them."""
 
     text: str
-    items: list[Any]
+    lists: dict[str, list[Any]]
     exchanges: list[Exchange]
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     text: str
-    items: list[Any]
+    lists: dict[str, list[Any]]
     is_complete: bool
 
 
 def ask_in_parts(
     model: Model,
     prompt: Prompt,
-    keys: tuple[str, str],
+    text_key: str,
+    lists: Mapping[str, Callable[[Any], object]],
     *,
-    identity: Callable[[Any], object],
-    go_on: Callable[[str, list[Any]], str],
+    go_on: Callable[[str, dict[str, list[Any]]], str],
     deadline: float,
-    max_items: int | None = None,
+    enough: int = MAX_ITEMS,
     must_answer: bool = False,
 ) -> JsonAnswer:
-    """The answer to *prompt*, complete, or as far as MAX_PARTS calls brought it: an object with a text and a list.
+    """The answer to *prompt*, complete, or as far as MAX_PARTS calls brought it: an object with a text and lists.
 
-    These are under the *keys*. Two items of the list with the same *identity* are the same item; *go_on* asks for the
-    items that are missing; *max_items* are enough, None for no limit.
+    The text is under *text_key*, the *lists* are under theirs, each with what makes two of its items the same one;
+    *go_on* asks for the items that are missing. So many items of the last list are *enough*; a list longer than
+    MAX_ITEMS is cut.
 
     Of a reply that breaks off the complete items count, and the others are asked for; a reply without JSON, with
     *must_answer* one without any of the keys too, is asked for once more. Raises RefusalError where the model refuses,
     ModelError where it can't be asked or gives nothing usable.
     """
     recording = RecordingModel(model)
-    text, items = "", list[Any]()
+    keys = text_key, *lists
+    text, items = "", {key: list[Any]() for key in lists}
     asked, failures, length = prompt, 0, 0
     for _ in range(MAX_PARTS):
         reply = recording.ask(asked, deadline=deadline)
         length += len(reply.text)
         refuse_refusal(reply)
         part = _read(reply, keys, must_answer=must_answer)
-        known = {identity(item) for item in items}
-        new = [item for item in part.items if identity(item) not in known] if part else []
-        failures = 0 if part and (part.is_complete or new or (part.text and not text)) else failures + 1
+        had = bool(text), sum(map(len, items.values()))
         if part:
             text = text or part.text
-            items += new
-        is_enough = length > MAX_REPLY_CHARS or bool(max_items and len(items) >= max_items)
+            for key, identity in lists.items():
+                known = {identity(item) for item in items[key]}
+                new = [item for item in part.lists[key] if identity(item) not in known]
+                items[key] = (items[key] + new)[:MAX_ITEMS]
+        is_new = (bool(text), sum(map(len, items.values()))) != had
+        failures = 0 if part and (part.is_complete or is_new) else failures + 1
+        is_enough = length > MAX_REPLY_CHARS or len(items[keys[-1]]) >= enough
         if failures == 2 or (part and part.is_complete) or is_enough:
             break
-        has_begun = bool(text or items)
+        has_begun = bool(text or any(items.values()))
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
-        asked = replace(prompt, stable=prompt.stable + prompt.changing, changing=note)  # what comes first can be cached
-    if failures and not (text or items):
+        asked = replace(prompt, blocks=(*prompt.blocks, note))  # what comes first can be cached
+    if failures and not (text or any(items.values())):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
     return JsonAnswer(text, items, recording.exchanges)
 
@@ -96,6 +103,14 @@ def refuse_refusal(reply: Reply) -> None:
     """Raise RefusalError where *reply* is a refusal: what the model said before it, if anything, doesn't count."""
     if reply.is_refused:
         raise RefusalError(f"{reply.model} refused to answer (stop_reason: {REFUSED}).")
+
+
+def with_quotes(item: Any) -> Any:
+    """*item* of a list, whose `evidence`, where it has any, is a list of texts, no more than MAX_QUOTES."""
+    if not isinstance(item, dict) or "evidence" not in item:
+        return item
+    given = item["evidence"] if isinstance(item["evidence"], list) else [item["evidence"]]
+    return {**item, "evidence": [each for each in given if isinstance(each, str) and each.strip()][:MAX_QUOTES]}
 
 
 def find_object(text: str) -> dict[str, Any] | None:
@@ -127,7 +142,7 @@ def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
     return None
 
 
-def _read(reply: Reply, keys: tuple[str, str], *, must_answer: bool) -> _Part | None:
+def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | None:
     """The part in *reply*; None where there is no JSON in it. Missing keys count as empty, but where the reply
     *must_answer* not all of them may be missing."""
     answer = reply.structured if reply.structured is not None else find_object(reply.text)
@@ -142,8 +157,9 @@ def _read(reply: Reply, keys: tuple[str, str], *, must_answer: bool) -> _Part | 
             is_complete = True
     if answer is None:
         return None
-    text, items = (answer.get(key) for key in keys)
-    return _Part(text if isinstance(text, str) else "", items if isinstance(items, list) else [], is_complete)
+    text, *lists = (answer.get(key) for key in keys)
+    items = {key: given if isinstance(given, list) else [] for key, given in zip(keys[1:], lists, strict=True)}
+    return _Part(text if isinstance(text, str) else "", items, is_complete)
 
 
 def _why_nothing(reply: Reply | None) -> str:

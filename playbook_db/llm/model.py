@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -32,16 +32,21 @@ _ABOUT_ACCOUNT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. `stable` comes first, is the same from call to call and may be cached.
+    """What a model is asked: `system`, and the message of the user in `blocks`, each but the last of which ends where
+    other calls say the same up to there, so that it may be cached.
 
     `schema` is the JSON schema that the reply should follow; `max_tokens` is the limit of the reply.
     """
 
     system: str
-    stable: str
-    changing: str
+    blocks: tuple[str, ...]
     schema: Mapping[str, Any] | None
     max_tokens: int
+
+    @property
+    def text(self) -> str:
+        """The whole message of the user."""
+        return "".join(self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class Exchange:
     @property
     def question(self) -> str:
         """The whole prompt, as text."""
-        return "\n\n".join(part for part in (self.prompt.system, self.prompt.stable + self.prompt.changing) if part)
+        return "\n\n".join(part for part in (self.prompt.system, self.prompt.text) if part)
 
     @property
     def answer(self) -> str:
@@ -143,11 +148,15 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return _placeholders(values).sub(lambda match: remaining.pop(match[1], match[0]), template)
 
 
-def split_stable(template: str, names: Iterable[str]) -> tuple[str, str]:
-    """*template* before its first placeholder, which is the same in every call, and from there on."""
-    first = _placeholders(names).search(template)
-    place = first.start() if first else len(template)
-    return template[:place], template[place:]
+def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[str] = ()) -> tuple[str, ...]:
+    """*template*, filled as `fill` does, in the blocks of a prompt: what stands before its first placeholder, what
+    stands from there before the first that isn't *stable* (whose value is the same in several calls), and the rest."""
+    places = [(match.start(), match[1]) for match in _placeholders(values).finditer(template)]
+    first = next((place for place, _ in places), len(template))
+    second = next((place for place, name in places if name not in stable), len(template))
+    later = {name: value for name, value in values.items() if f"{{{name}}}" not in template[:second]}
+    blocks = template[:first], fill(template[first:second], values), fill(template[second:], later)
+    return tuple(block for block in blocks if block)
 
 
 def require(template: str, name: str, file: str) -> None:
@@ -186,7 +195,7 @@ def shortened(text: str) -> str:
 
 def estimated(prompt: Prompt, received_chars: int) -> tuple[int, int]:
     """The tokens, about, of *prompt* and of a reply to it of so many characters, where nobody told them."""
-    sent = len(prompt.system) + len(prompt.stable) + len(prompt.changing)
+    sent = len(prompt.system) + len(prompt.text)
     return sent // CHARACTERS_A_TOKEN, received_chars // CHARACTERS_A_TOKEN
 
 

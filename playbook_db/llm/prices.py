@@ -1,6 +1,6 @@
-"""What tokens cost, by model family, in US dollars per million tokens. An estimate, for people and budgets.
+"""What tokens cost, by model family, in US dollars per million tokens, and how many a cache takes at least.
 
-Source: the published prices of 2026-10.
+An estimate, for people and budgets. Source: the published prices and the rules of the cache of 2026-10.
 """
 
 import math
@@ -26,6 +26,15 @@ _FAMILIES = (  # a pattern of the model's name, the price of input and of output
     (r"haiku", 1, 5, 1),
     (r"fable", 10, 50, 1),
 )
+
+
+_CACHED_FROM = (  # a pattern of the model's name, and the tokens of the shortest beginning of a prompt that is cached
+    (r"opus-4-[56]|haiku-4", 4096),
+    (r"opus-4-7|haiku-3|3-5-haiku|3-haiku", 2048),
+    (r"(opus|fable|mythos)-5", 512),
+    (r"opus|sonnet", 1024),
+)
+_CACHED_FROM_AT_MOST = 4096  # of a model that isn't known
 
 
 def cost_usd(
@@ -57,6 +66,13 @@ def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float]
             factor = long_factor if prompt_tokens > LONG_PROMPT_TOKENS else 1
             return input_usd * factor, output_usd * factor
     return None
+
+
+def min_cached_tokens(model: str) -> int:
+    """How many tokens the beginning of a prompt must have for *model* to keep it in the cache; shorter ones it
+    doesn't, marked or not."""
+    found = (tokens for name, tokens in _CACHED_FROM if re.search(rf"(?:{name})(?![0-9])", model))
+    return next(found, _CACHED_FROM_AT_MOST)
 
 
 def _read(given: str) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """What people and curators do to a playbook, one revision each."""
 
 import difflib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -40,7 +41,7 @@ class PointDetails:
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
     """Add a point. Raises PointRuleError where the text is blank or the playbook says it already."""
     chosen = OTHERS if section is None else section_named(section)
-    text = _usable(text)
+    text = usable(text)
     with project.store.write(project.key) as book:
         draft = book.draft
         if draft.has_text(text):
@@ -59,9 +60,9 @@ def edit(
     Raises PointRuleError where its text isn't any more what it *was* to the one who gives it another.
     """
     chosen = section_named(section) if section is not None else None
-    text = None if text is None else _usable(text)
+    text = None if text is None else usable(text)
     with project.store.write(project.key) as book:
-        point = _live_point(book, name)
+        point = live_point(book, name)
         if was is not None and point.text != was:
             raise PointRuleError(f"{name} was reworded meanwhile. Nothing was changed; your text was: {text}")
         edited = replace(point, text=text or point.text, section=chosen or point.section)
@@ -75,7 +76,7 @@ def retire(project: Project, *names: str, reason: str | None = None) -> Revision
     """Take points out of the playbook, all of *names* or none; they stay in the history and can be restored."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
-            _live_point(book, name)
+            live_point(book, name)
             book.draft.retire(name, reason=reason or "retired by hand")
         return book.commit("edit", f"retired {', '.join(names)}")
 
@@ -98,9 +99,32 @@ def vote(project: Project, name: str, tag: str, *others: str) -> RevisionResult:
     names = tuple(dict.fromkeys((name, *others)))
     with project.store.write(project.key) as book:
         for each in names:
-            _live_point(book, each)
+            live_point(book, each)
         votes = operation_rules.cast_votes(book.draft, [Vote(each, tag) for each in names])
         return book.commit("edit", f"voted {', '.join(names)} {tag}", votes=votes)
+
+
+@tried_again
+def pin(project: Project, *names: str) -> list[str]:
+    """Let the points *names* come first in every session's start, all or none; what to tell the user of them.
+
+    It stands beside the history, as a mirror's state does: no revision, no undo. Who retires a pinned point and brings
+    it back has it pinned as before.
+    """
+    with project.store.write(project.key) as book:
+        points = [live_point(book, name) for name in dict.fromkeys(names)]
+        for point in points:
+            book.set_pinned(point.name, True)
+        return [*_notes_on_votes(points), *_notes_on_room(book)]
+
+
+@tried_again
+def unpin(project: Project, *names: str) -> None:
+    """Let the points *names*, live or retired, come in their turn again, all or none."""
+    with project.store.write(project.key) as book:
+        for name in dict.fromkeys(names):
+            find_in(book, name)
+            book.set_pinned(name, False)
 
 
 @tried_again
@@ -139,7 +163,29 @@ def notes_on_length(changes: Iterable[Change]) -> list[str]:
         f"{point.name} is too long for any session to be shown it ({len(point.text):,} characters); "
         f"shorten it with: playbook edit {point.name}"
         for point in points
-        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [point], [], 1)[1]
+        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [point], 1)[1]
+    ]
+
+
+def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
+    return [
+        f"{point.name} has {point.harmful} harmful votes and {point.helpful} helpful ones: pinned or not, the next "
+        f"pruning retires it. Why it has them: playbook why {point.name}"
+        for point in points
+        if operation_rules.is_harmful(point)
+    ]
+
+
+def _notes_on_room(book: PlaybookRepository) -> list[str]:
+    ranked, total, time = book.candidates()
+    pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
+    _, shown = prompt_text.compose(templates.playbook_template(), pinned, total, time)
+    names = [point.name for point in pinned if point not in shown]
+    if not names:
+        return []
+    return [
+        f"what is pinned no longer fits into a session's text; {', '.join(names)} isn't shown. "
+        f"Shorten some of it (playbook edit NAME), or let some go: playbook unpin {names[0]}"
     ]
 
 
@@ -179,10 +225,11 @@ def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
 def find_live(project: Project, name: str) -> KeyPoint:
     """The live point *name*. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        return _live_point(book, name)
+        return live_point(book, name)
 
 
-def _live_point(book: PlaybookRepository, name: str) -> KeyPoint:
+def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
+    """The live point *name*, to be changed. Raises PointNotFoundError."""
     if name in book.draft:
         return book.draft[name]
     if book.retired_point(name) is not None:
@@ -195,7 +242,8 @@ def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
     return PointNotFoundError(name, similar=tuple(difflib.get_close_matches(name, book.playbook().by_name, n=3)))
 
 
-def _usable(text: str) -> str:
+def usable(text: str) -> str:
+    """*text* as a point keeps it. Raises PointRuleError where it can't be kept."""
     problem = why_text_unusable(text)
     if problem:
         raise PointRuleError(f"This text can't be kept: {problem}.")

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from playbook_db import files, projects, settings
 from playbook_db.domain import duplicates
 from playbook_db.domain.erasure import SHORTEST_TEXT, Eraser
-from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import DatabaseBusyError, DatabaseError, PointRuleError
 from playbook_db.services import edit, mirror
@@ -28,7 +27,6 @@ from playbook_db.store.sqlite import backups, erased_bytes
 from playbook_db.store.sqlite.files import BESIDE
 
 _MOST_MATCHES = 500  # of a pattern for which files are searched besides the pattern itself
-_MOST_PAIRS = 1_000_000  # of similar points, of which those of the forgotten points are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +255,10 @@ def _of_key(project: Project, key: str) -> Project:
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
     """The live points that may say in other words what a forgotten point says."""
-    forgotten = {point.name: KeyPoint(point.name, point.text) for point in planned.forgotten}
-    left_out = {*forgotten, *(point.name for point in planned.shortened)}
-    points = [*(point for point in book.playbook().points if point.name not in left_out), *forgotten.values()]
-    pairs = duplicates.near_pairs(points, limit=_MOST_PAIRS)
-    return sorted({one.name for one, other, _ in pairs if other.name in forgotten and one.name not in forgotten})
+    gone = {point.name for point in (*planned.forgotten, *planned.shortened)}
+    points = [point for point in book.playbook().points if point.name not in gone]
+    near = (duplicates.near_points(point.text, points, limit=len(points)) for point in planned.forgotten)
+    return sorted({point.name for each in near for point, _ in each})
 
 
 # The files in the projects and in the data folder, and the backups.

@@ -14,7 +14,7 @@ from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFou
 from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project
-from playbook_db.store.hook_queries import PointLifespan
+from playbook_db.store.hook_queries import PointEvidence, PointLifespan
 from playbook_db.store.learning import SessionSummary
 from playbook_db.store.log_queries import (
     EVERY_CHANGE,
@@ -168,6 +168,12 @@ def lifespan(project: Project, name: str) -> PointLifespan:
         if lifespan is None:
             raise edit.no_such_point(book, name)
         return lifespan
+
+
+def evidence_of(project: Project, name: str) -> tuple[PointEvidence, ...]:
+    """What sessions showed for or against the point *name*, the oldest first."""
+    with project.store.read(project.key) as book:
+        return book.evidence_of(name)
 
 
 def sessions(project: Project) -> list[SessionSummary]:

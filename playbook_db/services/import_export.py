@@ -18,18 +18,27 @@ _MAX_KEYS_CHARS = 200  # of other keys that are named
 
 @tried_again
 def import_playbook(
-    project: Project, reading: Reading, *, source: str, replace: bool = False, dry_run: bool = False
+    project: Project,
+    reading: Reading,
+    *,
+    source: str,
+    replace: bool = False,
+    folds_equal: bool = True,
+    dry_run: bool = False,
 ) -> RevisionResult:
     """Take a playbook in that was read from *source*, as one revision; with `replace`, become equal to it.
 
-    A new playbook takes over the file's header to the letter, so that it exports the file again. With `dry_run`
-    nothing is written.
+    A new playbook takes over the file's header to the letter, so that it exports the file again; one that has points
+    already doesn't get a text twice, unless *folds_equal* is off. With `dry_run` nothing is written.
     """
-    merge_points = merge.replace_points if replace else merge.merge_two_way
     with project.store.write(project.key, dry_run=dry_run) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        notes = merge_points(book.draft, theirs, retired)
+        if replace:
+            notes = merge.replace_points(book.draft, theirs, retired)
+        else:
+            folds_equal = folds_equal and bool(book.draft.points())
+            notes = merge.merge_two_way(book.draft, theirs, retired, folds_equal=folds_equal)
         takes_over = replace or book.revision == 0
         header = merge.without_erased_header(book.header, theirs.header)
         if not takes_over:
@@ -77,10 +86,8 @@ def prompt(project: Project) -> str:
     """The text that goes into a session of *project*: the best points that fit under Claude Code's limit; `""` for
     an empty playbook. Raises TemplateError."""
     with project.store.read(project.key) as book:
-        ranked, unjudged, live_points = book.candidates()
-        if not live_points:
-            return ""
-        return prompt_text.compose(templates.playbook_template(), ranked, unjudged, live_points)[0]
+        candidates = book.candidates()
+        return prompt_text.compose(templates.playbook_template(), *candidates)[0] if candidates[1] else ""
 
 
 def prompt_with_all(project: Project) -> str:

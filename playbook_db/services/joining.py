@@ -78,7 +78,7 @@ class Invitation:
     how many points that has, and what the project's own playbook would bring into it (None where it has nothing new).
 
     `made_tables` says that the database was empty: its tables were just made. `mirror` is the file that was kept in
-    step until now.
+    step until now; `proposals` wait in the project's own playbook, and stay there.
     """
 
     where: str
@@ -88,6 +88,7 @@ class Invitation:
     brings: RevisionResult | None
     made_tables: bool
     mirror: str | None
+    proposals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,10 @@ class Joining:
             is_new, points = not book.playbook_id, len(book.playbook().points)
         with self.own.store.read(self.own.key) as own:
             is_kept = own.mirror_state() in ("on", "found") and self.known is None
+            proposals, _ = own.proposals_waiting()
         path = self.own.mirror_path if is_kept and os.path.exists(self.own.mirror_path or "") else None
         return Invitation(
-            self.server.where, self.name, is_new, points, self._bring(dry_run=True), self.made_tables, path
+            self.server.where, self.name, is_new, points, self._bring(dry_run=True), self.made_tables, path, proposals
         )
 
     def finish(self) -> RevisionResult | None:

@@ -1,33 +1,38 @@
 """Learning from one chunk of a transcript: reflector, votes, curator, one revision, and the cursor moved with it.
 
-The model is asked outside any transaction. What it proposes is planned again on the playbook as it is then; the
-revision, the cursor and the end of the job are one commit, so that a kill leaves all or nothing. What the reflector
-said is kept at once: another try asks only for what is missing.
+The model is asked outside any transaction. What counts of its answers is judged by what the transcript shows, and
+planned again on the playbook as it is then; the revision, the proposals, the cursor and the end of the job are one
+commit, so that a kill leaves all or nothing. What the reflector said is kept at once: another try asks only for what is
+missing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from playbook_db import project_env, settings
-from playbook_db.domain import duplicates, operations, prompt_text
+from playbook_db.domain import duplicates, judging, operations, prompt_text
 from playbook_db.domain import playbook as playbook_rules
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Playbook, Vote
-from playbook_db.domain.prompt_text import render_points, shown
+from playbook_db.domain.evidence import Place
+from playbook_db.domain.judging import JudgedOperations, JudgedTags, Review
+from playbook_db.domain.outcomes import NOTHING, SessionCounts
+from playbook_db.domain.playbook import KeyPoint, Playbook, Skipped
+from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.projects import Project, Store
-from playbook_db.store import jobs, learning
+from playbook_db.store import jobs, learning, memberships
 from playbook_db.store.engine import tried_again
 from playbook_db.store.jobs import Job
-from playbook_db.store.learning import Call, ChunkKey, StoredReflection
+from playbook_db.store.learning import Call, ChunkKey, PointSignals, StoredReflection
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 if TYPE_CHECKING:
+    from playbook_db.llm.marks import PointMarks
     from playbook_db.llm.model import Model, Prompt, Reply
 
 
@@ -42,7 +47,8 @@ class Chunk:
     """A chunk of the transcript at `path`, from byte `start` to before `end`, as a model is to read it.
 
     `text` is empty where nobody said or did anything there. `cited` are the points that the assistant named,
-    `last_uuid` is the chunk's last entry, `first_uuid` the transcript's first.
+    `last_uuid` is the chunk's last entry, `first_uuid` the transcript's first. `places` are the parts that can be
+    evidence, in order, redacted. `counts` says how the session went in it.
     """
 
     path: str
@@ -53,6 +59,8 @@ class Chunk:
     session_id: str
     last_uuid: str | None
     first_uuid: str | None = None
+    places: tuple[Place, ...] = ()
+    counts: SessionCounts = NOTHING
 
     @property
     def key(self) -> ChunkKey:
@@ -71,11 +79,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """What a chunk taught: nothing where it `was_known`; else the revision, if any, and the calls of the model."""
+    """What a chunk taught: nothing where it `was_known`; else the revision, if any, the calls of the model, and about
+    how many `proposals` a person is asked."""
 
     was_known: bool = False
     revision: RevisionResult | None = None
     calls: tuple[Call, ...] = ()
+    proposals: int = 0
 
 
 def learn(
@@ -87,12 +97,14 @@ def learn(
     secrets: Collection[str] = (),
     finishes: Job | None = None,
     budget: Budget | None = None,
+    review: Review = "fetched",
 ) -> LearnResult:
     """Learn from *chunk*, unless it was learned from already; the job that it *finishes* ends in the same commit.
 
     *secrets* are redacted wherever they stand; *deadline* is a time of `time.monotonic`; without a *budget* the daily
-    one holds. Raises ModelError, BudgetError and DatabaseError; nothing of the playbook has changed then. A chunk about
-    which the model refuses to answer is passed over, with a RefusalError: it isn't asked about again.
+    one holds; *review* says what a person is asked about first. Raises ModelError, BudgetError and DatabaseError;
+    nothing of the playbook has changed then. A chunk about which the model refuses to answer is passed over, with a
+    RefusalError: it isn't asked about again.
     """
     if not chunk.text.strip():
         return LearnResult(was_known=not _pass_over(project, chunk, finishes))
@@ -100,11 +112,18 @@ def learn(
         if _is_known(book, chunk):
             return LearnResult(was_known=True)
         playbook = book.playbook()
+        known = _Known(
+            playbook,
+            book.revision,
+            _shown_to(project, book, chunk.session_id),
+            book.kept_apart(),
+            book.point_marks([point.name for point in _points_with_room(playbook, chunk.cited)]),
+        )
         waiting = book.waiting_reflection(chunk.key)
-    lesson = _Lesson(project, chunk, model, deadline, secrets, budget)
+    lesson = _Lesson(project, chunk, model, deadline, secrets, budget, review)
     try:
-        reflection = waiting or lesson.reflect(playbook)
-        return lesson.curate_and_keep(playbook, reflection, finishes)
+        reflection = waiting or lesson.reflect(known)
+        return lesson.curate_and_keep(known, reflection, finishes)
     except RefusalError as error:
         _pass_over(project, chunk, None)
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
@@ -121,6 +140,59 @@ def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
     return is_new
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was known before the model was asked: the playbook at its last `revision`, which of its points the session
+    was `shown`, which pairs of them stay `apart`, and what became of each."""
+
+    playbook: Playbook
+    revision: int
+    shown: set[str]
+    apart: Sequence[tuple[str, str]]
+    signals: Mapping[str, PointSignals]
+
+    def marks(self, points: Iterable[KeyPoint], cited: Collection[str]) -> "Iterator[PointMarks]":
+        """What a prompt says of *points* beside their texts; their counters are those that they have now."""
+        from playbook_db.llm.marks import PointMarks
+
+        for point in points:
+            marks = PointMarks(
+                point.name,
+                point.helpful,
+                point.harmful,
+                was_shown=point.name in self.shown,
+                was_cited=point.name in cited,
+            )
+            if signals := self.signals.get(point.name):
+                last_vote = f"{signals.last_vote} {_day(signals.last_vote_at)}" if signals.last_vote else None
+                marks = replace(
+                    marks,
+                    since=_day(signals.created_at),
+                    confirmed=_day(signals.confirmed_at),
+                    last_vote=last_vote,
+                    last_shown=_day(signals.last_shown_at),
+                    last_cited=_day(signals.last_cited_at),
+                    shown_in_vain=signals.shown_in_vain,
+                    is_resting=bool(signals.resting),
+                    is_pinned=bool(signals.pinned),
+                )
+            yield marks
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the models said of a chunk, and what of it counts: the reflection's tags; the operations as the curator gave
+    them, and `judged`; which points stay `apart` that it had `seen_in` that revision; and its `reasoning`."""
+
+    reflection_id: int
+    tags: JudgedTags
+    operations: list[Any]
+    judged: JudgedOperations
+    apart: Sequence[tuple[str, str]]
+    seen_in: int
+    reasoning: str
+
+
 @dataclass(slots=True)
 class _Lesson:
     """Learning from one chunk, under way. It is the model that is asked: it begins no call over the budget, and keeps
@@ -132,6 +204,7 @@ class _Lesson:
     deadline: float
     secrets: Collection[str]
     budget: Budget | None
+    review: Review
     kind: str = "reflect"
     calls: list[Call] = field(default_factory=list)
 
@@ -164,76 +237,92 @@ class _Lesson:
         with own.store.write(own.key) as book:
             book.add_call(call, session_id=self.chunk.session_id, agreed=self.budget is not None)
 
-    def reflect(self, playbook: Playbook) -> StoredReflection:
+    def reflect(self, known: "_Known") -> StoredReflection:
         """Ask the reflector, and keep what it says before anything else happens."""
-        from playbook_db.llm import reflector
+        from playbook_db.llm import marks, reflector
 
+        template = templates.load_template("reflector.txt")
+        points = _points_with_room(known.playbook, self.chunk.cited)
+        had = (each for each in known.marks(points, self.chunk.cited) if each.was_shown or each.was_cited)
+        playbook_text, marks_text = marks.texts(template, points, had)  # it judges no others
         answer = reflector.reflect(
             self,
-            template=templates.load_template("reflector.txt"),
+            template=template,
             transcript=self._redacted(without_private(self.chunk.text)),
-            playbook_text=_playbook_text(playbook, self.chunk.cited),
-            cited=[name for name in self.chunk.cited if name in playbook.by_name],
+            playbook_text=playbook_text,
+            marks=marks_text,
+            cited=[name for name in self.chunk.cited if name in known.playbook.by_name],
             deadline=self.deadline,
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
-        analysis, tags = self._redacted(answer.text)[:_MAX_SAID_CHARS], _bounded(self._redacted(answer.items))
-        return self._keep_reflection(analysis, tags)
+        analysis = self._redacted(answer.analysis)[:_MAX_SAID_CHARS]
+        tags, lessons = (_bounded(self._redacted(items)) for items in (answer.tags, answer.lessons))
+        return self._keep_reflection(analysis, tags, lessons)
 
     @tried_again
-    def _keep_reflection(self, analysis: str, tags: list[Any]) -> StoredReflection:
+    def _keep_reflection(self, analysis: str, tags: list[Any], lessons: list[Any]) -> StoredReflection:
         with self.project.store.write(self.project.key) as book:
             number = book.add_reflection(
                 self.chunk.key,
                 session_id=self.chunk.session_id,
                 analysis=analysis,
                 bullet_tags=tags,
+                lessons=lessons,
                 calls=self.calls,
             )
-        return StoredReflection(number, analysis, tags)
+        return StoredReflection(number, analysis, tags, lessons)
 
-    def curate_and_keep(self, playbook: Playbook, reflection: StoredReflection, finishes: Job | None) -> LearnResult:
+    def curate_and_keep(self, known: "_Known", reflection: StoredReflection, finishes: Job | None) -> LearnResult:
         """Ask the curator about the playbook with the votes in it, and keep everything as one revision."""
-        from playbook_db.llm import curator
+        from playbook_db.llm import curator, marks
 
-        tags, _ = operations.read_votes(reflection.bullet_tags)
-        draft = Draft(playbook)
-        operations.cast_votes(draft, tags)
+        had = {*known.shown, *self.chunk.cited}
+        tags = judging.judge_tags(known.playbook, reflection.bullet_tags, had, self.chunk.places, self.review)
+        draft = Draft(known.playbook)
+        operations.cast_votes(draft, tags.votes)
         voted = draft.playbook()
+        template = templates.load_template("curator.txt")
+        points = _points_with_room(voted, self.chunk.cited)
+        playbook_text, marks_text = marks.texts(template, points, known.marks(points, self.chunk.cited))
+        texts = [str(lesson.get("text")) for lesson in reflection.lessons]
+        pairs, near = duplicates.candidates(points, texts, apart=known.apart)
         self.kind = "curate"
         answer = curator.curate(
             self,
-            template=templates.load_template("curator.txt"),
+            template=template,
             analysis=reflection.analysis,
-            playbook_text=_playbook_text(voted, self.chunk.cited),
-            candidates="\n".join(
-                f"- {shown(one.name)} and {shown(other.name)} (words in common: {likeness:.0%})"
-                for one, other, likeness in duplicates.near_pairs(voted.points)
-            ),
+            tags=reflection.bullet_tags,
+            lessons=reflection.lessons,
+            playbook_text=playbook_text,
+            marks=marks_text,
+            pairs=pairs,
+            near=near,
             size=_size(voted),
             deadline=self.deadline,
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
-        proposed = self._redacted(answer.items)
-        said = self._redacted(answer.text)[:_MAX_SAID_CHARS]
-        return self._keep_lesson(reflection, tags, _bounded(proposed), said, finishes)
+        given = _bounded(self._redacted(answer.operations))
+        judged = judging.judge_operations(voted, given, self.chunk.places, self.review)
+        said = self._redacted(answer.reasoning)[:_MAX_SAID_CHARS]
+        answers = _Answers(reflection.id, tags, given, judged, answer.apart, known.revision, said)
+        return self._keep_lesson(answers, finishes)
 
     @tried_again
-    def _keep_lesson(
-        self, reflection: StoredReflection, tags: Sequence[Vote], proposed: list[Any], said: str, finishes: Job | None
-    ) -> LearnResult:
-        """Keep everything as one revision: the votes *tags*, what the curator *proposed* and *said*."""
+    def _keep_lesson(self, answers: "_Answers", finishes: Job | None) -> LearnResult:
+        """Keep everything that counts of the *answers* as one revision, and beside it what a person is asked about."""
+        judged = answers.judged
         with self.project.store.write(self.project.key) as book:
             if _is_known(book, self.chunk):
                 return LearnResult(was_known=True, calls=tuple(self.calls))
-            votes = operations.cast_votes(book.draft, tags)
+            votes = operations.cast_votes(book.draft, answers.tags.votes)
             count = len(book.draft.changes)
-            skipped = operations.apply_operations(book.draft, proposed)
+            refused = operations.apply_operations(book.draft, judged.counting, judged.evidence)
             made = book.draft.changes[count:]
             pruned = operations.prune(book.draft)
             session = self.chunk.session_id if self.chunk.session_id.strip() else None
+            skipped = _numbered(judged.skipped, answers.operations, refused, answers.tags.notes)
             result = book.commit(
                 "learn",
                 "learnt from a session",
@@ -242,16 +331,18 @@ class _Lesson:
                 session_id=session,
                 actor=session,
             )
+            waiting = _propose(book, answers, result, session)
+            book.keep_apart(answers.apart, actor=session, judged_in=answers.seen_in)
             book.finish_reflection(
-                reflection.id,
+                answers.reflection_id,
                 revision=result.revision,
-                curator_reasoning=said,
+                curator_reasoning=answers.reasoning,
                 calls=[call for call in self.calls if call.kind == "curate"],
             )
             _note_done(book, self.chunk, finishes)
-        diagnostics.operations(self.project.folder, proposed, skipped, made)
+        diagnostics.operations(self.project.folder, answers.operations, skipped, made)
         diagnostics.pruning(self.project.folder, pruned)
-        return LearnResult(revision=result, calls=tuple(self.calls))
+        return LearnResult(revision=result, calls=tuple(self.calls), proposals=waiting)
 
     def _redacted(self, value: Any) -> Any:
         """*value*, a text or JSON, without secrets and as a database can keep it."""
@@ -308,15 +399,14 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
             )
 
 
-def _playbook_text(playbook: Playbook, cited: Collection[str]) -> str:
-    """The points as a prompt shows them: all, or those cited and the best of the others where there are too many."""
+def _points_with_room(playbook: Playbook, cited: Collection[str]) -> Sequence[KeyPoint]:
+    """The points that a prompt shows: all, or those cited and the best of the others where there are too many."""
     points = playbook.points
-    text = render_points(points)
-    if len(text) <= _ROOM_CHARS:
-        return text
+    if len(render_points(points)) <= _ROOM_CHARS:
+        return points
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
     ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
-    return render_points(prompt_text.choose(dict.fromkeys([*first, *ranked]), [], _ROOM_CHARS))
+    return prompt_text.choose(dict.fromkeys([*first, *ranked]), _ROOM_CHARS)
 
 
 def _size(playbook: Playbook) -> str:
@@ -328,15 +418,53 @@ def _size(playbook: Playbook) -> str:
     )
 
 
+def _propose(book: PlaybookRepository, answers: _Answers, result: RevisionResult, session: str | None) -> int:
+    """Keep what a person is asked about; how much that is. What waited since an earlier session, and was carried out in
+    this *result*, waits no longer."""
+    counting = [*answers.judged.counting, *({"type": "VOTE", **asdict(vote)} for vote in answers.tags.votes)]
+    for operation in counting:
+        if waiting := book.matching_proposal(operation):
+            book.decide([waiting.id], "accepted", session or settings.actor(), result.revision)
+    kept = [
+        book.add_proposal(dict(each.operation), each.operation["type"], each.evidence, each.trust, session)
+        for each in (*answers.tags.proposed, *answers.judged.proposed)
+    ]
+    return sum(each is not None for each in kept)
+
+
+def _numbered(
+    skipped: Sequence[Skipped], given: Sequence[Any], refused: Sequence[Skipped], notes: Sequence[Skipped]
+) -> list[Skipped]:
+    """Everything that counts nothing, under numbers of their own: operations by their place among those *given*, then
+    what the playbook as it is now *refused*, then the tags."""
+    behind = len(given)
+    return [*skipped, *(replace(each, index=behind + place) for place, each in enumerate([*refused, *notes]))]
+
+
+def _day(time: str | None) -> str | None:
+    return time[:10] if time else None
+
+
+def _shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
+    """The points that the session was shown, by name; also those of which the team's database doesn't know yet."""
+    unsent: list[str] = []
+    if own := project.here:
+        with own.store.read(own.key) as of_own:
+            unsent = memberships.unsent_points(of_own.connection, of_own.playbook_id, session_id)
+    return book.shown_to(session_id, unsent)
+
+
 def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
     """Whether the cursor isn't where the chunk begins: somebody else has learned from it."""
     return book.learned_to(chunk.path) != chunk.start
 
 
 def _note_done(book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, and end the
-    job that it *finishes*."""
+    """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, and how the
+    session went, let points rest whose time has come, and end the job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
+    book.add_counts(chunk.counts, session_id=chunk.session_id)
+    book.rest_points()
     book.move_cursor(
         chunk.path, chunk.end, session_id=chunk.session_id, last_uuid=chunk.last_uuid, first_uuid=chunk.first_uuid
     )

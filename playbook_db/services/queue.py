@@ -1,5 +1,5 @@
 """The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all;
-and the cursors, up to which byte each transcript has been learned from."""
+and the cursors, up to which byte each transcript has been learned from. What sessions were shown comes in beside."""
 
 import os
 import re
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeGuard
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
-from playbook_db.store import jobs, repository
+from playbook_db.store import jobs, memberships, repository
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
 from playbook_db.store.repository import PlaybookRepository
@@ -31,6 +32,40 @@ def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
             return False
         jobs.add(book.connection, book.playbook_id, job, now=job.get("queued_at") or book.now)
     return True
+
+
+@tried_again
+def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> None:
+    """Keep what a session was shown, as a hook left it in *content*, for the project *key*, which is made where need
+    be; once, however often it comes in. Raises ValueError where that isn't what *content* is."""
+    showing, team = _read_showing(content)
+    with store.write(key) as book:
+        if team is not None:
+            memberships.keep_unsent(book, showing, team)
+        elif not book.is_ignored():
+            memberships.take_in(book, [showing])
+
+
+def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, str | None]:
+    """The showing, and the name of the team's playbook that it is of, if any."""
+    session_id, time, source = (content.get(name) for name in ("session_id", "time", "source"))
+    revision, left_out, points = (content.get(name) for name in ("revision", "left_out", "points"))
+    team = content.get("team")
+    if not (isinstance(session_id, str) and session_id and isinstance(time, str) and isinstance(source, str)):
+        raise ValueError("it doesn't say which session was shown what, and when")
+    if not (_is_count(revision) and _is_count(left_out) and isinstance(points, list) and all(map(_is_count, points))):
+        raise ValueError("what was shown isn't said in numbers")
+    if timestamp(datetime.fromisoformat(time)) != time:
+        raise ValueError(f"{time!r} is no time in UTC")
+    ids = ",".join(map(str, dict.fromkeys(points)))
+    showing = memberships.Showing(
+        projects.as_text(session_id), time, projects.as_text(source), revision, f"[{ids}]", left_out
+    )
+    return showing, team if isinstance(team, str) else None
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value < 2**63
 
 
 def list_jobs(store: Store, key: str | None = None) -> list[Job]:

@@ -14,10 +14,18 @@ from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import TypeVar
 
-    from playbook_db.store.hook_queries import Connection, PointLifespan, Retirement, StoredPoint, StoredProject
+    from playbook_db.store.hook_queries import (
+        Connection,
+        PointEvidence,
+        PointLifespan,
+        Retirement,
+        StoredMarks,
+        StoredPoint,
+        StoredProject,
+    )
 
     N = TypeVar("N")
     T = TypeVar("T")
@@ -35,9 +43,17 @@ def live_points(url: str, folder: str, *, may_be_old: bool = False) -> "list[Sto
     return _read(url, folder, query, [], of_replica=may_be_old)
 
 
-def age_and_use(url: str, folder: str) -> "dict[str, tuple[int, int]] | None":
-    """In which revision each live point of the project in *folder* came, and how many sessions cited it, by name."""
-    return _read(url, folder, lambda connection, project: hook_queries.age_and_use(connection, project.id), {})
+def listing(url: str, folder: str) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
+    """The live points of the project in *folder*, in canonical order, and what is known of each beside, by name."""
+    return _read(
+        url,
+        folder,
+        lambda connection, project: (
+            hook_queries.live_points(connection, project.id),
+            hook_queries.marks(connection, project.id),
+        ),
+        ([], {}),
+    )
 
 
 def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement]] | None":
@@ -45,8 +61,10 @@ def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement
     return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
 
 
-def find_point(url: str, folder: str, name: str) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
-    """The point *name* of the project in *folder*, live or retired; its other fields as JSON."""
+def find_point(
+    url: str, folder: str, name: str
+) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
+    """The point *name* of the project in *folder*, live or retired, as `hook_queries.find_point` has it."""
     return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
 
 
@@ -59,7 +77,9 @@ def prompt(url: str, folder: str, *, whole: bool) -> str | None:
             return ""
         if whole:
             return templates.fill_points(prompt_text.render_points(hook_queries.live_points(connection, project.id)))
-        return prompt_text.compose(templates.playbook_template(), *hook_queries.candidates(connection, project))[0]
+        return prompt_text.compose(
+            templates.playbook_template(), *hook_queries.candidates(connection.execute, project)
+        )[0]
 
     return _read(url, folder, query, "")
 

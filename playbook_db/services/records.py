@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from playbook_db.domain.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.services.dedup import AlikePoints
     from playbook_db.services.forget import Forgotten
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken
     from playbook_db.services.repair import Repaired
-    from playbook_db.services.statistics import Statistics
+    from playbook_db.services.review import ReviewItem, ReviewResult
+    from playbook_db.services.statistics import SessionComparison, Statistics
     from playbook_db.services.status import Status
     from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
-    from playbook_db.store.hook_queries import PointLifespan, Retirement
+    from playbook_db.store.hook_queries import PointEvidence, PointLifespan, Retirement, StoredMarks
     from playbook_db.store.jobs import Job
     from playbook_db.store.learning import SessionSummary
     from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
@@ -41,7 +43,7 @@ Record = dict[str, Any]
 
 
 def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> Record:
-    """A point, live or retired (`list`)."""
+    """A point, live or retired (`list --retired`)."""
     record: Record = {
         "name": point.name,
         "section": point.section,
@@ -54,11 +56,20 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
     return record
 
 
+def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
+    """A live point with what is known of it beside (`list`)."""
+    return point_record(point) | _marks_record(marks) | {"created_in": marks.created_in, "created_at": marks.created_at}
+
+
 def full_point_record(
-    point: "PromptPoint", retirement: "Retired | None", lifespan: "PointLifespan", extra: str
+    point: "PromptPoint",
+    retirement: "Retired | None",
+    lifespan: "PointLifespan",
+    extra: str,
+    evidence: "Iterable[PointEvidence]",
 ) -> Record:
-    """A point with the revisions in which it came and last changed, and what a file's entry said of it beside (`show
-    NAME`)."""
+    """A point with the revisions in which it came and last changed, what is known of it beside, what a file's entry
+    said, and what sessions showed (`show NAME`)."""
     import json
 
     return point_record(point, retirement) | {
@@ -66,8 +77,22 @@ def full_point_record(
         "created_at": lifespan.created_at,
         "changed_in": lifespan.changed_in,
         "changed_at": lifespan.changed_at,
+        **_marks_record(lifespan),
         "extra": json.loads(extra),
+        "evidence": [
+            {
+                "revision": each.revision,
+                "kind": each.kind,
+                "ignored": each.ignored,
+                "evidence": json.loads(each.evidence or "[]"),
+            }
+            for each in evidence
+        ],
     }
+
+
+def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
+    return {"pinned": marks.pinned, "resting": marks.resting, "confirmed_at": marks.confirmed_at}
 
 
 def change_record(change: "Change") -> Record:
@@ -77,7 +102,7 @@ def change_record(change: "Change") -> Record:
 
 
 def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
-    """What a batch of operations did, or would do (`apply`, `prune`)."""
+    """What a batch of operations did, or would do (`apply`, `prune`, `dedup --merge`)."""
     return {
         "project": revised.key,
         "revision": revised.revision,
@@ -86,6 +111,53 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
         "skipped": [
             {"operation": item.index + 1, "reason": item.reason, "given": item.item} for item in revised.skipped
         ],
+    }
+
+
+def candidates_record(key: str, candidates: "Iterable[AlikePoints]") -> Record:
+    """Points that may say the same, two by two (`dedup`)."""
+    return {
+        "project": key,
+        "candidates": [
+            {"likeness": round(each.likeness, 3), "points": [point_record(each.one), point_record(each.other)]}
+            for each in candidates
+        ],
+    }
+
+
+def proposal_record(item: "ReviewItem") -> Record:
+    """A proposal that waits for a person (`review`, `list --proposed`): what it would do and what it rests on; `points`
+    are those that it is about, as they are now."""
+    proposal = item.proposal
+    return {
+        "id": proposal.id,
+        "name": item.name,
+        "kind": proposal.kind,
+        "targets": list(proposal.names),
+        "text": proposal.text or None,
+        "section": proposal.operation.get("section"),
+        "operation": proposal.operation,
+        "trust": proposal.trust,
+        "evidence": [asdict(piece) for piece in proposal.evidence],
+        "session": proposal.session_id,
+        "sessions": proposal.sessions,
+        "created_at": proposal.created_at,
+        "points": [point_record(point) for point in item.points],
+    }
+
+
+def review_record(result: "ReviewResult") -> Record:
+    """What became of proposals (`review --accept`, `--reject`), by their numbers; those in `waiting` couldn't be
+    carried out, for `needless` ones nothing was to be done any more."""
+    reasons = {"needless": result.needless, "waiting": result.refused}
+    return {
+        **batch_record(result.revision, dry_run=False),
+        "accepted": result.accepted,
+        "rejected": result.rejected,
+        **{
+            name: [{"id": number, "reason": reason} for number, reason in of_kind.items()]
+            for name, of_kind in reasons.items()
+        },
     }
 
 
@@ -192,10 +264,12 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
     }
 
 
-def life_record(name: str, life: "Life") -> Record:
+def life_record(name: str, life: "Life", lifespan: "PointLifespan") -> Record:
     """Where the point *name* came from, and all that happened to it (`why`)."""
     return {
         "name": name,
+        "created_at": lifespan.created_at,
+        **_marks_record(lifespan),
         "merged": list(life.merged),
         "events": [_record(event, session_id="session", text="told") for event in life.events],
     }
@@ -216,7 +290,8 @@ def _logged_change_record(change: "LoggedChange") -> Record:
         record["section_before"] = before.section
     if change.is_reworded:
         record["text"] = point.text
-    return record | {"reason": change.reason, "successor": change.successor}
+    evidence = [asdict(each) for each in change.evidence]
+    return record | {"reason": change.reason, "successor": change.successor, "evidence": evidence}
 
 
 def _full_change_record(change: "LoggedChange") -> Record:
@@ -377,6 +452,7 @@ def status_record(status: "Status") -> Record:
             "session": learned.session_id,
             "changes": learned.counts,
         },
+        "proposals": status.proposals,
         "jobs": {"queued": status.queued, "running": status.running, "failed": status.failed},
         "waits": list(status.waits),
         "today": {
@@ -398,7 +474,8 @@ def statistics_record(numbers: "Statistics") -> Record:
     `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
     each `..._share` is a part of `use.shown`, null where nothing was shown; `votes.unmatched` are for no live point;
     `stretches` are chunks of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
-    own; sizes are null where they can't be told.
+    own; `holdout` compares sessions that were shown the playbook with those that were not, `low` and `high` of each
+    `difference` are null where they are too few; sizes are null where they can't be told.
     """
     use, learning, file = numbers.use, numbers.learning, numbers.file
     ages = {f"last_{days}_days": count for days, count in numbers.ages}
@@ -426,10 +503,33 @@ def statistics_record(numbers: "Statistics") -> Record:
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
         "members": [_record(member, last_at="last") for member in numbers.members],
+        "holdout": _session_comparison_record(numbers.comparison),
         "file": {
             "size_bytes": file.size_bytes,
             "tables": [asdict(table) for table in file.tables],
             "backups": [{"time": time, "size_bytes": size} for time, size in file.backups],
+        },
+    }
+
+
+def _session_comparison_record(comparison: "SessionComparison") -> Record:
+    return {
+        "since": comparison.since,
+        "until": comparison.until,
+        "sessions_held_out": comparison.held_out,
+        "sessions_shown": comparison.shown,
+        "is_enough": comparison.is_enough,
+        "confidence": comparison.confidence,
+        "measures": {
+            name: {
+                "held_out_mean": each.without,
+                "shown_mean": each.shown,
+                "difference": each.by,
+                "low": each.low,
+                "high": each.high,
+                "differs": each.is_plain,
+            }
+            for name, each in comparison.measures.items()
         },
     }
 

@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from playbook_db.domain import outcomes
+from playbook_db.domain.outcomes import Difference
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
@@ -108,6 +110,24 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionComparison:
+    """The sessions that were held out beside those that were `shown` the playbook, from the first held out, at `since`,
+    to the last: how many there are, and by measure what the latter have more of. What it says is an observation."""
+
+    since: str | None
+    until: str | None
+    held_out: int
+    shown: int
+    measures: dict[str, Difference]
+    confidence: float = outcomes.CONFIDENCE
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough sessions on both sides to say anything."""
+        return min(self.held_out, self.shown) >= outcomes.FEWEST_SESSIONS
+
+
+@dataclass(frozen=True, slots=True)
 class Growth:
     """The file now, all projects together: its size (None where it is no file), its tables, and how large each backup
     of it was, the oldest first."""
@@ -146,6 +166,7 @@ class Statistics:
     revisions: dict[str, int]
     members: tuple[ActorTotals, ...]
     is_shared: bool
+    comparison: SessionComparison
     file: Growth
 
     @property
@@ -195,6 +216,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         dict(_sums((each.source, each.count) for each in counts.revisions).most_common()),
         _members(counts),
         project.store.is_shared,
+        _comparison(counts),
         Growth(
             counts.file_bytes,
             tuple(counts.tables),
@@ -262,6 +284,13 @@ def _members(counts: Counts) -> tuple[ActorTotals, ...]:
         ActorTotals(actor, count, learned[actor], votes[actor], last_at[actor])
         for actor, count in revisions.most_common()
     )
+
+
+def _comparison(counts: Counts) -> SessionComparison:
+    compared = counts.compared
+    held_out, shown = (max(each.sessions for each in group.values()) for group in (compared.held_out, compared.shown))
+    measures = outcomes.compare(compared.held_out, compared.shown)
+    return SessionComparison(compared.since, compared.until, held_out, shown, measures)
 
 
 def _weeks(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:

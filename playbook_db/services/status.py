@@ -37,9 +37,9 @@ class Status:
     it, and knew at the time `team_as_of` that it was current (None: it never did).
 
     `shown` is how many of its `points` go into a session, none where the database `is_on_server`, which hooks never
-    ask; `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
-    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
-    budget, 0 for none; `agreed_today` are the tokens beside it.
+    ask; `proposals` is how many wait for a person; `queued`, `running` and `failed` count jobs. `waits` says what waits
+    for the user, or why learning waits. `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today`
+    of this one; `daily_tokens` is the budget, 0 for none; `agreed_today` are the tokens beside it.
     """
 
     key: str
@@ -52,6 +52,7 @@ class Status:
     shown: int
     revision: int
     learned: Learned | None
+    proposals: int
     queued: int
     running: int
     failed: int
@@ -117,11 +118,13 @@ def _read(execute: Execute, database: str, folder: str, found: hook_queries.Stor
 
 def _points(execute: Execute, project: hook_queries.StoredProject, known_at: str | None = None) -> dict[str, Any]:
     """The fields of a status that are about the points."""
+    waiting = list(execute(hook_queries.PROPOSALS_WAITING, {"playbook_id": project.id}))
     return {
         "team_as_of": known_at,
         "points": project.live_points,
         "shown": _shown(execute, project) if project.live_points and not project.is_ignored else 0,
         "revision": project.revision,
+        "proposals": waiting[0][0] if waiting else 0,
         "learned": _learned(list(execute(hook_queries.LAST_LEARNED, {"playbook_id": project.id}))),
     }
 
@@ -145,12 +148,7 @@ def _points_of_team(database: str, project: hook_queries.StoredProject) -> dict[
 
 def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:
     """How many points a session is shown."""
-    of_project = {"playbook_id": project.id}
-    ranked, unjudged = (
-        map(hook_queries.StoredPoint, execute(query, of_project))
-        for query in (hook_queries.RANKED_POINTS, hook_queries.UNJUDGED_POINTS)
-    )
-    return len(prompt_text.compose(templates.playbook_template(), ranked, list(unjudged), project.live_points)[1])
+    return len(prompt_text.compose(templates.playbook_template(), *hook_queries.candidates(execute, project))[1])
 
 
 def _learned(rows: list[Any]) -> Learned | None:

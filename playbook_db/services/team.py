@@ -147,7 +147,7 @@ def refresh(store: Store, membership: Membership, server: Store) -> bool:
 def _refresh(store: Store, membership: Membership, server: Store, path: str) -> bool:
     with server.read(membership.name) as book:
         here = replica.state(path, membership.name)
-        if book.playbook_id and here and (here.revision, here.time) == (book.revision, book.last_time):
+        if book.playbook_id and here and replica.is_current(here, book):
             os.utime(path)  # says when it was known to be current
             return False
         rows = replica.read(book)

@@ -49,6 +49,8 @@ SELECT DISTINCT p.key FROM (
     SELECT * FROM (SELECT * FROM counted EXCEPT SELECT playbook_id, point_id, sessions, last_at FROM showings) AS less
     UNION ALL
     SELECT * FROM (SELECT playbook_id, point_id, sessions, last_at FROM showings EXCEPT SELECT * FROM counted) AS more
+    UNION ALL
+    SELECT playbook_id, point_id, sessions, last_at FROM showings WHERE used_at > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
 Check = Callable[[Connection], list[str]]

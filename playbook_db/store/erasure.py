@@ -15,8 +15,10 @@ from sqlalchemy import Column, Connection, and_, func, insert, null, or_, select
 from sqlalchemy import text as sql
 
 from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.domain.operations import TEXT_KEYS, named_points
+from playbook_db.store.proposals import read_operation
 from playbook_db.store.repository import PlaybookRepository
-from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, revisions
+from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, proposals, revisions
 
 # The columns with words of people or models, and the form in which each keeps them. Every other column of texts holds
 # names, keys, paths, times or kinds: what programs look for, and nobody's secret.
@@ -25,10 +27,11 @@ WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "revisions": {"message": "text", "header": "header"},
     "key_points": {"text": "text", "retired_reason": "text"},
     "extra_fields": {"fields": "json"},
-    "changes": {"text": "text", "reason": "text"},
-    "votes": {"name": "text", "rationale": "text"},  # a name only where it was that of no point
+    "changes": {"text": "text", "reason": "text", "evidence": "json"},
+    "votes": {"name": "text", "rationale": "text", "evidence": "json"},  # a name only where it was that of no point
     "skipped_operations": {"operation": "json", "reason": "text"},
-    "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json"},
+    "proposals": {"operation": "json", "evidence": "json"},
+    "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json", "lessons": "json"},
     "jobs": {"error": "text"},
 }
 _HISTORY = ("revisions", "changes", "votes", "skipped_operations")  # nothing but an erasure writes over their rows
@@ -38,7 +41,10 @@ _OF_FORGOTTEN: Mapping[tuple[str, str], str | None] = {
     ("extra_fields", "fields"): "{}",
     ("changes", "text"): MARK,
     ("changes", "reason"): None,
+    ("changes", "evidence"): None,
     ("votes", "rationale"): None,
+    ("votes", "evidence"): None,
+    ("proposals", "evidence"): "[]",
 }
 REASON = "forgotten"  # why a forgotten point is retired
 _MOST_IDS = 500  # in one condition
@@ -115,8 +121,8 @@ def find(
     tables: Iterable[str] = WRITTEN,
     after: int = 0,
 ) -> Iterator[Field]:
-    """The fields in *tables* that say what is to be erased, and those about the *forgotten* points: their texts, and
-    why they were changed and voted on. Of the history only what came *after* that revision."""
+    """The fields in *tables* that say what is to be erased, and those about the *forgotten* points: their texts, why
+    they were changed and voted on, what was proposed for them. Of the history only what came *after* that revision."""
     names = {point.id: point.name for point in forgotten}
     for table in (metadata.tables[name] for name in tables):
         columns, key = [table.c[column] for column in WRITTEN[table.name]], list(table.primary_key.columns)
@@ -128,6 +134,8 @@ def find(
             query = query.where(number > after)
         for row in connection.execute(query):
             revision, point_id, *values = row[len(key) :]
+            if table is proposals:
+                point_id = _point_proposed(values, names)
             for column, before in zip(columns, values, strict=True):
                 if before is None or before == MARK or (before == REASON and "reason" in column.name):
                     continue
@@ -154,6 +162,9 @@ def erase(
     points = json.dumps([point.name for point in forgotten], ensure_ascii=False)
     connection.execute(insert(erasures).values(**trace, revision=revision, asked=by, points=points, time=now))
     _write_over(connection, fields)
+    # What a proposal says is what a person would be asked: nobody is asked about words that are gone.
+    worded = [field.key[1] for field in fields if field.name == "proposals.operation"]
+    book.decide(worded, "rejected", book.actor(), None)
     for some in _in_parts([point.id for point in forgotten]):
         connection.execute(
             update(key_points)
@@ -198,6 +209,8 @@ def _erased(
         return eraser.erase_header(value)
     if kind == "json":
         value = eraser.erase_json(value)
+        if column.name == "operation" and point_id in names:
+            return _without_words(value)
         return _without_rationales(value, set(names.values())) if column.name == "bullet_tags" else value
     return eraser.erase(value)
 
@@ -213,6 +226,21 @@ def _without_rationales(value: str, names: Collection[str]) -> str:
     for tag in erased:
         tag["rationale"] = MARK
     return json.dumps(tags) if erased else value
+
+
+def _point_proposed(values: Iterable[str], names: Mapping[int, str]) -> int | None:
+    """The number of a forgotten point that a proposal is about, whose operation is the first of *values*; *names* are
+    those points' names, by number."""
+    operation = read_operation(next(iter(values)))
+    about = {name for kind in TEXT_KEYS.keys() | {"DELETE", "VOTE"} for name in named_points(operation, kind)}
+    return next((number for number, name in names.items() if name in about), None)
+
+
+def _without_words(value: str) -> str:
+    """The operation, JSON in *value*, without what it says about its points."""
+    operation = read_operation(value)
+    words = {key: MARK for key in (*TEXT_KEYS.values(), "reason", "rationale") if operation.get(key)}
+    return json.dumps(operation | words, ensure_ascii=False) if words else value
 
 
 def _in_parts(ids: Collection[int]) -> Iterator[list[int]]:

@@ -10,14 +10,14 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from sqlite3 import Connection as Connection
     from typing import Any
 
 
-SCHEMA = 5  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 6  # the migration that this code is written for, as in PRAGMA user_version
 
-_POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position"
+_POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
 LIVE_POINTS = f"""
 SELECT k.id, {_POINT}
@@ -35,13 +35,18 @@ FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.key = :
 
 RANKED_POINTS = f"""
 SELECT k.id, {_POINT} FROM key_points AS k
-WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
-ORDER BY k.rank DESC, k.id
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
+ORDER BY k.pinned DESC, k.rank DESC, k.id
 """
 
-# In which revision each live point came, and how many sessions cited it.
-AGE_AND_USE = """
-SELECT k.name, k.created_in, coalesce(c.sessions, 0) FROM key_points AS k
+LAST_TIME = """
+SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id ORDER BY r.number DESC LIMIT 1
+"""
+
+# What is known of each live point beside what a point is, and how many sessions cited it.
+MARKS = """
+SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time, coalesce(c.sessions, 0) FROM key_points AS k
+JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_id = :playbook_id GROUP BY point_id) AS c
     ON c.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
@@ -66,9 +71,21 @@ SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
-# The revisions in which a point came and last changed, and their times.
+# What sessions showed for or against a point: for its changes, and for votes.
+EVIDENCE = """
+SELECT c.revision, c.kind, 0, c.evidence FROM key_points AS k
+JOIN changes AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id AND c.evidence IS NOT NULL
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+UNION ALL
+SELECT v.revision, v.tag, v.ignored, v.evidence FROM key_points AS k
+JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id AND (v.evidence IS NOT NULL OR v.ignored = 1)
+WHERE k.playbook_id = :playbook_id AND k.name = :name
+ORDER BY 1
+"""
+
+# The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
 LIFESPAN = """
-SELECT f.number, f.time, l.number, l.time
+SELECT f.number, f.time, l.number, l.time, k.confirmed_at, k.pinned, k.resting
 FROM key_points AS k
 JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
 JOIN revisions AS l ON l.playbook_id = k.playbook_id
@@ -84,15 +101,6 @@ NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :pla
 # Those that took in a file which they don't equal, whose `last_updated` then ends their message.
 TOOK_IN = """
 SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
-"""
-
-NEWEST = 50  # points that are looked at for those without votes: the time must not hang on how many there are
-
-UNJUDGED_POINTS = f"""
-SELECT k.id, {_POINT} FROM key_points AS k
-WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.helpful = 0 AND k.harmful = 0
-  AND k.id > (SELECT max(n.id) FROM key_points AS n WHERE n.playbook_id = :playbook_id) - {NEWEST}
-ORDER BY k.id DESC
 """
 
 MIRROR_FILE = """
@@ -113,6 +121,12 @@ CROSS JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.numb
 CROSS JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id AND k.retired_in IS NULL
 WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn' AND r.time > :after
 ORDER BY r.number DESC, c.seq DESC
+"""
+
+# How many proposals wait for a person, and the highest of their numbers.
+PROPOSALS_WAITING = """
+SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
+WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
 """
 
 JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
@@ -184,7 +198,7 @@ BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|befo
 class StoredPoint:
     """A live key point, as `domain.prompt_text` wants it."""
 
-    __slots__ = ("harmful", "helpful", "id", "name", "position", "section", "text")
+    __slots__ = ("confirmed_at", "harmful", "helpful", "id", "name", "pinned", "position", "section", "text")
 
     id: int
     name: str
@@ -192,10 +206,30 @@ class StoredPoint:
     helpful: int
     harmful: int
     position: int
+    pinned: int
+    confirmed_at: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.id, self.name, self.text, slug, self.helpful, self.harmful, self.position = row
+        self.id, self.name, self.text, slug, self.helpful, self.harmful, self.position, *marks = row
+        self.pinned, self.confirmed_at = marks
         self.section = SLUG_SECTIONS[slug]
+
+
+class StoredMarks:
+    """What is known of a live point beside what a point is: whether it is pinned and whether it rests, when it was last
+    confirmed, the revision in which it came and its time, how many sessions cited it."""
+
+    __slots__ = ("cited_in", "confirmed_at", "created_at", "created_in", "name", "pinned", "resting")
+
+    name: str
+    confirmed_at: "str | None"
+    created_in: int
+    created_at: str
+    cited_in: int
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.name, pinned, resting, self.confirmed_at, self.created_in, self.created_at, self.cited_in = row
+        self.pinned, self.resting = bool(pinned), bool(resting)
 
 
 class Retirement:
@@ -207,14 +241,32 @@ class Retirement:
         self.revision, self.reason = revision, reason
 
 
+class PointEvidence:
+    """What a session showed for or against a point in a revision: for a change or a vote, of that `kind`; whether the
+    session `ignored` the point; the evidence as JSON, None where that is all."""
+
+    __slots__ = ("evidence", "ignored", "kind", "revision")
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.revision, self.kind, ignored, self.evidence = row
+        self.ignored = bool(ignored)
+
+
 class PointLifespan:
-    """When a point came, and when it last changed: the revisions and their times."""
+    """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; whether
+    it is pinned, and whether it rests."""
 
-    __slots__ = ("changed_at", "changed_in", "created_at", "created_in")
+    __slots__ = ("changed_at", "changed_in", "confirmed_at", "created_at", "created_in", "pinned", "resting")
 
-    def __init__(self, created_in: int, created_at: str, changed_in: int, changed_at: str) -> None:
-        self.created_in, self.created_at = created_in, created_at
-        self.changed_in, self.changed_at = changed_in, changed_at
+    created_in: int
+    created_at: str
+    changed_in: int
+    changed_at: str
+    confirmed_at: "str | None"
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.created_in, self.created_at, self.changed_in, self.changed_at, self.confirmed_at, *marks = row
+        self.pinned, self.resting = map(bool, marks)
 
 
 class StoredProject:
@@ -384,13 +436,13 @@ def find_in_replica(connection: "Connection", name: str) -> "StoredProject | Non
 
 
 def candidates(
-    connection: "Connection", project: StoredProject
-) -> "tuple[Iterator[StoredPoint], list[StoredPoint], int]":
-    """What `domain.prompt_text` chooses from: the live points, best first, read as they are asked for; the newest
-    without votes; how many are live."""
+    execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject
+) -> "tuple[Iterator[StoredPoint], int, str]":
+    """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best, read
+    as they are asked for; how many are live; the time of the last revision."""
     of_playbook = {"playbook_id": project.id}
-    ranked, unjudged = (connection.execute(query, of_playbook) for query in (RANKED_POINTS, UNJUDGED_POINTS))
-    return map(StoredPoint, ranked), list(map(StoredPoint, unjudged)), project.live_points
+    time = execute(LAST_TIME, of_playbook).fetchone()
+    return map(StoredPoint, execute(RANKED_POINTS, of_playbook)), project.live_points, time[0] if time else ""
 
 
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
@@ -398,16 +450,16 @@ def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint
     return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
 
 
-def age_and_use(connection: "Connection", playbook_id: int) -> "dict[str, tuple[int, int]]":
-    """In which revision each live point came, and how many sessions cited it, by name."""
-    rows = connection.execute(AGE_AND_USE, {"playbook_id": playbook_id})
-    return {name: (created_in, sessions) for name, created_in, sessions in rows}
+def marks(connection: "Connection", playbook_id: int) -> "dict[str, StoredMarks]":
+    """What is known of each live point beside what a point is, by name."""
+    rows = connection.execute(MARKS, {"playbook_id": playbook_id})
+    return {row[0]: StoredMarks(row) for row in rows}
 
 
 def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[StoredPoint, Retirement]]":
     """The points that were retired, the last one first."""
     rows = connection.execute(RETIRED_POINTS, {"playbook_id": playbook_id})
-    return [(StoredPoint(row[:7]), Retirement(*row[7:9])) for row in rows]
+    return [(StoredPoint(row[:9]), Retirement(*row[9:11])) for row in rows]
 
 
 def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
@@ -417,17 +469,18 @@ def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
 
 def find_point(
     connection: "Connection", playbook_id: int, name: str
-) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str] | None":
-    """The point *name*, live or retired, and what a file's entry said of it beside, as JSON; None where there never was
-    one."""
+) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
+    """The point *name*, live or retired, what a file's entry said of it beside, as JSON, and what sessions showed for
+    it or against it; None where there never was one."""
     of_point = {"playbook_id": playbook_id, "name": name}
     row = connection.execute(POINT, of_point).fetchone()
     if row is None:
         return None
-    lifespan = PointLifespan(*connection.execute(LIFESPAN, of_point).fetchone())
+    lifespan = PointLifespan(connection.execute(LIFESPAN, of_point).fetchone())
     extra = connection.execute(EXTRA, of_point).fetchone()
-    retirement = None if row[7] is None else Retirement(*row[7:9])
-    return StoredPoint(row[:7]), retirement, lifespan, extra[0] if extra else "{}"
+    retirement = None if row[9] is None else Retirement(*row[9:11])
+    evidence = tuple(map(PointEvidence, connection.execute(EVIDENCE, of_point)))
+    return StoredPoint(row[:9]), retirement, lifespan, extra[0] if extra else "{}", evidence
 
 
 def known_times(connection: "Connection", playbook_id: int, times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
@@ -477,6 +530,12 @@ def learned_points(
     newest first."""
     of = {"playbook_id": playbook_id, "since": since, "after": after}
     return connection.execute(LEARNED_POINTS, of).fetchall()
+
+
+def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
+    """How many proposals wait for a person, and the highest of their numbers, 0 where none does."""
+    count, highest = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
+    return count, highest
 
 
 def joined_at(connection: "Connection", playbook_id: int) -> str:

@@ -3,12 +3,14 @@ cost."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
+from playbook_db.domain import operations
+from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.projects import as_path, as_text
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
@@ -29,8 +31,69 @@ WHERE playbook_id = :playbook_id AND name IN :names AND created_in <= :revision
 ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET stretches = citations.stretches + 1, time = excluded.time
 """).bindparams(bindparam("names", expanding=True))
+_SHOWN_TO = sql("SELECT points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
+_NAMES_OF = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id IN :numbers").bindparams(
+    bindparam("numbers", expanding=True)
+)
+_NOTE_USE = sql("""
+UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id IN (
+    SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
+""").bindparams(bindparam("names", expanding=True))
+_WAKE = sql("""
+UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
+""").bindparams(bindparam("names", expanding=True))
+# How many points lacked room when a session was last shown some: those left out that don't rest.
+_WITHOUT_ROOM = sql("""
+SELECT i.left_out - (SELECT count(*) FROM key_points AS r
+                     WHERE r.playbook_id = :playbook_id AND r.retired_in IS NULL AND r.resting = 1)
+FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.points <> '[]' ORDER BY i.time DESC LIMIT 1
+""")
+_REST_IN_VAIN = sql("""
+UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (
+    SELECT w.point_id FROM showings AS w JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = w.point_id
+    WHERE w.playbook_id = :playbook_id AND w.sessions - w.used_at >= :shown
+      AND k.retired_in IS NULL AND k.pinned = 0 AND k.resting = 0
+    ORDER BY w.sessions - w.used_at DESC, k.rank, k.id LIMIT :most)
+""")
+# Those whose last votes were all harmful, the newest of these cast after a revision.
+_REST_HARMFUL = sql("""
+UPDATE key_points SET resting = 1
+WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND id IN (
+    SELECT n.point_id FROM votes AS n
+    WHERE n.playbook_id = :playbook_id AND n.revision > :since AND n.tag = 'harmful'
+      AND (SELECT count(*) FROM (
+              SELECT v.tag FROM votes AS v
+              WHERE v.playbook_id = :playbook_id AND v.point_id = n.point_id AND v.tag <> 'neutral'
+                AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
+                                  AND t.first <= v.revision AND t.last >= v.revision)
+              ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
+           WHERE last.tag = 'harmful') = :harmful)
+""")
+_ADD_TO_COUNTS = """
+ON CONFLICT (playbook_id, session_id) DO UPDATE SET
+    tool_calls = session_outcomes.tool_calls + excluded.tool_calls,
+    failed_calls = session_outcomes.failed_calls + excluded.failed_calls,
+    corrections = session_outcomes.corrections + excluded.corrections,
+    turns = session_outcomes.turns + excluded.turns,
+    tokens = session_outcomes.tokens + excluded.tokens,
+    updated_at = excluded.updated_at
+"""
+_ADD_COUNTS = sql(f"""
+INSERT INTO session_outcomes
+    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
+VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
+{_ADD_TO_COUNTS}
+""")
+# What *empty* has, a playbook that another takes over.
+TAKE_OVER_COUNTS = sql(f"""
+INSERT INTO session_outcomes
+    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
+SELECT :playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at
+FROM session_outcomes WHERE playbook_id = :empty_id
+{_ADD_TO_COUNTS}
+""")
 _WAITING = sql("""
-SELECT id, analysis, bullet_tags FROM reflections
+SELECT id, analysis, bullet_tags, lessons FROM reflections
 WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :start AND to_offset = :end
     AND finished_at IS NULL
 ORDER BY id DESC LIMIT 1
@@ -48,6 +111,24 @@ FROM (
 ) AS each_one
 GROUP BY session_id ORDER BY first_at DESC, sum(revision) = 0, session_id
 """)
+# Each last one is some steps down an index.
+_POINT_USE = """
+SELECT k.name, b.time AS created_at, k.confirmed_at, v.tag AS last_vote,
+    (SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.number = v.revision) AS last_vote_at,
+    w.last_at AS last_shown_at,
+    (SELECT max(c.time) FROM citations AS c
+     WHERE c.playbook_id = :playbook_id AND c.point_id = k.id) AS last_cited_at,
+    coalesce(w.sessions - w.used_at, 0) AS shown_in_vain, k.pinned, k.resting
+FROM key_points AS k
+JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
+LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
+LEFT JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
+    AND v.revision = (SELECT max(l.revision) FROM votes AS l {by_point}
+                      WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
+    AND v.seq = (SELECT max(l.seq) FROM votes AS l
+                 WHERE l.playbook_id = :playbook_id AND l.revision = v.revision AND l.point_id = k.id)
+WHERE k.playbook_id = :playbook_id AND k.name IN :names
+"""
 _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms")
 
 
@@ -67,6 +148,7 @@ class StoredReflection:
     id: int
     analysis: str
     bullet_tags: list[Any]
+    lessons: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +162,23 @@ class Call:
     cached_tokens: int
     cost_usd: float | None
     duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointSignals:
+    """What became of a point: when it came and was last confirmed, the tag and time of its last vote, when a session
+    was last shown it and last cited it (None: never), in how many sessions it was shown since it was last voted on,
+    cited or reworded; whether it is pinned, and whether it rests (1 or 0)."""
+
+    created_at: str
+    confirmed_at: str | None
+    last_vote: str | None
+    last_vote_at: str | None
+    last_shown_at: str | None
+    last_cited_at: str | None
+    shown_in_vain: int
+    pinned: int
+    resting: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +241,58 @@ class LearningRows(PlaybookRows):
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
         """Keep that a chunk of the session cited the points *names*, live or retired; what was no point when the
-        transaction began is left out."""
+        transaction began is left out. Those that rested wake."""
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
+            self.note_use(some)
+
+    def note_use(self, names: Sequence[str]) -> None:
+        """Keep that the points *names* were used now: those that rested wake, and showings in vain are counted anew."""
+        self._execute(_NOTE_USE, names=names)
+        self._execute(_WAKE, names=names)
+
+    def rest_points(self) -> None:
+        """Let the live points rest whose last votes were harmful, the last of them in this transaction; and of those
+        that were shown often in vain as many as others lacked room. Nothing changes with that but whether sessions are
+        shown them at their start. What is pinned never rests."""
+        self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
+        most = self._execute(_WITHOUT_ROOM).scalar() or 0
+        if most > 0:
+            self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
+
+    def shown_to(self, session_id: str, more: Sequence[str] = ()) -> set[str]:
+        """The points, live or retired, that the session was shown, by name; *more* are lists of points' numbers as JSON
+        that aren't on record here yet."""
+        lists = [*self._execute(_SHOWN_TO, session_id=session_id).scalars(), *more]
+        numbers = sorted({number for points in lists for number in json.loads(points)})
+        names: set[str] = set()
+        for start in range(0, len(numbers), _NAMES_AT_ONCE):
+            names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
+        return names
+
+    def point_marks(self, names: Sequence[str]) -> dict[str, PointSignals]:
+        """What became of the points *names*, by name."""
+        query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
+        query = query.bindparams(bindparam("names", expanding=True))
+        marks: dict[str, PointSignals] = {}
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            rows = self._execute(query, names=names[start : start + _NAMES_AT_ONCE])
+            marks |= {name: PointSignals(*signals) for name, *signals in rows}
+        return marks
+
+    def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
+        """Add *counts*, of a chunk, to how the session went."""
+        if session_id and any(astuple(counts)):
+            self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
-        return StoredReflection(row.id, row.analysis or "", json.loads(row.bullet_tags or "[]")) if row else None
+        if row is None:
+            return None
+        tags, lessons = (json.loads(each or "[]") for each in (row.bullet_tags, row.lessons))
+        return StoredReflection(row.id, row.analysis or "", tags, lessons)
 
     def add_reflection(
         self,
@@ -159,6 +301,7 @@ class LearningRows(PlaybookRows):
         session_id: str,
         analysis: str,
         bullet_tags: Sequence[object],
+        lessons: Sequence[object] = (),
         calls: Sequence[Call],
     ) -> int:
         """Keep what the reflector said of *chunk*, until it is taken in, and what the *calls* cost; its number."""
@@ -172,6 +315,7 @@ class LearningRows(PlaybookRows):
             to_offset=chunk.end,
             analysis=analysis,
             bullet_tags=json.dumps(list(bullet_tags), default=str),
+            lessons=json.dumps(list(lessons), default=str),
             created_at=self.now,
             **_totals(calls),
         )
@@ -202,10 +346,6 @@ class LearningRows(PlaybookRows):
     def sessions(self) -> list[SessionSummary]:
         """Each session that was learned from, the newest first."""
         return [SessionSummary(*row) for row in self._execute(_SESSIONS)]
-
-    def _next_id(self, table: Table) -> int:
-        last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
-        return (self.connection.scalar(last) or 0) + 1
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:

@@ -10,6 +10,7 @@ from sqlalchemy import Row, TextClause, bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.domain.diff import changed_keys
+from playbook_db.domain.evidence import Evidence, read_json
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange
@@ -32,8 +33,9 @@ WITH made AS MATERIALIZED (
     FROM changes AS c
     WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers AND c.seq <= :most
 )
-SELECT m.revision, m.kind, m.reason, t.name, k.name, coalesce(m.text, m.text_before), m.section, m.helpful, m.harmful,
-       m.position, m.text_before, w.section, w.helpful, w.harmful, w.position
+SELECT m.revision, m.kind, m.reason, t.name, m.evidence,
+       k.name, coalesce(m.text, m.text_before), m.section, m.helpful, m.harmful, m.position,
+       m.text_before, w.section, w.helpful, w.harmful, w.position
 FROM made AS m
 JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = m.point_id
 LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = m.successor_id
@@ -42,7 +44,8 @@ ORDER BY m.revision, m.seq
 """
 # One point's changes in a row tell each what was before it; only the first must be asked for.
 _LIFE = """
-SELECT c.revision, c.kind, c.reason, t.name AS successor, c.text, c.section, c.helpful, c.harmful, c.position
+SELECT c.revision, c.kind, c.reason, t.name AS successor, c.evidence,
+       c.text, c.section, c.helpful, c.harmful, c.position
 FROM changes AS c {by_point}
 LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = c.successor_id
 WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :oldest AND :newest
@@ -59,13 +62,15 @@ _POINT_NAME = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id 
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """A change with the point before it: as it was live, or when it had left; None where it wasn't there yet."""
+    """A change with the point before it: as it was live, or when it had left; None where it wasn't there yet. What a
+    session showed for it is its `evidence`."""
 
     kind: str
     point: KeyPoint
     before: KeyPoint | None
     reason: str | None
     successor: str | None
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def is_reworded(self) -> bool:
@@ -183,7 +188,7 @@ def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedCha
 
 
 _VOTES = sql("""
-SELECT coalesce(k.name, v.name) AS name, v.tag, v.rationale, v.point_id IS NOT NULL AS matched
+SELECT coalesce(k.name, v.name) AS name, v.tag, v.rationale, v.point_id IS NOT NULL AS matched, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq
 """)
@@ -223,7 +228,7 @@ class RevisionReflection:
 
 
 _POINT_VOTES = sql("""
-SELECT revision, tag, rationale FROM votes
+SELECT revision, tag, rationale, ignored, evidence FROM votes
 WHERE playbook_id = :playbook_id AND point_id = :point_id ORDER BY revision, seq
 """)
 _MERGED = sql("""
@@ -241,7 +246,8 @@ ORDER BY k.name
 class LifeEvent:
     """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore; vote where
     counters changed without one, as by an undo) or a vote's tag (helpful, harmful, neutral). `text` is the text it got,
-    what else was set and the reason, or the vote's rationale; `successor` the point that it went into."""
+    what else was set and the reason, or the vote's rationale; `successor` the point that it went into; `ignored` says
+    that the session had the point, didn't follow it and paid for that, `evidence` is what it showed."""
 
     revision: int
     time: str
@@ -252,6 +258,8 @@ class LifeEvent:
     kind: str
     text: str | None
     successor: str | None = None
+    ignored: bool = False
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +299,10 @@ class LogQueries(PlaybookRows):
         for row in self._execute(
             sql(statement).bindparams(bindparam("numbers", expanding=True)), numbers=numbers, most=most
         ):
-            number, kind, reason, successor, name, *states = row
+            number, kind, reason, successor, evidence, name, *states = row
             before = _point(name, states[5:]) if states[6] is not None else None
-            changes[number].append(LoggedChange(kind, _point(name, states[:5]), before, reason, successor))
+            point = _point(name, states[:5])
+            changes[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
         return changes
 
     def _changes_of_point(self, point_id: int, *, oldest: int, newest: int) -> dict[int, list[LoggedChange]]:
@@ -308,9 +317,9 @@ class LogQueries(PlaybookRows):
             before = _point(name, (self._execute(texts, **values).scalar_one(), *earlier[1:]))
         life: dict[int, list[LoggedChange]] = defaultdict(list)
         made = self._execute(sql(_LIFE.format(by_point=by_point)), **values)
-        for number, kind, reason, successor, text, *state in made:
+        for number, kind, reason, successor, evidence, text, *state in made:
             point = _point(name, (text if text is not None or before is None else before.text, *state))
-            life[number].append(LoggedChange(kind, point, before, reason, successor))
+            life[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
             before = point
         return life
 
@@ -359,7 +368,10 @@ class LogQueries(PlaybookRows):
     def read_votes(self, revision: int) -> tuple[Vote, ...]:
         """The votes of *revision*, in order."""
         rows = self._execute(_VOTES, revision=revision)
-        return tuple(Vote(name, tag, rationale, bool(matched)) for name, tag, rationale, matched in rows)
+        return tuple(
+            Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence))
+            for name, tag, rationale, matched, ignored, evidence in rows
+        )
 
     def read_skipped(self, revision: int) -> tuple[SkippedOperation, ...]:
         """The operations that *revision* was asked for and didn't carry out, in order."""
@@ -372,27 +384,30 @@ class LogQueries(PlaybookRows):
     def lifespan(self, name: str) -> PointLifespan | None:
         """When the point *name* came and last changed; None where there never was one."""
         row = self._execute(_LIFESPAN, name=name).first()
-        return PointLifespan(*row) if row else None
+        return PointLifespan(row) if row else None
 
     def life(self, name: str) -> Life | None:
         """The life of the point *name*, live or retired; None where there never was one."""
         point_id = self.point_id(name)
         if point_id is None:
             return None
-        votes: dict[int, list[tuple[str, str | None]]] = defaultdict(list)
-        for number, tag, rationale in self._execute(_POINT_VOTES, point_id=point_id):
-            votes[number].append((tag, rationale))
+        votes: dict[int, list[Any]] = defaultdict(list)
+        for number, *vote in self._execute(_POINT_VOTES, point_id=point_id):
+            votes[number].append(vote)
         all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
         events: list[LifeEvent] = []
         for made in reversed(self.read_log(all_revisions, limit=MAX_COUNTER, most_changes=EVERY_CHANGE)):
             origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
-            was_voted = any(tag != "neutral" for tag, _ in votes[made.number])
+            was_voted = any(tag != "neutral" for tag, *_ in votes[made.number])
             events += [
-                LifeEvent(*origin, change.kind, _told(change, was_voted), change.successor)
+                LifeEvent(*origin, change.kind, _told(change, was_voted), change.successor, False, change.evidence)
                 for change in made.changes
                 if change.kind != "vote" or not was_voted  # else the votes themselves say it
             ]
-            events += [LifeEvent(*origin, tag, rationale) for tag, rationale in votes[made.number]]
+            events += [
+                LifeEvent(*origin, tag, rationale, None, bool(ignored), read_json(evidence))
+                for tag, rationale, ignored, evidence in votes[made.number]
+            ]
         return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))
 
     def point_id(self, name: str) -> int | None:

@@ -27,8 +27,16 @@ _UNSENT = sql("""
 SELECT session_id, time, source, revision, points, left_out FROM unsent_injections
 WHERE playbook_id = :playbook_id ORDER BY time LIMIT :most
 """)
+_UNSENT_OF = sql("SELECT points FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
 _SENT = sql("""
 DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
+""")
+# Of the membership there was then: what was shown of a team that was left since is dropped, as leaving does.
+_KEEP_UNSENT = sql("""
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out)
+SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out
+FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND t.joined_at <= :time
+ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
 _COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id")
 # Sent once more where a worker was killed before it noted that it had been: the session and the time tell.
@@ -65,7 +73,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What a session was shown: the numbers of the points as a JSON list, with what the team's playbook was then."""
+    """What a session was shown: the numbers of the points as a JSON list, with what the playbook was then."""
 
     session_id: str
     time: str
@@ -120,6 +128,11 @@ def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showi
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
+def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[str]:
+    """The lists, in JSON, of the numbers that the team's points have which the session was shown, likewise."""
+    return list(connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id}).scalars())
+
+
 def count_unsent(connection: Connection, playbook_id: int) -> int:
     """How many there are of these."""
     count: int = connection.execute(_COUNT_UNSENT, {"playbook_id": playbook_id}).scalar_one()
@@ -132,8 +145,15 @@ def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing])
         connection.execute(_SENT, {"playbook_id": playbook_id, "session_id": showing.session_id, "time": showing.time})
 
 
+def keep_unsent(book: PlaybookRepository, showing: Showing, team: str) -> None:
+    """Keep *showing*, of the playbook *team*, until that team's database has it; where it is there already, or the team
+    was left since, nothing happens."""
+    given = {"playbook_id": book.playbook_id, "name": team, **asdict(showing)}
+    book.connection.execute(_KEEP_UNSENT, given)
+
+
 def take_in(book: PlaybookRepository, showings: list[Showing]) -> None:
-    """Keep *showings* in the team's playbook, each once."""
+    """Keep *showings* in the playbook that they are of, each once."""
     for showing in showings:
         book.connection.execute(_TAKE_IN, {"playbook_id": book.playbook_id, **asdict(showing)})
 

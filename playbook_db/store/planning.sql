@@ -11,7 +11,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('key_points', 'sqlite_autoindex_key_points_1', '4000 1000 1'),
     ('key_points', 'sqlite_autoindex_key_points_2', '4000 1000 1'),
     ('key_points', 'ix_key_points_live', '2000 500 100 1'),
-    ('key_points', 'ix_key_points_rank', '2000 500 1 1'),
+    ('key_points', 'ix_key_points_rank', '2000 500 500 1 1'),
     ('key_points', 'ix_key_points_position', '4000 1000 1'),
     ('revisions', 'revisions', '80000 20000 1'),
     ('revisions', 'ix_revisions_session', '60000 15000 2'),

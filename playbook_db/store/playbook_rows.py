@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Executable, Row
+from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
 
+from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.connect import dialect_of
@@ -20,9 +21,19 @@ class PlaybookRows:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
         return dialect_of(self.connection).by_index(name)
 
+    def actor(self, given: str | None = None) -> str:
+        """Who does something here: *given*, by default the user; in a database that others have, too, the member."""
+        is_shared = dialect_of(self.connection).is_shared
+        return settings.member() if is_shared else (given or "").strip() or settings.actor()
+
     def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
         """Execute *statement* with *values* and the playbook's number as `playbook_id`."""
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
+
+    def _next_id(self, table: Table) -> int:
+        """The number after the highest one that rows of the playbook have in *table*."""
+        last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
+        return (self.connection.scalar(last) or 0) + 1
 
 
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:

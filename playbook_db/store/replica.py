@@ -1,7 +1,8 @@
 """The replica: a team's playbook as it is now, in an SQLite file of its own that hooks read as they read any other.
 
 It has our tables and no history: the points, and of revisions and changes those that brought a point or changed it
-last, and what was learned last. The worker writes it whole; it is never changed, so that who reads it needs no lock.
+last, and what was learned last; of the proposals that wait their number, without a word. The worker writes it whole;
+it is never changed, so that who reads it needs no lock.
 """
 
 import os
@@ -22,7 +23,17 @@ from playbook_db.store import hook_queries
 from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.tables import changes, extra_fields, heads, key_points, metadata, playbooks, revisions, sections
+from playbook_db.store.tables import (
+    changes,
+    extra_fields,
+    heads,
+    key_points,
+    metadata,
+    playbooks,
+    proposals,
+    revisions,
+    sections,
+)
 
 _OURS = 1  # the number that the playbook has in its replica
 _AT_ONCE = 500  # values in one statement
@@ -40,6 +51,12 @@ JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = w.id AND c.re
 """)
 
 _TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
+# What no revision tells: which points are pinned or rest, and which proposals wait, with -1 in place of both.
+_MARKED = """
+SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND (pinned = 1 OR resting = 1)
+UNION ALL
+SELECT id, -1, -1 FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY 2, 1
+"""
 
 Rows = dict[Table, list[dict[str, Any]]]
 
@@ -60,6 +77,7 @@ def read(book: PlaybookRepository) -> Rows:
         heads: _all(book, heads),
         extra_fields: _all(book, extra_fields),
         changes: of_points,
+        proposals: [_wordless(row) for row in _all(book, proposals) if row["state"] == "waiting"],
     }
 
 
@@ -83,11 +101,21 @@ def write(path: str, rows: Rows) -> None:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a replica holds: the playbook's last revision with its time, and how many points are live."""
+    """What a replica holds: the playbook's last revision with its time, how many points are live, and what no revision
+    tells: the numbers of those that are pinned or rest, and of the proposals that wait."""
 
     revision: int
     time: str | None
     points: int
+    marked: tuple[tuple[int, int, int], ...]
+
+
+def is_current(here: State, book: PlaybookRepository) -> bool:
+    """Whether a replica that holds *here* is what the playbook *book* is now."""
+    if (here.revision, here.time) != (book.revision, book.last_time):
+        return False
+    rows = book.connection.execute(sql(_MARKED), {"playbook_id": book.playbook_id})
+    return here.marked == tuple(map(tuple, rows))
 
 
 def state(path: str, key: str) -> State | None:
@@ -99,7 +127,8 @@ def state(path: str, key: str) -> State | None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
-            return State(project.revision, time[0] if time else None, project.live_points)
+            marked = tuple(connection.execute(_MARKED, of).fetchall())
+            return State(project.revision, time[0] if time else None, project.live_points, marked)
     except (OSError, sqlite3.Error, hook_queries.UnusableError):
         return None
 
@@ -134,6 +163,10 @@ def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
 def _all(book: PlaybookRepository, table: Table) -> list[dict[str, Any]]:
     rows = book.connection.execute(select(table).where(table.c.playbook_id == book.playbook_id)).mappings()
     return [{**row, "playbook_id": _OURS} for row in rows]
+
+
+def _wordless(proposal: dict[str, Any]) -> dict[str, Any]:
+    return proposal | {"operation": "{}", "evidence": "[]", "session_id": None}
 
 
 def _revisions(book: PlaybookRepository, numbers: list[int]) -> Iterator[dict[str, Any]]:

@@ -10,10 +10,9 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, Row, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 from sqlalchemy import text as sql
 
-from playbook_db import settings
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import (
     MAX_DIGITS,
@@ -31,23 +30,26 @@ from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
-from playbook_db.store.hook_queries import StoredProject
-from playbook_db.store.learning import LearningRows
+from playbook_db.store.hook_queries import PointEvidence, StoredMarks, StoredPoint, StoredProject
+from playbook_db.store.learning import TAKE_OVER_COUNTS, LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
+from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
-from playbook_db.store.tables import injections, jobs, mirrors, playbooks, transcripts
+from playbook_db.store.tables import injections, jobs, mirrors, playbooks, proposals, session_outcomes, transcripts
+from playbook_db.store.verdicts import VerdictRows
 
 # Statements are made once: putting one together costs more than running it.
 _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
-_UNJUDGED_POINTS = sql(hook_queries.UNJUDGED_POINTS)
-_AGE_AND_USE = sql(hook_queries.AGE_AND_USE)
+_EVIDENCE = sql(hook_queries.EVIDENCE)
+_MARKS = sql(hook_queries.MARKS)
 _RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
 _POINT = sql(hook_queries.POINT)
 _EXTRA = sql(hook_queries.EXTRA)
+_SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 # The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
@@ -139,7 +141,7 @@ class RevisionResult:
     key: str = ""
 
 
-class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
+class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, VerdictRows, RevisionWriter):
     """The playbook of one project inside a transaction. One that isn't there yet is empty, and its `playbook_id` 0.
 
     `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` the transaction's
@@ -213,7 +215,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": self._actor(actor),
+            "actor": self.actor(actor),
             "session_id": session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "took_back_from": undone.first if undone else None,
@@ -226,10 +228,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
-
-    def _actor(self, given: str | None) -> str:
-        is_shared = dialect_of(self.connection).is_shared
-        return settings.member() if is_shared else (given or "").strip() or settings.actor()
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
@@ -264,11 +262,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
-    def candidates(self) -> tuple[Iterator[KeyPoint], list[KeyPoint], int]:
-        """What `domain.prompt_text` chooses from: the live points, best first; the newest without votes; how many are
-        live. The first are read as they are asked for, inside the transaction."""
-        ranked, unjudged = (map(point_of, self._execute(query)) for query in (_RANKED_POINTS, _UNJUDGED_POINTS))
-        return ranked, list(unjudged), self._execute(_LIVE_COUNT).scalar() or 0
+    def candidates(self) -> tuple[Iterator[StoredPoint], int, str]:
+        """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best;
+        how many are live; the time of the last revision. The points are read as they are asked for, inside the
+        transaction."""
+        ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
+        return ranked, self._execute(_LIVE_COUNT).scalar() or 0, self.last_time or ""
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, None where there is none."""
@@ -291,10 +290,19 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         """What the entries of files said of the point *name* beside what a point is, as JSON."""
         return self._execute(_EXTRA, name=name).scalar() or "{}"
 
-    def age_and_use(self) -> dict[str, tuple[int, int]]:
-        """In which revision each live point came, and how many sessions cited it, by name."""
-        rows = self._execute(_AGE_AND_USE)
-        return {name: (created_in, sessions) for name, created_in, sessions in rows}
+    def evidence_of(self, name: str) -> tuple[PointEvidence, ...]:
+        """What sessions showed for or against the point *name*, the oldest first."""
+        return tuple(map(PointEvidence, self._execute(_EVIDENCE, name=name)))
+
+    def marks(self) -> dict[str, StoredMarks]:
+        """What is known of each live point beside what a point is, by name."""
+        return {row[0]: StoredMarks(row) for row in self._execute(_MARKS)}
+
+    def set_pinned(self, name: str, is_pinned: bool) -> None:
+        """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""
+        self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
+        if is_pinned:
+            self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""
@@ -347,7 +355,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
                 self._execute(_MOVE_MIRROR, **paths)
 
     def take_over(self, empty: "PlaybookRepository") -> None:
-        """Take over what hangs on *empty*, a playbook without revisions: its jobs and transcripts, and its key.
+        """Take over what hangs on *empty*, a playbook without revisions: jobs, transcripts, proposals, how its sessions
+        went, and its key.
 
         The row stays, empty, under the key that this one had: no playbook is ever removed.
         """
@@ -356,13 +365,14 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, RevisionWriter):
         self.connection.execute(
             delete(jobs).where(jobs.c.playbook_id == empty.playbook_id, queued, jobs.c.transcript_path.in_(queued_here))
         )
-        highest = self.connection.scalar(select(func.max(jobs.c.id)).where(jobs.c.playbook_id == self.playbook_id)) or 0
-        self.connection.execute(
-            update(jobs)
-            .where(jobs.c.playbook_id == empty.playbook_id)
-            .values(playbook_id=self.playbook_id, id=jobs.c.id + highest)
-        )
+        for table in (jobs, proposals):
+            highest = self._next_id(table) - 1
+            of_empty = table.c.playbook_id == empty.playbook_id
+            moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
+            self.connection.execute(update(table).where(of_empty).values(moved))
         self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
+        self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
+        self.connection.execute(delete(session_outcomes).where(session_outcomes.c.playbook_id == empty.playbook_id))
         for table in (transcripts, mirrors):
             known = select(table.c.path).where(table.c.playbook_id == self.playbook_id)
             of_empty = table.c.playbook_id == empty.playbook_id

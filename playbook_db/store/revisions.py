@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, insert
 from sqlalchemy import text as sql
 
-from playbook_db.domain import prompt_text
+from playbook_db.domain import evidence, prompt_text
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -21,9 +21,15 @@ _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile on
 _UPDATE_POINT = sql("""
 UPDATE key_points
 SET section = :section, position = :position, text = :text, helpful = :helpful, harmful = :harmful,
-    retired_in = :retired_in, retired_reason = :retired_reason, rank = :rank
+    retired_in = :retired_in, retired_reason = :retired_reason, rank = :rank,
+    confirmed_at = CASE WHEN :is_reworded = 1 OR :helpful > helpful THEN :time ELSE confirmed_at END, resting = 0
 WHERE playbook_id = :playbook_id AND id = :id
 """)
+_PASS_PIN_ON = sql("""
+UPDATE key_points SET pinned = 1 WHERE playbook_id = :playbook_id AND id = :successor_id
+    AND (SELECT s.pinned FROM key_points AS s WHERE s.playbook_id = :playbook_id AND s.id = :id) = 1
+""")
+_NOTE_USE = sql("UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id = :id")
 _UPDATE_HEAD = sql("""
 UPDATE heads SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
 WHERE playbook_id = :playbook_id
@@ -84,7 +90,7 @@ class RevisionWriter(PlaybookRows):
         ids, new = self._numbers(changed, cast)
         with dialect_of(self.connection).at_once(self.connection):
             self._execute(insert(revisions), **columns, **kept_header)
-            self._write_points(number, changed, ids, new)
+            self._write_points(number, columns["time"], changed, ids, new)
             self._insert(
                 changes,
                 number,
@@ -97,6 +103,7 @@ class RevisionWriter(PlaybookRows):
                         "text": change.point.text if change.reworded else None,
                         "reason": change.reason,
                         "successor_id": ids.get(change.successor) if change.successor else None,
+                        "evidence": evidence.as_json(change.evidence),
                     }
                     for seq, change in enumerate(changed, 1)
                 ],
@@ -111,6 +118,8 @@ class RevisionWriter(PlaybookRows):
                         "name": None if vote.matched else vote.name,
                         "tag": vote.tag,
                         "rationale": vote.rationale,
+                        "ignored": int(vote.ignored),
+                        "evidence": evidence.as_json(vote.evidence),
                     }
                     for seq, vote in enumerate(cast, 1)
                 ],
@@ -142,8 +151,13 @@ class RevisionWriter(PlaybookRows):
             of_revision = {"playbook_id": self.playbook_id, "revision": revision}
             self.connection.execute(insert(table), [of_revision | row for row in rows])
 
-    def _write_points(self, revision: int, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]) -> None:
-        """Bring the points to where *changed* leaves them: their numbers are *ids*, the *new* ones come."""
+    def _write_points(
+        self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
+    ) -> None:
+        """Bring the points to where *changed* leaves them: their numbers are *ids*, the *new* ones come. What comes, is
+        reworded or was found more helpful is confirmed by that; any change is a use of the point, and wakes it.
+        What a pinned point goes into is pinned."""
+        reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():
             leaves = change.kind == "retire"
@@ -157,13 +171,17 @@ class RevisionWriter(PlaybookRows):
                 "rank": prompt_text.rank(change.point.helpful, change.point.harmful, revision),
             }
             if name in new:
-                new_points.append({**row, "name": name, "created_in": revision})
+                new_points.append({**row, "name": name, "created_in": revision, "confirmed_at": time})
             else:
-                updates.append(row)
+                updates.append({**row, "is_reworded": int(name in reworded), "time": time})
         if new_points:
             self.connection.execute(insert(key_points), new_points)
         if updates:
             self.connection.execute(_UPDATE_POINT, updates)
+            self.connection.execute(_NOTE_USE, updates)
+        successors = [change for change in changed if change.successor and change.successor in ids]
+        for change in successors:
+            self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
         """The numbers of the points that *changed* and *cast* name, by name, and which of these are new."""

@@ -39,14 +39,18 @@ from playbook_db.store.tables import (
     mirrors,
     model_calls,
     playbooks,
+    proposals,
     revisions,
     transcripts,
 )
 
-_BESIDE = (transcripts, jobs, model_calls, memberships)
+_BESIDE = (transcripts, jobs, model_calls, memberships, proposals)
 _TABLES = (playbooks, heads, revisions, key_points, extra_fields, changes, erasures, mirrors, *_BESIDE)
 _SETTINGS = ("kind", "mirror", "ignored")
-_CHANGES = ("add", "vote", "edit", "move", "retire", "restore")
+_KINDS = {
+    "changes": ("add", "vote", "edit", "move", "retire", "restore"),
+    "proposals": ("ADD", "UPDATE", "MERGE", "DELETE", "VOTE"),
+}
 # What an index tells of a row whose own page is gone.
 _KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
 _MIRROR = "/.claude/playbook.json"
@@ -60,8 +64,9 @@ class SavedPlaybook:
     """A playbook as it was last seen, under its number in the damaged file.
 
     `keys` are those that it may have, the likeliest first; `header` is None where it can't be read; `times` are those
-    of its revisions; `settings` are columns of its own row; `beside` holds the rows of its cursors, jobs, calls and
-    membership; `extras` is what entries of files said of points beside what a point is, by their numbers.
+    of its revisions; `settings` are columns of its own row; `beside` holds the rows of its cursors, jobs, calls,
+    membership and proposals; `extras` is what entries of files said of points beside what a point is,
+    by their numbers.
     """
 
     number: int
@@ -156,8 +161,8 @@ def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
 
 
 def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | None) -> None:
-    """Put the settings, cursors, jobs, calls and membership that were *saved* in the place of the playbook's, whose
-    points have come in by *revision*; what had been forgotten is forgotten again.
+    """Put the settings, cursors, jobs, calls, membership and proposals that were *saved* in the place of the
+    playbook's, whose points have come in by *revision*; what had been forgotten is forgotten again.
 
     Its mirrors count as never seen: what they hold is none of the revisions that are left.
     """
@@ -175,7 +180,8 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
         statements.append(update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings))
     for table in _BESIDE:
         replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")
-        statements += [replacing.values(row | {"playbook_id": playbook_id}) for row in saved.beside[table.name]]
+        own = {"playbook_id": playbook_id} | ({"revision": None} if table is proposals else {})  # that is none any more
+        statements += [replacing.values(row | own) for row in saved.beside[table.name]]
     for statement in statements:
         with suppress(IntegrityError), connection.begin_nested():  # what breaks a check was damaged
             connection.execute(statement)
@@ -314,7 +320,8 @@ def _row_of(table: Table, record: Record) -> Row | None:
     row: Row = {name: value for value, (name, _, _) in zip(values, columns, strict=False)}
     if row.get("section", "oth") not in SLUG_SECTIONS or min(row.get("helpful", 0), row.get("harmful", 0)) < 0:
         return None
-    return None if table is changes and row["kind"] not in _CHANGES else row
+    kinds = _KINDS.get(table.name)
+    return None if kinds and row["kind"] not in kinds else row
 
 
 def _values(table: Table, record: Record) -> tuple[Any, ...]:

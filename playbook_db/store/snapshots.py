@@ -10,9 +10,10 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import read_json
-from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState
+from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
 from playbook_db.domain.undo import RevisionRange, Undo
 from playbook_db.store import hook_queries
+from playbook_db.store.hook_queries import StoredPoint
 from playbook_db.store.playbook_rows import PlaybookRows, point_of
 
 # The last change of each point up to a revision, and the last that changed its text. Each subquery is one step down an
@@ -20,7 +21,7 @@ from playbook_db.store.playbook_rows import PlaybookRows, point_of
 # the index that is named, hold SQLite's planner to that.
 _POINTS_AT = """
 WITH touched AS MATERIALIZED (
-    SELECT k.id, k.name, (
+    SELECT k.id, k.name, k.pinned, k.resting, (
         SELECT r.revision FROM changes AS r
         WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision
         ORDER BY r.revision DESC LIMIT 1
@@ -31,7 +32,7 @@ WITH touched AS MATERIALIZED (
     ) AS text_in
     FROM key_points AS k WHERE k.playbook_id = :playbook_id {which}
 ), last AS MATERIALIZED (
-    SELECT id, name, revision, text_in, (
+    SELECT id, name, pinned, resting, revision, text_in, (
         SELECT max(q.seq) FROM changes AS q
         WHERE q.playbook_id = :playbook_id AND q.point_id = id AND q.revision = touched.revision
     ) AS seq, (
@@ -41,7 +42,7 @@ WITH touched AS MATERIALIZED (
     FROM touched WHERE revision IS NOT NULL
 )
 SELECT last.name, t.text, c.section, c.helpful, c.harmful, c.position, c.kind <> 'retire' AS is_live, last.id,
-       last.revision
+       last.revision, last.pinned, last.resting
 FROM last
 JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = last.revision AND c.seq = last.seq
 JOIN changes AS t ON t.playbook_id = :playbook_id AND t.revision = last.text_in AND t.seq = last.text_seq
@@ -54,9 +55,22 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
 
-_HIGHEST_ID = sql("""
-SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id AND created_in <= :revision
-""")
+# When each point was last added, reworded or voted helpful, up to a revision.
+_CONFIRMED_AT = """
+SELECT w.id, r.time
+FROM (
+    SELECT k.id, (
+        SELECT max(c.revision) FROM changes AS c {by_text}
+        WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.revision <= :revision AND c.text IS NOT NULL
+    ) AS worded_in, (
+        SELECT coalesce(max(v.revision), 0) FROM votes AS v {by_point}
+        WHERE v.playbook_id = :playbook_id AND v.point_id = k.id AND v.revision <= :revision AND v.tag = 'helpful'
+    ) AS helped_in
+    FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.created_in <= :revision
+) AS w
+JOIN revisions AS r ON r.playbook_id = :playbook_id
+    AND r.number = CASE WHEN w.helped_in > w.worded_in THEN w.helped_in ELSE w.worded_in END
+"""
 _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
@@ -91,15 +105,21 @@ class Snapshots(PlaybookRows):
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
 
-    def candidates_at(self, revision: int) -> tuple[list[KeyPoint], list[KeyPoint], int]:
-        """What `domain.prompt_text` chose from after *revision*: the points that were live, best first, the newest
-        without votes, and how many were live."""
+    def candidates_at(self, revision: int) -> tuple[list[StoredPoint], int, str]:
+        """What `domain.prompt_text` chose from after *revision*, by the rule of today: the points that were live, best
+        first, how many were live, and the revision's time. Which are pinned and rest is no part of the history: it is
+        as now."""
         rows = self._points_at(revision)
-        ranked = sorted(rows, key=lambda row: (-prompt_text.rank(row.helpful, row.harmful, row.revision), row.id))
-        highest = self._execute(_HIGHEST_ID, revision=revision).scalar_one()
-        newest = sorted((row for row in rows if row.id > highest - hook_queries.NEWEST), key=lambda row: -row.id)
-        unjudged = [point_of(row) for row in newest if not (row.helpful or row.harmful)]
-        return list(map(point_of, ranked)), unjudged, len(rows)
+        by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
+        confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
+        times = dict(confirmed.all())
+        shown = [row for row in rows if not row.resting]
+        points = {StoredPoint((row.id, *row[:6], row.pinned, times[row.id])): row.revision for row in shown}
+
+        def place(point: StoredPoint) -> tuple[bool, float, int]:
+            return not point.pinned, -prompt_text.rank(point.helpful, point.harmful, points[point]), point.id
+
+        return sorted(points, key=place), len(rows), self.time_of(revision) or ""
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
         """How the points that the revisions *changed_in* touched were after *revision*, live or retired, by name;

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, TextClause, func, select
 from sqlalchemy import text as sql
 
+from playbook_db.domain.outcomes import Sample
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import metadata
 
@@ -22,7 +23,7 @@ JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id WHER
 """)
 _SHOWN_IN = sql("""
 SELECT min(i.time), count(DISTINCT i.session_id)
-FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE p.key = :key
+FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE p.key = :key AND i.points <> '[]'
 """)
 _CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
 _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
@@ -64,6 +65,27 @@ _REVISIONS = sql(f"""
 SELECT r.source, {_WHO} AS who, count(*), max(r.time) FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id
 WHERE p.key = :key GROUP BY r.source, who
 """)
+# Sessions count from the first that was held out to the last: before and afterwards all were shown the playbook, and
+# other things were different, too.
+_HELD_OUT = sql("""
+SELECT min(first_at), max(first_at) FROM session_comparison WHERE playbook = :key AND is_held_out = 1
+""")
+_MEASURES = ("failed_calls", "corrections", "turns", "tokens")
+_COMPARED = sql(f"""
+SELECT is_held_out, count(*), {", ".join(f"sum({name}), sum(1.0 * {name} * {name})" for name in _MEASURES)}
+FROM session_comparison WHERE playbook = :key AND first_at BETWEEN :since AND :until GROUP BY is_held_out
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How the sessions went that began from `since` to `until`, each measure as a sample of those that were held out,
+    and of those that were `shown` the playbook. None of the times where no session was held out."""
+
+    since: str | None
+    until: str | None
+    held_out: Mapping[str, Sample]
+    shown: Mapping[str, Sample]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +175,7 @@ class Counts:
     unpriced: int
     learned_from: tuple[int, int]
     revisions: list[Revisions]
+    compared: Compared
     file_bytes: int | None
     tables: list[TableSize]
 
@@ -178,9 +201,21 @@ def count(connection: Connection, key: str) -> Counts:
         unpriced=rows(_UNPRICED)[0][0],
         learned_from=rows(_LEARNED)[0],
         revisions=[Revisions(*row) for row in rows(_REVISIONS)],
+        compared=_compared(connection, key),
         file_bytes=dialect.size_bytes(connection),
         tables=_tables(connection, dialect.table_bytes(connection)),
     )
+
+
+def _compared(connection: Connection, key: str) -> Compared:
+    since, until = connection.execute(_HELD_OUT, {"key": key}).one()
+    groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
+    given = {"key": key, "since": since, "until": until}
+    for is_held_out, sessions, *sums in connection.execute(_COMPARED, given) if since else ():
+        pairs = zip(sums[::2], sums[1::2], strict=True)
+        samples = (Sample(sessions, float(total), float(squares)) for total, squares in pairs)
+        groups[is_held_out] = dict(zip(_MEASURES, samples, strict=True))
+    return Compared(since, until, groups[1], groups[0])
 
 
 def _tables(connection: Connection, sizes: Mapping[str, int]) -> list[TableSize]:

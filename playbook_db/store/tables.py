@@ -25,6 +25,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
 )
 from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
@@ -99,6 +100,12 @@ def in_revision(table: str) -> tuple[SchemaItem, ...]:
         PrimaryKeyConstraint("playbook_id", "revision", "seq", name=f"pk_{table}"),
         of_revision(table),
     )
+
+
+def yes_or_no(table: str, column: str) -> Column[int]:
+    """A column that came with a later migration; its check stands in the column, as SQLite adds it."""
+    check = CheckConstraint(f"{column} IN (0, 1)", name=f"ck_{table}_{column}")
+    return Column(column, Integer, check, nullable=False, server_default=sql("0"))
 
 
 def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
@@ -205,6 +212,9 @@ key_points = table(
     Column("retired_reason", TEXT),
     Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
     Column("forgotten", Integer, nullable=False, server_default=sql("0")),
+    yes_or_no("key_points", "pinned"),
+    yes_or_no("key_points", "resting"),
+    Column("confirmed_at", TEXT),
     ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
     of_revision("key_points", "created_in"),
     of_revision("key_points", "retired_in"),
@@ -217,7 +227,14 @@ key_points = table(
     CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
 )
 index("ix_key_points_live", key_points, "section", "position", where=key_points.c.retired_in.is_(None))
-index("ix_key_points_rank", key_points, key_points.c.rank.desc(), "id", where=key_points.c.retired_in.is_(None))
+index(
+    "ix_key_points_rank",
+    key_points,
+    key_points.c.pinned.desc(),
+    key_points.c.rank.desc(),
+    "id",
+    where=and_(key_points.c.retired_in.is_(None), key_points.c.resting == 0),
+)
 index("ix_key_points_position", key_points, "position")  # the last position, at once
 
 # What the entries of playbook files say of points beside what a point is: a JSON object for each that says more.
@@ -241,6 +258,7 @@ changes = table(
     Column("text", TEXT),
     Column("reason", TEXT),
     Column("successor_id", COUNT),
+    Column("evidence", TEXT),
     of_point("changes"),
     of_point("changes", "successor_id"),
     one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
@@ -259,6 +277,8 @@ votes = table(
     Column("name", TEXT),
     Column("tag", TEXT, nullable=False),
     Column("rationale", TEXT),
+    yes_or_no("votes", "ignored"),
+    Column("evidence", TEXT),
     of_point("votes"),
     one_of("votes", "tag", "helpful", "harmful", "neutral"),
     CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
@@ -272,6 +292,46 @@ skipped_operations = table(
     *in_revision("skipped_operations"),
     Column("operation", TEXT, nullable=False),
     Column("reason", TEXT, nullable=False),
+    with_rowid=False,
+)
+
+# What learning would change and a person is asked about first: an operation of the curator's, or a harmful vote.
+proposals = table(
+    "proposals",
+    *in_playbook("proposals", "id"),
+    Column("id", COUNT, nullable=False),
+    Column("kind", TEXT, nullable=False),
+    Column("operation", TEXT, nullable=False),
+    Column("evidence", TEXT, nullable=False),
+    Column("trust", TEXT, nullable=False),
+    Column("session_id", TEXT),
+    Column("sessions", COUNT, nullable=False, server_default=sql("1")),
+    Column("created_at", TEXT, nullable=False),
+    Column("state", TEXT, nullable=False, server_default=sql("'waiting'")),
+    Column("decided_at", TEXT),
+    Column("decided_by", TEXT),
+    Column("revision", COUNT),
+    of_revision("proposals"),
+    one_of("proposals", "kind", "ADD", "UPDATE", "MERGE", "DELETE", "VOTE"),
+    one_of("proposals", "trust", "user", "tests", "files", "fetched"),
+    one_of("proposals", "state", "waiting", "accepted", "rejected"),
+    CheckConstraint("(state = 'waiting') = (decided_at IS NULL)", name="ck_proposals_decided"),
+    *at_least(1, "proposals", "sessions"),
+)
+index("ix_proposals_waiting", proposals, "id", where=proposals.c.state == "waiting")
+
+# Points that nearly say the same and stay apart, as somebody decided when the playbook was at that revision.
+kept_apart = table(
+    "kept_apart",
+    *in_playbook("kept_apart", "first_id", "second_id"),
+    Column("first_id", COUNT, nullable=False),
+    Column("second_id", COUNT, nullable=False),
+    Column("revision", COUNT, nullable=False),
+    Column("time", TEXT, nullable=False),
+    Column("actor", TEXT, nullable=False),
+    of_point("kept_apart", "first_id"),
+    of_point("kept_apart", "second_id"),
+    CheckConstraint("first_id < second_id", name="ck_kept_apart_order"),
     with_rowid=False,
 )
 
@@ -351,6 +411,7 @@ reflections = table(
     Column("created_at", TEXT, nullable=False),
     Column("bullet_tags", TEXT),
     Column("finished_at", TEXT),
+    Column("lessons", TEXT),
     of_revision("reflections"),
     *at_least(0, "reflections", "input_tokens", "output_tokens", "cached_tokens"),
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
@@ -372,13 +433,7 @@ model_calls = table(
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT, nullable=False),
     Column("time", TEXT, nullable=False),
-    Column(
-        "agreed",
-        Integer,
-        CheckConstraint("agreed IN (0, 1)", name="ck_model_calls_agreed"),
-        nullable=False,
-        server_default=sql("0"),
-    ),
+    yes_or_no("model_calls", "agreed"),
     one_of("model_calls", "kind", "reflect", "curate"),
     *at_least(0, "model_calls", "input_tokens", "output_tokens", "cached_tokens"),
 )
@@ -444,6 +499,13 @@ showings = table(
     Column("point_id", COUNT, nullable=False),
     Column("sessions", COUNT, nullable=False),
     Column("last_at", TEXT, nullable=False),
+    Column(
+        "used_at",
+        COUNT,
+        CheckConstraint("used_at >= 0", name="ck_showings_used_at"),
+        nullable=False,
+        server_default=sql("0"),
+    ),
     of_point("showings"),
     *at_least(1, "showings", "sessions"),
     with_rowid=False,
@@ -461,3 +523,17 @@ citations = table(
     with_rowid=False,
 )
 index("ix_citations_point", citations, "point_id")
+
+# How sessions went, counted by us in their transcripts.
+session_outcomes = table(
+    "session_outcomes",
+    *in_playbook("session_outcomes", "session_id"),
+    Column("session_id", TEXT, nullable=False),
+    *(
+        Column(name, COUNT, nullable=False, server_default=sql("0"))
+        for name in ("tool_calls", "failed_calls", "corrections", "turns", "tokens")
+    ),
+    Column("updated_at", TEXT, nullable=False),
+    *at_least(0, "session_outcomes", "tool_calls", "failed_calls", "corrections", "turns", "tokens"),
+    with_rowid=False,
+)

@@ -23,12 +23,15 @@ from playbook_db.store.tables import (
     heads,
     injections,
     jobs,
+    kept_apart,
     key_points,
     mirrors,
     model_calls,
     playbooks,
+    proposals,
     reflections,
     revisions,
+    session_outcomes,
     showings,
     skipped_operations,
     taken_back,
@@ -38,7 +41,8 @@ from playbook_db.store.tables import (
 
 _OF_REVISIONS = (changes, votes, skipped_operations)
 _AFTERWARDS = (
-    taken_back, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations,
+    taken_back, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations, proposals,
+    kept_apart, session_outcomes,
 )  # fmt: skip
 _COPIED = (heads, revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
 _ROWS_AT_ONCE = 500
@@ -62,6 +66,9 @@ def copy_playbook(key: str, source: Connection, target: Connection) -> int:
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
+        for row in _rows(source, showings, old):  # the trigger knows all but this
+            of_point = {"playbook_id": new, "point_id": row["point_id"]}
+            target.execute(update(showings).filter_by(**of_point).values(used_at=row["used_at"]))
     _require_equal(source, target, old, new, key)
     return count
 

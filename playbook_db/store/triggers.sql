@@ -33,6 +33,7 @@ WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND 
                 OLD.helpful, OLD.harmful, OLD.successor_id, OLD.text IS NULL)
     OR (NEW.text IS NOT OLD.text AND instr(NEW.text, '[forgotten]') = 0)
     OR (NEW.reason IS NOT OLD.reason AND instr(NEW.reason, '[forgotten]') = 0)
+    OR (NEW.evidence IS NOT OLD.evidence AND instr(NEW.evidence, '[forgotten]') = 0)
 BEGIN
     SELECT RAISE(ABORT, 'changes are append-only');
 END;
@@ -51,10 +52,11 @@ END;
 
 CREATE TRIGGER votes_no_update BEFORE UPDATE ON votes
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
-    OR (NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.tag, NEW.name IS NULL)
-        IS NOT (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.tag, OLD.name IS NULL)
+    OR (NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.tag, NEW.name IS NULL, NEW.ignored)
+        IS NOT (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.tag, OLD.name IS NULL, OLD.ignored)
     OR (NEW.name IS NOT OLD.name AND instr(NEW.name, '[forgotten]') = 0)
     OR (NEW.rationale IS NOT OLD.rationale AND instr(NEW.rationale, '[forgotten]') = 0)
+    OR (NEW.evidence IS NOT OLD.evidence AND instr(NEW.evidence, '[forgotten]') = 0)
 BEGIN
     SELECT RAISE(ABORT, 'votes are append-only');
 END;

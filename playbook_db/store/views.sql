@@ -3,7 +3,8 @@
 
 CREATE VIEW live_key_points AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text, k.helpful, k.harmful,
-       k.helpful - k.harmful AS balance, r.time AS created_at, k.created_in AS created_in_revision
+       k.helpful - k.harmful AS balance, r.time AS created_at, k.created_in AS created_in_revision,
+       k.confirmed_at, k.pinned, k.resting
 FROM key_points AS k
 JOIN playbooks AS p ON p.id = k.playbook_id
 JOIN sections AS s ON s.slug = k.section
@@ -25,7 +26,7 @@ ORDER BY p.key, k.retired_in DESC, s.position, k.position;
 CREATE VIEW history AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message,
        c.seq, c.kind, k.name, s.name AS section, c.helpful, c.harmful, c.text, c.reason,
-       t.name AS successor
+       t.name AS successor, c.evidence
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
 JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
@@ -34,7 +35,7 @@ JOIN sections AS s ON s.slug = c.section
 LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id
 UNION ALL
 SELECT p.key, r.number, r.time, r.source, r.actor, r.session_id, r.message,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
 WHERE NOT EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number);
@@ -67,7 +68,8 @@ SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id,
        k.name, v.tag, v.rationale, 1 AS is_matched,
        (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
         WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
-        ORDER BY t.first DESC LIMIT 1) AS taken_back_in
+        ORDER BY t.first DESC LIMIT 1) AS taken_back_in,
+       v.ignored, v.evidence
 FROM playbooks AS p
 JOIN votes AS v ON v.playbook_id = p.id
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
@@ -76,7 +78,8 @@ UNION ALL
 SELECT p.key, r.number, r.time, r.actor, r.session_id, v.name, v.tag, v.rationale, 0,
        (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
         WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
-        ORDER BY t.first DESC LIMIT 1)
+        ORDER BY t.first DESC LIMIT 1),
+       v.ignored, v.evidence
 FROM playbooks AS p
 JOIN votes AS v ON v.playbook_id = p.id AND v.name IS NOT NULL
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision;
@@ -167,6 +170,17 @@ LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.numbe
 WHERE r.session_id IS NOT NULL
 GROUP BY p.key, r.session_id;
 
+-- Sessions of which both is known: what they were shown, and how they went.
+CREATE VIEW session_comparison AS
+SELECT p.key AS playbook, o.session_id, f.time AS first_at,
+       CASE WHEN EXISTS (SELECT 1 FROM injections AS i
+                         WHERE i.playbook_id = o.playbook_id AND i.session_id = o.session_id AND i.points <> '[]')
+            THEN 0 ELSE 1 END AS is_held_out,
+       o.tool_calls, o.failed_calls, o.corrections, o.turns, o.tokens
+FROM session_outcomes AS o
+JOIN playbooks AS p ON p.id = o.playbook_id
+JOIN injections AS f ON f.playbook_id = o.playbook_id AND f.session_id = o.session_id AND f.seq = 1;
+
 CREATE VIEW skipped AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, o.operation, o.reason
 FROM skipped_operations AS o
@@ -194,6 +208,16 @@ SELECT p.key AS playbook, e.revision, r.time, r.actor, e.asked,
 FROM erasures AS e
 JOIN playbooks AS p ON p.id = e.playbook_id
 JOIN revisions AS r ON r.playbook_id = e.playbook_id AND r.number = e.revision;
+
+CREATE VIEW proposal_log AS
+SELECT p.key AS playbook, o.id AS number, o.kind,
+       coalesce(json_extract(o.operation, '$.target_id'), json_extract(o.operation, '$.name'),
+                json_extract(o.operation, '$.source_ids')) AS target,
+       coalesce(json_extract(o.operation, '$.text'), json_extract(o.operation, '$.merged_text')) AS text,
+       coalesce(json_extract(o.operation, '$.reason'), json_extract(o.operation, '$.rationale')) AS reason,
+       o.trust, o.evidence, o.session_id, o.sessions, o.created_at, o.state, o.decided_at, o.decided_by, o.revision
+FROM proposals AS o
+JOIN playbooks AS p ON p.id = o.playbook_id;
 
 CREATE VIEW playbook_summary AS
 SELECT p.key AS playbook, p.kind,

@@ -81,7 +81,12 @@ def test_a_chunk_reads_as_a_conversation(path: Path) -> None:
         ## Assistant
 
         Done.""")
-    assert chunk == Chunk(str(path), 0, path.stat().st_size, chunk.text, ("mis-002", "pat-001"), "the-session", last)
+    names, places = ("mis-002", "pat-001"), chunk.places
+    size = path.stat().st_size
+    assert chunk == Chunk(
+        str(path), 0, size, chunk.text, names, "the-session", last, places=places, counts=chunk.counts
+    )
+    assert [place.label for place in places] == ["the user", "Bash: pytest -q", "Bash: pytest -q"]
 
 
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl")), ids=lambda file: file.stem)

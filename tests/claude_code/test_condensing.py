@@ -1,22 +1,24 @@
 """What a reader gets of what was said and done."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.chunks import (
+from benchmarks.quality import held_out_tools, known_tools, shortening
+from playbook_db.claude_code.condensing import (
     CALL_LIMIT,
     ERROR_LIMIT,
     NO_OUTPUT,
     RESULT_LIMIT,
     WORDS_LIMIT,
-    Part,
     condense,
     cut_middle,
     share,
 )
+from playbook_db.claude_code.transcript import Part
 
 NOISE = "".join(f"collecting module number {index} of many\n" for index in range(2_000))
 parts = st.builds(Part, st.sampled_from(["text", "thinking", "call", "result"]), st.text(max_size=3_000), st.booleans())
@@ -94,6 +96,10 @@ EVIDENCE = [
     "java.lang.IllegalStateException: closed",
     "src/main.rs:3: error[E0308]: mismatched types",
     "a.c:3:1: error: expected ';'",
+    "[error] /home/dev/Main.scala:3: type mismatch",
+    "error Command failed with exit code 1.",
+    "Error (10170): Verilog HDL syntax error at top.v(3)",
+    "WARNING: DATA RACE",
     "fatal: not a git repository",
     "thread 'main' panicked at src/main.rs:2:5:",
     "Traceback (most recent call last):",
@@ -123,6 +129,56 @@ def test_evidence_of_what_worked_outlives_the_noise_around_it(evidence: str) -> 
     assert told.endswith("collecting module number 1999 of many")
     assert told.count("characters left out") == 2
     assert len(told) <= RESULT_LIMIT
+
+
+def test_what_looks_rare_outlives_what_is_said_by_the_thousand() -> None:
+    """Errors that are expected and repeated, warnings, and tests with such words in their names come last."""
+    storm = "".join(
+        f"10:00:{index} ERROR app.cart could not reach node {index}, trying again\n"
+        f"tests/fatal/test_panic.py::test_error_{index} PASSED\nsrc/a.c:{index}:3: warning: unused variable\n"
+        for index in range(3_000)
+    )
+    failure = "tests/test_price.py:14: AssertionError: total is off\n"
+    told = condense(Part("result", f"{storm}{failure}{storm}"))
+
+    assert failure in told
+
+
+def test_what_stands_around_a_rare_error_is_kept() -> None:
+    """Where it is, what was expected, and the file under whose heading it stands."""
+    failure = (
+        "/home/dev/shop/cart.js\n  1:2  warning  Unexpected console\n  3:4  error  'x' is not defined\n"
+        "    Expected: 3\n    Received: 4\n      at cart.js:3:4\n"
+    )
+    told = condense(Part("result", f"{NOISE}{failure}{NOISE}"))
+
+    for line in failure.splitlines():
+        assert line in told or "warning" in line
+
+
+def test_evidence_in_the_middle_of_megabytes_is_found() -> None:
+    """All of a result is searched, not its ends alone."""
+    told = condense(Part("result", f"{NOISE * 30}fatal: not a git repository\n{NOISE * 30}"))
+
+    assert "fatal: not a git repository" in told
+
+
+def test_what_a_progress_bar_wrote_over_hides_nothing() -> None:
+    """Each state of a bar is a line of its own, so what follows on it is one too."""
+    bar = "".join(f"{index}% done\r" for index in range(1_000))
+    told = condense(Part("result", f"{bar}error: no space left\r{bar}"))
+
+    assert "\nerror: no space left\n" in told
+
+
+@pytest.mark.parametrize("tools", [known_tools, held_out_tools])
+def test_decisive_lines_of_tools_survive(tools: Any) -> None:
+    """Those of the benchmark, for one seed and one length: 95 in 100, where head and tail keep far fewer."""
+    kept = list(shortening.measure(tools.KINDS, {20_000: 1}))
+    lines = sum(one.lines for one in kept)
+
+    assert sum(one.ours for one in kept) >= 0.95 * lines
+    assert sum(one.ends for one in kept) <= 0.6 * lines
 
 
 def test_an_error_may_be_longer() -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from playbook_db.claude_code import inject, registration
 from playbook_db.domain import prompt_text
-from playbook_db.services import edit
+from playbook_db.services import edit, import_export
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
@@ -316,9 +316,9 @@ def test_a_session_without_an_id_is_answered_but_not_recorded(client: Client) ->
 
 
 @pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_a_database_that_somebody_writes_to_answers_without_a_record(client: Client, how: str) -> None:
-    """Readers need not wait for a writer; a record isn't worth waiting for: that takes its whole deadline of 0.3 s,
-    which is ten times as long as an answer."""
+def test_a_database_that_somebody_writes_to_answers_as_soon(client: Client, how: str) -> None:
+    """Readers need not wait for a writer; nor does the record, which goes into the spool: to wait takes the whole
+    deadline of 0.3 s, which is ten times as long as an answer."""
     alone_s = min(client.inject(client.start(session_id=None)).took_s for _ in range(3))
     with _held(client, how):
         done, *more = [client.inject() for _ in range(3)]
@@ -326,6 +326,7 @@ def test_a_database_that_somebody_writes_to_answers_without_a_record(client: Cli
     assert b"use uv" in done.out
     assert min(each.took_s for each in (done, *more)) < 5 * alone_s
     assert client.rows("SELECT count(*) FROM injections") == [(0,)]
+    assert len(client.spooled()) == 3
     assert client.log() == []
 
 
@@ -718,3 +719,21 @@ def _imports_of_ours(tree: ast.Module) -> list[Path]:
             names |= {alias.name for alias in node.names}
     paths = [running.ROOT / (name.replace(".", "/") + ".py") for name in names if name.startswith("playbook_db")]
     return [path for path in paths if path.exists()]
+
+
+def test_pins_and_old_points_are_shown_so_in_the_same_bytes_at_every_start(client: Client, folder: Path) -> None:
+    """As `playbook render` has it; which points are old is told by the last revision, and by no clock."""
+    with open_store(f"sqlite:///{client.database}") as store:
+        project = Project.in_folder(store, str(folder))
+        edit.pin(project, "oth-002")
+        client.change("UPDATE key_points SET confirmed_at = '2024-03-31T10:00:00.000000+00:00' WHERE name = 'oth-001'")
+        rendered = import_export.prompt(project)
+
+    answers = {client.inject(client.start(source)).context for source in SOURCES}
+
+    assert answers == {rendered}
+    (told,) = answers
+    assert "[oth-001] helpful=0 harmful=0 :: use uv for everything (last confirmed 2024-03; verify first)\n" in told
+    assert told.index("[oth-002]") < told.index("[oth-001]")
+    assert "verify" not in told.splitlines()[told[: told.index("[oth-002]")].count("\n")]
+    assert {points for (points,) in client.rows("SELECT points FROM injections")} == {"[2,1]"}

@@ -141,6 +141,30 @@ def test_what_is_only_tried_again_is_told_to_nobody(client: Client) -> None:
     assert client.inject().message == ""
 
 
+def test_what_waits_for_a_person_is_told_once_for_each_new_proposal(client: Client) -> None:
+    """Beside what was learned; not again when some are decided, and never in the proposals' own words."""
+
+    def propose(*texts: str, decided: int = 0) -> str:
+        with open_store(f"sqlite:///{client.database}") as store, store.write(project_key(str(client.folder))) as book:
+            for text in texts:
+                book.add_proposal({"text": text}, "ADD", (), "fetched", "s1")
+            if decided:
+                book.decide([decided], "rejected", "ann", None)
+        done = client.inject()
+        assert "page" not in done.message + done.context
+        return done.message
+
+    assert propose() == ""
+    assert propose("a page said") == "playbook: 1 proposal waits: playbook review"
+    assert propose() == ""
+    _learn(client, "say why")
+    assert propose("a page said more") == 'playbook: learned "say why" [oth-002]; 2 proposals wait: playbook review'
+    assert propose(decided=2) == ""
+    assert propose("a page goes on", decided=1) == "playbook: 1 proposal waits: playbook review"
+    _learn(client, "say how")
+    assert propose() == 'playbook: learned "say how" [oth-003]'
+
+
 def test_a_session_that_could_not_be_learned_from_is_told_once(client: Client) -> None:
     """With what was learned meanwhile."""
     _learn(client, "say why")
@@ -219,12 +243,12 @@ def test_where_nothing_was_learned_the_next_start_looks_at_nothing_again(client:
     """What was looked at is noted, so that a start costs the same after thousands of votes."""
     client.inject()
     (kept,) = (client.data / "told").iterdir()
-    assert kept.read_text() == "1 "
+    assert kept.read_text() == "1  0"
 
     with open_store(f"sqlite:///{client.database}") as store:
         edit.vote(Project.in_folder(store, str(client.folder)), "oth-001", "helpful")
     client.inject()
-    assert kept.read_text() == "2 "
+    assert kept.read_text() == "2  0"
 
 
 def test_a_database_that_was_put_back_is_told_from_again(client: Client) -> None:

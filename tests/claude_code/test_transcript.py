@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code import transcript
-from playbook_db.claude_code.chunks import Part
-from playbook_db.claude_code.transcript import Entry, Line, read_lines
+from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
 from tests.builders import json_values
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
 

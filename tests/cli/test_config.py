@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import configuration
+from playbook_db.claude_code import configuration, registration
 from tests.cli.conftest import Playbook
 from tests.docs.test_readme import ROOT
 
@@ -67,6 +67,32 @@ def test_what_a_project_brings_waits_for_consent(playbook: Playbook, folder: Pat
     assert "pw" not in value
 
 
+def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path, home: Path) -> None:
+    """What the user set stays what is asked about at least: a clone's file may come from anybody."""
+    own, theirs, local = (
+        home / ".claude/settings.json", folder / ".claude/settings.json", folder / ".claude/settings.local.json"
+    )  # fmt: skip
+    assert _one(playbook, "playbook_review") == ("fetched", "default", "")
+    _put(theirs, {"playbook_review": "none"})
+    value, source, note = _one(playbook, "playbook_review")
+    assert (value, source) == ("fetched", "default")
+    assert str(theirs) in note
+    assert playbook("config", "playbook_review", "none").code == 0
+    assert _one(playbook, "playbook_review") == ("none", str(own), "")
+    for odd in ("everything", True, ["none"], None):
+        _put(local, {"playbook_review": odd})
+        assert registration.review_mode(str(folder)) == "none"
+    _put(local, {"playbook_review": "all"})
+    assert registration.review_mode(str(folder)) == "all"
+    assert registration.review_mode(str(home)) == "none"
+
+    refused = playbook("config", "playbook_review", "some")
+
+    assert (refused.code, "none, fetched, all" in refused.err) == (1, True)
+    assert playbook("config", "playbook_review", "--unset").code == 0
+    assert not json.loads(own.read_text())
+
+
 def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether one is set, and who is asked with it."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-nobodys")
@@ -82,6 +108,7 @@ def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) ->
     ("name", "value", "way"),
     [
         ("PLAYBOOK_DAILY_TOKENS", "5000", ("env", "PLAYBOOK_DAILY_TOKENS")),
+        ("PLAYBOOK_HOLDOUT", "0.1", ("env", "PLAYBOOK_HOLDOUT")),
         ("playbook_update_on_clear", "false", ("playbook_update_on_clear",)),
     ],
 )
@@ -119,6 +146,7 @@ def test_where_there_is_no_settings_file_one_is_made(playbook: Playbook, home: P
         (["PLAYBOOK_DAILY_TOKEN"], 2, "Did you mean PLAYBOOK_DAILY_TOKENS?"),
         (["PLAYBOOK_DAILY_TOKENS", "many"], 1, "must be a number"),
         (["PLAYBOOK_DAILY_TOKENS", "-1"], 2, "No such option"),
+        (["PLAYBOOK_HOLDOUT", "1.5"], 1, "it must be a number from 0 to 1"),
         (["AGENTIC_CONTEXT_BACKEND", "gpt"], 1, "must be api or cli"),
         (["playbook_update_on_exit", "yes"], 1, "is true or false"),
         (["PLAYBOOK_CLAUDE", " "], 1, "must not be empty"),

@@ -207,6 +207,24 @@ def test_what_learning_may_use_is_told(
     assert told in finding["told"]
 
 
+@pytest.mark.parametrize(
+    ("given", "state", "text"),
+    [("0.1", "note", "0.1 of the sessions are shown nothing"), ("10%", "broken", "must be a number from 0 to 1")],
+)
+def test_a_share_of_sessions_that_is_held_out_is_named(
+    findings: Findings, playbook: Playbook, monkeypatch: pytest.MonkeyPatch, given: str, state: str, text: str
+) -> None:
+    """It is easily forgotten; one that can't be used counts as none. Where it is 0 there is nothing to say."""
+    playbook("init")
+    assert "holdout" not in findings()
+    monkeypatch.setenv("PLAYBOOK_HOLDOUT", given)
+
+    (finding,) = findings()["holdout"]
+
+    assert finding["state"] == state
+    assert text in finding["told"]
+
+
 @pytest.mark.usefixtures("well")
 def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(findings: Findings, home: Path) -> None:
     """What happens out of sight can be seen here, for a day."""
@@ -222,7 +240,7 @@ def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(finding
         fcntl.flock(held, fcntl.LOCK_EX)
         found = findings()
 
-    assert found["spool"][0]["told"].startswith("1 job waits")
+    assert found["spool"][0]["told"].startswith("1 file waits")
     assert found["worker"][0]["told"] == "at work just now"
     assert [finding["told"] for finding in found["hooks.log"]] == [
         f"{now} {line}" for line in ("b", "c", "for https://host")

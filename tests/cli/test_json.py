@@ -42,6 +42,7 @@ def test_each_command_has_json() -> None:
         (["restore", "--at", "1"], {"revision", "took_back"}),
         (["render"], {"text"}),
         (["import", "in.json"], {"revision", "changes"}),
+        (["dedup"], {"project", "candidates"}),
         (["bootstrap"], {"transcripts", "chunks", "tokens", "revisions"}),
         (["work"], {"spooled", "learned"}),
         (["init"], {"project", "points", "database", "mirror"}),

@@ -1,16 +1,19 @@
 """list, show, add, edit, retire, restore, vote, as a script sees them."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from playbook_db import settings
+from playbook_db.domain.operations import cast_votes
+from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.services import edit as edit_service
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.builders import a_flat_dict
-from tests.cli.conftest import Playbook
+from tests.cli.conftest import Playbook, on_terminal
 
 
 def test_a_point_lives_its_life_at_the_command_line(playbook: Playbook) -> None:
@@ -314,3 +317,109 @@ def test_a_text_that_no_session_can_be_shown_is_told(playbook: Playbook, folder:
     assert "too long for any session" in playbook("import", "long.json").err
     batch = [{"type": "ADD", "text": "w" * 10_000, "section": "OTHERS"}]
     assert "too long for any session" in playbook("apply", "-", stdin=json.dumps(batch)).err
+
+
+def test_a_pinned_point_comes_first_in_what_a_session_gets(playbook: Playbook) -> None:
+    """Until it is let go; which it is, is no revision."""
+    for text in ("one", "two", "three"):
+        playbook("add", text, "--section", "pat")
+
+    pinned = playbook("pin", "pat-003", "pat-002", "pat-003", "--json")
+
+    assert pinned.json == {"project": str(Path.cwd()), "names": ["pat-003", "pat-002"], "pinned": True}
+    assert _shown_order(playbook) == ["pat-002", "pat-003", "pat-001"]
+    assert {point["name"]: point["pinned"] for point in playbook("list", "--json").json} == {
+        "pat-001": False, "pat-002": True, "pat-003": True,
+    }  # fmt: skip
+    assert playbook("list").out.splitlines()[0] == "pat-001\t0\t0\tPATTERNS & APPROACHES\tone"
+    assert playbook("list").out.splitlines()[1] == "pat-002\t0\t0\tPATTERNS & APPROACHES\ttwo\tpinned"
+    assert "; pinned)" in playbook("show", "pat-002").out
+    assert playbook("show", "pat-002", "--json").json["pinned"] is True
+    assert playbook("unpin", "pat-002").out == "pat-002: shown in turn, as others\n"
+    assert _shown_order(playbook) == ["pat-003", "pat-001", "pat-002"]
+    assert len(playbook("log", "--json").json) == 3
+
+
+def _shown_order(playbook: Playbook) -> list[str]:
+    return [line[1:8] for line in playbook("render").out.splitlines() if line.startswith("[")]
+
+
+def test_only_a_live_point_is_pinned_and_all_are_or_none(playbook: Playbook) -> None:
+    """What is refused says what to do; one that is retired and restored is pinned as before, unless it was let go."""
+    for text in ("one", "two", "three"):
+        playbook("add", text, "--section", "pat")
+    playbook("pin", "pat-002", "pat-003")
+    playbook("retire", "pat-002", "pat-003")
+
+    refused = playbook("pin", "pat-001", "pat-002")
+
+    assert refused.code == 1
+    assert refused.err.endswith("It was retired; bring it back with: playbook restore pat-002\n")
+    assert "See the names with: playbook list" in playbook("pin", "nothing").err
+    assert playbook("unpin", "pat-9").code == 1
+    assert playbook("unpin", "pat-003").code == 0
+    playbook("restore", "pat-002", "pat-003")
+    assert _shown_order(playbook) == ["pat-002", "pat-001", "pat-003"]
+
+
+def test_pinning_warns_of_what_it_does_not_help(playbook: Playbook) -> None:
+    """Votes that retire the point all the same; more than a session's text has room for."""
+    for number in range(4):
+        playbook("add", f"{number} " + "x" * 2500, "--section", "pat")
+    for _ in range(3):
+        playbook("vote", "pat-001", "harmful")
+
+    first, second = playbook("pin", "pat-001"), playbook("pin", "pat-002", "pat-003", "pat-004")
+
+    assert first.code == second.code == 0
+    assert first.err == (
+        "playbook: pat-001 has 3 harmful votes and 0 helpful ones: pinned or not, the next pruning retires it. "
+        "Why it has them: playbook why pat-001\n"
+    )
+    assert second.err == (
+        "playbook: what is pinned no longer fits into a session's text; pat-001 isn't shown. "
+        "Shorten some of it (playbook edit NAME), or let some go: playbook unpin pat-001\n"
+    )
+    assert playbook("prune").out.startswith("retire    pat-001")
+
+
+def _grow_old(folder: Path) -> None:
+    """A point of January 2025, confirmed in February, voted harmful in March; another of October."""
+    with open_store(settings.database_url()) as store:
+        for day, (month, tag) in enumerate({1: None, 2: "helpful", 3: "harmful", 10: None}.items(), 1):
+            with store.write(str(folder), now=datetime(2025, month, day, tzinfo=UTC)) as book:
+                if tag is None:
+                    book.draft.add(KeyPoint(book.draft.new_name("OTHERS"), f"text {month}", "OTHERS"))
+                votes = cast_votes(book.draft, [Vote("oth-001", tag)]) if tag else ()
+                book.commit("edit", "made up", votes=votes)
+
+
+def test_list_and_show_tell_since_when_a_point_is_and_when_it_was_confirmed(playbook: Playbook, folder: Path) -> None:
+    """It was when it came, was reworded or was voted helpful; a session is told of what is long unconfirmed."""
+    _grow_old(folder)
+
+    old, new = playbook("list", "--json").json
+
+    assert (old["created_at"], old["confirmed_at"]) == (
+        "2025-01-01T00:00:00.000000+00:00", "2025-02-02T00:00:00.000000+00:00",
+    )  # fmt: skip
+    assert new["created_at"] == new["confirmed_at"] == "2025-10-04T00:00:00.000000+00:00"
+    assert playbook("show", "oth-001", "--json").json["confirmed_at"] == old["confirmed_at"]
+    assert "; last confirmed 2025-02-" in playbook("show", "oth-001").out
+    rendered = playbook("render").out
+    assert "\n[oth-001] helpful=1 harmful=1 :: text 1 (last confirmed 2025-02; verify first)\n" in rendered
+    assert "\n[oth-002] helpful=0 harmful=0 :: text 10\n" in rendered
+    assert playbook("at", "4", "--render").out == rendered
+    for others in (("at", "3", "--render"), ("render", "--all"), ("export",), ("list",)):
+        assert "verify first" not in playbook(*others).out
+
+
+@pytest.mark.slow
+def test_a_listing_on_a_terminal_tells_the_months(playbook: Playbook, folder: Path) -> None:
+    """Since when a point is, and when it was last confirmed; what is pinned stands beside its name."""
+    _grow_old(folder)
+    playbook("pin", "oth-002")
+
+    lines = [line.split()[:-2] for line in on_terminal("list").splitlines() if line.startswith("oth")]
+
+    assert lines == [["oth-001", "1", "1", "2025-01", "2025-02"], ["oth-002", "pinned", "0", "0", "2025-10", "2025-10"]]

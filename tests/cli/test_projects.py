@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db import settings
 from playbook_db.claude_code.events import session_folder_name
+from playbook_db.projects import project_key
+from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.cli.conftest import Playbook
@@ -125,6 +128,24 @@ def test_a_moved_folder_keeps_its_playbook(
     assert "use uv always" in playbook("--project", str(new), "list").out
     told = client.inject(CLAUDE_PROJECT_DIR=str(new), cwd=new)
     assert b"use uv always" in told.out
+
+
+def test_what_the_new_folder_s_sessions_proposed_moves_too(
+    playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anybody moved the playbook; both folders' proposals wait under numbers of their own."""
+    playbook("add", "use uv")
+    new = folder.rename(folder.with_name("moved"))
+    with open_store(settings.database_url()) as store:
+        for of in (str(folder), str(new)):
+            with store.write(project_key(of)) as book:
+                book.add_proposal({"text": f"of {of}"}, "ADD", (), "fetched", "s1")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(new))
+
+    assert playbook("project", "move", str(folder), str(new)).code == 0
+    assert [(each["id"], each["text"]) for each in playbook("review", "--json").json] == [
+        (1, f"of {folder}"), (2, f"of {new}"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("is_the_same", [True, False])

@@ -71,6 +71,9 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
             "helpful_points", "tokens", "cost_usd_a_helpful_point",
         ],
         "revisions": ["all", "by_source"],
+        "holdout": [
+            "since", "until", "sessions_held_out", "sessions_shown", "is_enough", "confidence", "measures",
+        ],
         "file": ["size_bytes", "tables", "backups"],
     }  # fmt: skip
     assert list(told) == [
@@ -83,6 +86,7 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "weeks",
         "revisions",
         "members",
+        "holdout",
         "file",
     ]
     assert told["project"] == str(folder)
@@ -282,3 +286,47 @@ def test_no_warning_of_the_drawing_library_reaches_the_user(folder: Path) -> Non
     run = subprocess.run(command, check=True, capture_output=True, text=True)
 
     assert run.stderr == "playbook: drew numbers.svg\n"
+
+
+def _hold_out(playbook: Playbook, home: Path, folder: Path, *, held_out: int, shown: int) -> None:
+    """So many sessions with the playbook, which fail less often, and without it."""
+    playbook("add", "one")
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
+        number = PlaybookRepository(connection, Project.in_folder(store, str(folder)).key).playbook_id
+        for session in range(held_out + shown):
+            is_held_out = session % ((held_out + shown) // held_out) == 0 and session // held_out < held_out
+            given = (number, f"s-{session}", "[]" if is_held_out else "[1]", f"2026-03-01T00:00:00.{session:06d}+00:00")
+            run = connection.exec_driver_sql
+            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?)", given)
+            failed = session % 3 + (4 if is_held_out else 0)
+            run("INSERT INTO session_outcomes VALUES (?, ?, 20, ?, 0, 5, 1234567, '2026')", (*given[:2], failed))
+
+
+def test_sessions_with_and_without_the_playbook_are_compared(playbook: Playbook, home: Path, folder: Path) -> None:
+    """In words that claim no more than there is."""
+    _hold_out(playbook, home, folder, held_out=25, shown=75)
+
+    lines = playbook("stats").out.splitlines()
+
+    at = next(number for number, line in enumerate(lines) if line.startswith("holdout"))
+    assert "25 sessions without the playbook, 72 with it, 2026-03-01 to 2026-03-01" in lines[at]
+    assert re.fullmatch(
+        r"  failed tool calls +[45]\.\d +[01]\.\d +-4\.\d +-4\.\d to -3\.\d +fewer with the playbook", lines[at + 2]
+    )
+    assert re.fullmatch(r"  turns +5.0 +5.0 +\+0.0 +\+0.0 to \+0.0 +no difference can be told", lines[at + 4])
+    assert lines[at + 5].split()[:3] == ["tokens", "1,234,567", "1,234,567"]
+    assert "no proof" in lines[at + 7]
+
+
+def test_too_few_sessions_to_compare_are_called_so(playbook: Playbook, home: Path, folder: Path) -> None:
+    """There is no interval then; where no session was held out nothing is said."""
+    playbook("add", "one")
+    assert "holdout" not in playbook("stats").out
+    _hold_out(playbook, home, folder, held_out=10, shown=90)
+
+    text = playbook("stats").out
+
+    assert "10 sessions without the playbook" in text
+    assert text.count("too few sessions") == 5
+    assert "20 of each are needed" in text
+    assert playbook("stats", "--json").json["holdout"]["measures"]["turns"]["low"] is None

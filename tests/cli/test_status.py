@@ -108,6 +108,21 @@ def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) ->
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
 
 
+def test_what_waits_for_a_person_is_counted(playbook: Playbook, folder: Path) -> None:
+    """In words, in one line, and for a program; where nothing waits it is no line of its own."""
+    playbook("add", "use uv")
+    nothing = playbook("status").out
+    with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
+        for text in ("one", "two", "three"):
+            book.add_proposal({"text": text}, "ADD", (), "fetched", "s1")
+        book.decide([2], "rejected", "ann", None)
+
+    assert "proposals" not in nothing
+    assert "proposals      2 proposals wait: playbook review\n" in playbook("status").out
+    assert playbook("status", "--short").out == "playbook: 1 point, 2 proposals wait\n"
+    assert playbook("status", "--json").json["proposals"] == 2
+
+
 def test_an_ignored_project_says_so(playbook: Playbook) -> None:
     """No session is shown its points."""
     playbook("add", "use uv")

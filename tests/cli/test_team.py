@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from playbook_db import contract
+from playbook_db import contract, settings
 from playbook_db.claude_code import doctor
+from playbook_db.projects import project_key
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
@@ -60,6 +61,20 @@ def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, sha
     assert done.json["name"] == NAME
     assert done.json["revision"] == 2
     assert "the team's" in playbook("list").out
+
+
+def test_joining_says_that_own_proposals_stay_behind(
+    playbook: Playbook, shared: Project, team_url: str, folder: Path
+) -> None:
+    """They are about the points of a playbook that the team's takes the place of."""
+    playbook("add", "use uv")
+    with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
+        book.add_proposal({"text": "of a page"}, "ADD", (), "fetched", "s1")
+
+    joined = playbook("team", "join", team_url, "--as", NAME, "--yes")
+
+    assert "1 proposal of the project's own playbook can't be decided while it belongs to a team" in joined.err
+    assert playbook("review", "--json").json == []
 
 
 def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Project, team_url: str) -> None:
@@ -185,7 +200,7 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
         "list --retired", "log", "log oth-002", "diff 1", "why oth-002", "stats", "sessions", "jobs", "jobs --all",
         "status", "status --short", "project list", "project ignore", "project ignore --off", "project trust",
         "prune --dry-run", "db check", "db upgrade", "backup", "backup --list", "config", "init", "work", "team status",
-        "sessions skip s-1",
+        "sessions skip s-1", "dedup",
     ):  # fmt: skip
         done = joined(*line.split())
         assert done.code == 0, (line, done.err)

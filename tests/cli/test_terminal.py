@@ -38,7 +38,7 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
 @pytest.mark.parametrize(
     ("command", "titles"),
     [
-        (["list"], "name + - text"),
+        (["list"], "name + - since confirmed text"),
         (["list", "--retired"], "name + - left in reason text"),
         (["sessions"], "session first revisions calls tokens cost"),
         (["why", "pat-001"], "in time what text or reason by"),

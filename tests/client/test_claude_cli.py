@@ -5,20 +5,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from playbook_db.errors import AccountError, ModelError
 from playbook_db.llm.claude_cli import ClaudeCli
-from playbook_db.llm.json_replies import JsonAnswer
 from playbook_db.llm.model import Prompt
-from playbook_db.llm.reflector import SCHEMA, reflect
+from playbook_db.llm.reflector import SCHEMA, Reflection, reflect
 from playbook_db.services.templates import load_template
 from tests.client.harness import World
 from tests.client.ours import NO_WORKER, foreign_hook, our_hooks, register
 from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
-ANSWER = {"analysis": "ask me@example.com", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "r"}]}
+TAG = {"name": "pat-001", "tag": "helpful", "rationale": "r", "ignored": False, "evidence": ["mail me@example.com"]}
+ANSWER = {"analysis": "ask me@example.com", "bullet_tags": [TAG], "lessons": []}
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, cli: ClaudeCli) -> Iterator[Calla
 
 def a_prompt(text: str, schema: bool = False) -> Prompt:
     """A prompt with that text, for an answer of the reflector's form or any."""
-    return Prompt("You judge things.", "The rules.\n", text, SCHEMA if schema else None, 1000)
+    return Prompt("You judge things.", ("The rules.\n", text), SCHEMA if schema else None, 1000)
 
 
 def soon(seconds: float = 60.0) -> float:
@@ -106,7 +107,7 @@ def test_nothing_in_a_prompt_is_carried_out(
     told = text.replace("{secret}", str(secret)).replace("{elsewhere}", str(elsewhere))
     api = answering("yes")
 
-    for prompt in (a_prompt(told), Prompt("You judge.", "", told, None, 1000)):
+    for prompt in (a_prompt(told), Prompt("You judge.", (told,), None, 1000)):
         assert cli.ask(prompt, deadline=soon()).text == "yes"
         said = api.messages()[-1].said
         assert told in said.replace("\u200b", "")
@@ -124,6 +125,22 @@ def test_a_structured_answer_comes_as_an_object(cli: ClaudeCli, answering: Calla
     assert tools <= {"StructuredOutput", "DeferredToolPlaceholder"}
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"analysis": "a", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "r"}]},
+        {"analysis": "a", "bullet_tags": [{"name": "pat-001", "tag": "perhaps"}], "more": 1},
+    ],
+)
+def test_an_object_without_the_newer_keys_or_against_the_schema_is_heard_all_the_same(
+    cli: ClaudeCli, answering: Callable[..., MessagesApi], given: dict[str, Any]
+) -> None:
+    """As after a template of the user's own, or from a model that keeps to no schema: what comes is checked by us."""
+    answering(Answer(tools=(ToolCall("StructuredOutput", given),)))
+
+    assert _reflect(cli).tags == given["bullet_tags"]
+
+
 def test_an_answer_in_words_is_read_where_the_tool_is_not_called(
     cli: ClaudeCli, answering: Callable[..., MessagesApi]
 ) -> None:
@@ -132,7 +149,7 @@ def test_an_answer_in_words_is_read_where_the_tool_is_not_called(
 
     reflection = _reflect(cli)
 
-    assert (reflection.text, reflection.items) == (ANSWER["analysis"], ANSWER["bullet_tags"])
+    assert (reflection.analysis, reflection.tags) == (ANSWER["analysis"], ANSWER["bullet_tags"])
 
 
 def test_an_answer_that_the_client_lets_go_on_is_read_as_one(
@@ -204,11 +221,11 @@ def test_a_whole_reflection_goes_through_the_client(cli: ClaudeCli, answering: C
     """With our template and a transcript that is larger than arguments may be."""
     api = answering(Answer(tools=(ToolCall("StructuredOutput", ANSWER),)))
 
-    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 12_000).items == ANSWER["bullet_tags"]
+    assert _reflect(cli, "[user]\n" + "mail me@example.com\n" * 12_000).tags == ANSWER["bullet_tags"]
     assert api.messages()[0].said.count("mail me") == 12_000
 
 
-def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> JsonAnswer:
+def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> Reflection:
     return reflect(
         cli,
         template=load_template("reflector.txt"),

@@ -100,7 +100,7 @@ def test_a_large_playbook_arrives_whole(world: World, long_texts: list[str]) -> 
     said = _turns(world)[0].said
     told = said[said.index(TITLE) : said.index("pass over what does not.")]
     assert "<persisted-output>" not in said
-    assert "more key points don't fit here" in told
+    assert "more key points aren't shown here" in told
     assert CLIENT_LIMIT_UNITS * 0.85 < utf16_units(told) <= CLIENT_LIMIT_UNITS
     assert sum(f":: {text}\n" in told for text in long_texts) == told.count("helpful=0")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from click import Context
 
+from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.cli.main import cli
 from tests.client.harness import World, is_turn, run_print, wait_until
 from tests.client.ours import (
@@ -256,3 +257,34 @@ def test_a_session_s_shell_means_the_session_s_own_project_wherever_it_has_gone(
     assert "from below" in second
     assert "oth-002\t0\t0\tOTHERS\tfrom below" in api.messages()[-1].said
     assert len(revisions(ready)) == 2
+
+
+def test_what_a_session_saw_of_the_playbook_and_of_the_built_in_memory_is_no_news(ready: World) -> None:
+    """As the client writes it: our command's output, the slash command's prompt, a memory's file that was read."""
+    remembered = ready.home / ".claude" / "projects" / "-home-dev-project" / "memory" / "testing.md"
+    remembered.parent.mkdir(parents=True)
+    remembered.write_text("the memory says tabs")
+    calls = [
+        ToolCall("Bash", {"command": "playbook list", "description": "x"}),
+        ToolCall("Read", {"file_path": str(remembered)}),
+        ToolCall("Bash", {"command": f"cat {remembered}", "description": "x"}),
+        ToolCall("Bash", {"command": "echo some news", "description": "x"}),
+    ]
+    last = Answer(
+        text='Done. <cc-memory filenames="testing.md">From memory: the memory says tabs.</cc-memory> [oth-001]'
+    )
+    rules = [Rule(Answer(tools=(call,)), when=is_turn, times=1) for call in calls]
+    with MessagesApi(*rules, Rule(last, when=is_turn)) as api:
+        world = replace(ready, api=api)
+        run_print(world, "--plugin-dir", str(REPOSITORY), "the user's words")
+        run_print(world, "--plugin-dir", str(REPOSITORY), "--continue", "/playbook:list")
+    [transcript] = world.transcripts()
+    text = "".join(chunk.text for chunk in read_chunks(str(transcript), 0, 100_000))
+
+    assert POINT in transcript.read_text()
+    assert "the memory says tabs" in transcript.read_text()
+    assert POINT not in text
+    assert "the memory says tabs" not in text
+    assert "the user's words" in text
+    assert "some news" in text
+    assert "[oth-001]" in text

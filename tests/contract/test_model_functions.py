@@ -73,6 +73,18 @@ def test_the_reflector_sees_the_session_and_answers(scripted: Callable[..., Mess
         assert told in said
 
 
+def test_the_results_have_the_documented_keys_and_no_others(scripted: Callable[..., MessagesApi]) -> None:
+    """Whatever else our own prompts ask a model for."""
+    operation = {"type": "DELETE", "target_id": "pat-001"}
+    more = {"ignored": True, "evidence": ["q"]}
+    lesson = {"kind": "worked", "text": "t", "cause": "", "fix": "", "applies_to": "", "evidence": ["q"]}
+    reflected = {"analysis": "good", "bullet_tags": [{**TAG, **more}, 7], "lessons": [lesson]}
+    scripted(json.dumps({**reflected, "reasoning": "r", "apart": [], "operations": [{**operation, **more}, None]}))
+
+    assert asyncio.run(CALLS["reflector"]()) == {"analysis": "good", "bullet_tags": [TAG, 7]}
+    assert asyncio.run(CALLS["curator"]()) == {"reasoning": "r", "operations": [operation, None]}
+
+
 def test_the_curator_sees_the_analysis_and_the_counters_only(scripted: Callable[..., MessagesApi]) -> None:
     """Never the transcript."""
     api = scripted('{"reasoning": "r", "operations": [{"type": "DELETE", "target_id": "pat-001"}]}')

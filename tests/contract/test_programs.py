@@ -64,6 +64,16 @@ def test_loading_leaves_last_updated_as_it_was(folder: Path) -> None:
     assert load_playbook()["last_updated"] == load_playbook()["last_updated"] == DATED["last_updated"]
 
 
+def test_equal_texts_that_a_program_saves_stay_two(folder: Path) -> None:
+    """What is saved is what is loaded; `run_deduplication` is there for those who want less."""
+    write_file(folder, a_flat_dict("one", **DATED))
+    loaded = load_playbook()
+    loaded["sections"][OTHERS].append(an_entry("oth-009", "One."))
+    save_playbook(loaded)
+
+    assert texts_of(load_playbook()) == ["one", "One."]
+
+
 def test_saving_without_a_change_still_dates_the_playbook(folder: Path) -> None:
     """last_updated is the time of the last save, whether or not anything changed."""
     first, second = save()["last_updated"], save()["last_updated"]

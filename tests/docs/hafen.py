@@ -10,6 +10,8 @@ from unittest.mock import patch
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations, playbook_file
+from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, forget, import_export, undo
@@ -154,9 +156,23 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revisi
         on(9)
         yield undo.undo(project).result
         learn(project, SIXTH, start)
+        _propose(project)
+        hold_out(project, start + timedelta(days=9))
         on(12)
         yield edit.add(project, "The harbour master's door code is 4711.", section="ctx")
         forget.forget(project, forget.Request(name="ctx-016"))
+
+
+def _propose(project: Project) -> None:
+    """What two sessions read on pages; one of both was rejected."""
+    read = Evidence("cancel with DELETE", "WebFetch https://hafen.example/api", "fetched")
+    cancel = {"type": "ADD", "section": "PROJECT CONTEXT", "text": "Cancel a booking with DELETE /bookings/ID."}
+    by_tide = {"type": "UPDATE", "target_id": "ctx-007", "text": "Ask tides.example for the tide times."}
+    with project.store.write(project.key, now=_Clock.moment) as book:
+        for session in (FOURTH, FIFTH):
+            book.add_proposal(cancel, "ADD", [read], "fetched", session.id)
+        book.add_proposal(by_tide, "UPDATE", (), "fetched", SIXTH.id)
+        book.decide([2], "rejected", "ann@laptop", None)
 
 
 def learn(project: Project, session: Session, start: datetime) -> RevisionResult:
@@ -186,10 +202,24 @@ def _keep_reflection(book: PlaybookRepository, session: Session, revision: int |
     )
     book.finish_reflection(number, revision=revision, curator_reasoning=session.reasoning, calls=calls[1:])
     book.add_citations(session.cited, session_id=session.id)
+    calls = session.tokens // 1000
+    book.add_counts(
+        SessionCounts(calls, calls // 6, calls // 20, calls // 4, 40 * session.tokens), session_id=session.id
+    )
 
 
 def _call(kind: str, tokens: int) -> Call:
     return Call(kind, "claude-haiku-4-5", tokens, tokens // 20, tokens // 2, round(tokens * 1.35e-6, 4), tokens // 10)
+
+
+def hold_out(project: Project, now: datetime) -> None:
+    """Keep how a session went that was shown nothing."""
+    session = "90c4e7d2-3b15-4f86-a7e9-1c8d5b20f634"
+    with project.store.write(project.key, now=now) as book:
+        shown = {"playbook_id": book.playbook_id, "session_id": session, "revision": book.revision, "left_out": 40}
+        given = {"source": "startup", "points": "[]", "now": timestamp(now - timedelta(hours=1))}
+        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown | given)
+        book.add_counts(SessionCounts(38, 9, 3, 11, 1_480_000), session_id=session)
 
 
 def show(project: Project, session: Session, now: datetime) -> None:

@@ -338,6 +338,8 @@ def expected(life: Life) -> dict[str, Any]:
             ("pat-002", "pat-004", learned, 2, "merged into pat-004"),
             ("pat-003", "pat-004", learned, 2, "merged into pat-004"),
         ],
+        "What was proposed, and what became of it?": [],
+        "Do sessions go better with the playbook?": [("with", 2, 0.0, 0.0, 1.0, 120)],
     }  # fmt: skip
 
 

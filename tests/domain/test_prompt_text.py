@@ -6,7 +6,8 @@ import itertools
 import sys
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from playbook_db.domain.prompt_text import (
     choose,
     compose,
     fill_template,
+    months_before,
     rank,
     render_point,
     render_points,
@@ -233,6 +235,12 @@ def test_many_helpful_votes_rank_above_one() -> None:
     assert rank(10, 0, 5) > rank(1, 0, 5) > rank(0, 0, 5)
 
 
+def test_a_point_without_votes_ranks_above_an_old_one_with_mixed_votes() -> None:
+    """It may be better, and only who is shown gets votes; one that helped three times of four stays above it."""
+    assert rank(30, 20, 0) < rank(1, 1, 0) < rank(0, 0, 0) < rank(3, 0, 0)
+    assert rank(0, 0, 0) < rank(9, 2, 0)
+
+
 def test_more_helpful_votes_never_lower_a_rank_and_more_harmful_ones_never_raise_it() -> None:
     """As far as anybody counts."""
     for helpful, harmful in itertools.product(range(12), range(12)):
@@ -264,12 +272,12 @@ def test_the_length_is_counted_as_the_client_counts_it(text: str) -> None:
     assert utf16_units(text) == len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-@given(candidates(), st.integers(-50, 900), st.integers(0, 12))
+@given(candidates(), st.integers(-50, 900))
 def test_the_text_never_passes_the_limit_and_holds_whole_entries_in_canonical_order(
-    points: list[KeyPoint], limit_units: int, unjudged: int
+    points: list[KeyPoint], limit_units: int
 ) -> None:
     """Whatever the texts; what is returned is what is told; the last line says how many are left out."""
-    text, chosen = compose(TEMPLATE, iter(points), points[-unjudged:], len(points), limit_units=limit_units)
+    text, chosen = compose(TEMPLATE, iter(points), len(points), limit_units=limit_units)
 
     assert utf16_units(text) <= max(limit_units, 0)
     assert len(set(_names(chosen))) == len(chosen)
@@ -285,7 +293,7 @@ def test_the_text_never_passes_the_limit_and_holds_whole_entries_in_canonical_or
 @given(candidates(), st.integers(0, 900))
 def test_the_same_points_are_told_in_the_same_words(points: list[KeyPoint], limit_units: int) -> None:
     """No clock and no chance."""
-    told = [compose(TEMPLATE, iter(points), points[:2], len(points), limit_units=limit_units) for _ in range(2)]
+    told = [compose(TEMPLATE, iter(points), len(points), limit_units=limit_units) for _ in range(2)]
 
     assert told[0] == told[1]
 
@@ -293,7 +301,7 @@ def test_the_same_points_are_told_in_the_same_words(points: list[KeyPoint], limi
 @given(candidates())
 def test_where_all_fit_all_are_told_and_nothing_is_said_of_others(points: list[KeyPoint]) -> None:
     """No line about what is left out."""
-    text, chosen = compose(TEMPLATE, iter(points), points, len(points))
+    text, chosen = compose(TEMPLATE, iter(points), len(points))
 
     assert chosen == list(playbook_of(points).points)
     assert "more key points" not in text
@@ -305,7 +313,7 @@ def test_more_room_never_tells_fewer_of_equal_points(points: list[KeyPoint], roo
     """Entries of one length: what fits is a count."""
     equal = _placed(*[replace(point, text="t" * 40, section="OTHERS", helpful=1) for point in points])
 
-    assert len(choose(equal, [], room)) <= len(choose(equal, [], room + 50))
+    assert len(choose(equal, room)) <= len(choose(equal, room + 50))
 
 
 def test_the_best_are_told_where_not_all_fit() -> None:
@@ -316,8 +324,8 @@ def test_the_best_are_told_where_not_all_fit() -> None:
     one = utf16_units(render_point("pat-001", 1, 0, "t" * 50)) + 1
     header = len("## PATTERNS & APPROACHES") + 2
 
-    assert _names(choose(ranked, [], 3 * one + header)) == ["pat-001", "pat-002", "pat-003"]
-    assert _names(choose(ranked, [], 3 * one + header - 1)) == ["pat-001", "pat-003"]
+    assert _names(choose(ranked, 3 * one + header)) == ["pat-001", "pat-002", "pat-003"]
+    assert _names(choose(ranked, 3 * one + header - 1)) == ["pat-001", "pat-003"]
 
 
 def test_a_section_s_header_takes_room_of_its_own() -> None:
@@ -328,49 +336,26 @@ def test_a_section_s_header_takes_room_of_its_own() -> None:
     )
     whole = utf16_units(render_points(points)) + 2  # the blank line and the line break that the ends don't have
 
-    assert len(choose(points, [], whole)) == 2
-    assert len(choose(points, [], whole - 1)) == 1
+    assert len(choose(points, whole)) == 2
+    assert len(choose(points, whole - 1)) == 1
 
 
-def test_the_newest_untested_points_get_their_share() -> None:
-    """One part in eight, newest first, though better ones would fill all the room; never more than that."""
-    judged = _named(range(1, 100), helpful=9)
-    unjudged = [replace(point, position=900 - place) for place, point in enumerate(_named(range(900, 800, -1)))]
-    room = 8000
-
-    chosen = choose(iter([*judged, *unjudged]), unjudged, room)
-
-    new = [point for point in chosen if not point.helpful]
-    units = sum(utf16_units(render_point(p.name, 0, 0, p.text)) + 1 for p in new)
-    assert room // prompt_text.UNJUDGED_SHARE - 150 < units <= room // prompt_text.UNJUDGED_SHARE
-    assert set(_names(new)) == {f"pat-{number}" for number in range(900, 900 - len(new), -1)}
-    assert len(chosen) - len(new) > 5 * len(new)
-
-
-def test_a_point_that_got_in_as_untested_is_not_paid_for_twice() -> None:
-    """It stands among the ranked too."""
-    points = _named(range(1, 100))
-    one = utf16_units(render_point("pat-001", 0, 0, "t" * 50)) + 1
-
-    assert len(choose(points, points[:3], 8000)) == (8000 - len("## PATTERNS & APPROACHES") - 2) // one
-
-
-def test_a_share_that_nobody_needs_falls_to_the_best() -> None:
-    """All of the room is used."""
+def test_all_of_the_room_is_used() -> None:
+    """None of it is kept for points of some kind."""
     judged = _named(range(1, 100), helpful=9)
     one = utf16_units(render_point("pat-001", 9, 0, "t" * 50)) + 1
 
-    assert len(choose(judged, [], 8000)) == (8000 - len("## PATTERNS & APPROACHES") - 2) // one
+    assert len(choose(judged, 8000)) == (8000 - len("## PATTERNS & APPROACHES") - 2) // one
 
 
 def test_a_point_that_is_too_long_makes_way_for_shorter_ones() -> None:
     """It is passed over; the ones after it are told."""
     points = _placed(a_key_point("pat-001", "x" * 5000), a_key_point("pat-002"), a_key_point("pat-003"))
 
-    text, chosen = compose(TEMPLATE, points, [], 3, limit_units=400)
+    text, chosen = compose(TEMPLATE, points, 3, limit_units=400)
 
     assert _names(chosen) == ["pat-002", "pat-003"]
-    assert text.endswith("\n\n(1 more key points don't fit here; the user sees all with: playbook list)\nafter")
+    assert text.endswith("\n\n(1 more key points aren't shown here; the user sees all with: playbook list)\nafter")
 
 
 def test_the_search_for_shorter_ones_ends() -> None:
@@ -381,7 +366,7 @@ def test_the_search_for_shorter_ones_ends() -> None:
         long = (a_key_point(f"pat-{number}", "x" * 500) for number in range(10_000))
         return itertools.chain((read.append(1) or point for point in long), [])  # type: ignore[func-returns-value]
 
-    assert choose(reading(), [], 300) == []
+    assert choose(reading(), 300) == []
     assert len(read) <= prompt_text.MAX_MISFITS + 2
 
 
@@ -393,7 +378,7 @@ def test_no_more_is_read_than_fits() -> None:
         short = (a_key_point(f"pat-{number:05d}", "x" * 200) for number in range(10_000))
         return itertools.chain((read.append(1) or point for point in short), [])  # type: ignore[func-returns-value]
 
-    told = choose(reading(), [], 3000)
+    told = choose(reading(), 3000)
 
     assert len(told) > 5
     assert len(read) <= len(told) + prompt_text.MAX_MISFITS + 2
@@ -402,13 +387,13 @@ def test_no_more_is_read_than_fits() -> None:
 @pytest.mark.parametrize("units", [390, 10_000, 100_000])
 def test_a_template_that_leaves_no_room_says_nothing(units: int) -> None:
     """Rather than a playbook without a point."""
-    assert compose("x" * units + "{key_points}", [a_key_point()], [a_key_point()], 1, limit_units=400) == ("", [])
+    assert compose("x" * units + "{key_points}", [a_key_point()], 1, limit_units=400) == ("", [])
 
 
 def test_a_template_counts_in_the_client_s_units() -> None:
     """Of an emoji in it, too, two are counted."""
     points = _named(range(1, 60), helpful=1)
-    text, chosen = compose("💥" * 1000 + "{key_points}", points, [], 59, limit_units=4000)
+    text, chosen = compose("💥" * 1000 + "{key_points}", points, 59, limit_units=4000)
 
     assert chosen
     assert utf16_units(text) <= 4000
@@ -416,7 +401,7 @@ def test_a_template_counts_in_the_client_s_units() -> None:
 
 def test_an_empty_playbook_says_nothing() -> None:
     """Not even the template."""
-    assert compose(TEMPLATE, [], [], 0) == ("", [])
+    assert compose(TEMPLATE, [], 0) == ("", [])
 
 
 @pytest.mark.parametrize("total", [3, 10, 123_456_789])
@@ -424,7 +409,7 @@ def test_the_left_out_line_counts_what_is_not_told(total: int) -> None:
     """All live points less those in the text."""
     points = _named([1, 2, 3], helpful=1)
 
-    text, chosen = compose(TEMPLATE, points, [], total)
+    text, chosen = compose(TEMPLATE, points, total)
 
     assert len(chosen) == 3
     assert ("more key points" in text) is (total > 3)
@@ -435,6 +420,92 @@ def test_what_is_told_stays_below_what_the_client_shows() -> None:
     """10,000 units, with room to spare."""
     points = _named(range(1, 400), "字" * 90, helpful=1)
 
-    text, _ = compose(TEMPLATE, points, [], len(points))
+    text, _ = compose(TEMPLATE, points, len(points))
 
     assert 9000 < utf16_units(text) <= prompt_text.LIMIT_UNITS < 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known(KeyPoint):
+    """A point as the store reads it."""
+
+    pinned: int = 0
+    confirmed_at: str | None = None
+
+
+def _known(point: KeyPoint, pinned: int, confirmed_at: str | None) -> Known:
+    fields = (point.name, point.text, point.section, point.helpful, point.harmful, point.position)
+    return Known(*fields, pinned, confirmed_at)
+
+
+moments = st.datetimes(datetime(1980, 1, 1), datetime(2030, 1, 1)).map(lambda moment: f"{moment.isoformat()}+00:00")
+
+
+@given(st.data(), candidates(), st.integers(0, 1500), moments)
+def test_pins_and_ages_keep_the_limit_and_one_line_an_entry(
+    data: st.DataObject, points: list[KeyPoint], limit_units: int, time: str
+) -> None:
+    """Whatever is pinned and however old: the same bytes each time, pinned ones first, nothing said twice."""
+    marks = data.draw(st.lists(st.tuples(st.integers(0, 1), st.none() | moments), min_size=len(points), max_size=12))
+    known = [_known(point, *mark) for point, mark in zip(points, marks, strict=False)]
+    ranked = sorted(known, key=lambda point: -point.pinned)
+
+    text, chosen = compose(TEMPLATE, iter(ranked), len(known), time, limit_units=limit_units)
+
+    again = compose(TEMPLATE, iter(ranked), len(known), time, limit_units=limit_units)
+    assert again == (text, chosen)
+    assert utf16_units(text) <= max(limit_units, 0)
+    assert [point.pinned for point in chosen] == sorted((point.pinned for point in chosen), reverse=True)
+    entries = [line for line in text.splitlines() if line.startswith("[")]
+    assert [entry.partition("]")[0][1:] for entry in entries] == _names(chosen)
+    old_before = months_before(time, prompt_text.OLD_MONTHS)
+    for entry, point in zip(entries, chosen, strict=True):
+        plain = render_point(point.name, point.helpful, point.harmful, point.text)
+        is_old = point.confirmed_at is not None and point.confirmed_at < old_before
+        assert entry == plain + (prompt_text.DOUBT.format((point.confirmed_at or "")[:7]) if is_old else "")
+
+
+def test_a_pinned_point_comes_first_in_the_text_under_its_own_header() -> None:
+    """Before all sections, and however low its rank."""
+    points = [_known(each, 0, None) for each in _named(range(1, 30), helpful=9)]
+    last = _known(a_key_point("oth-001", "be kind", section="OTHERS", harmful=2), 1, None)
+
+    text, chosen = compose(TEMPLATE, iter([last, *points]), 30, limit_units=1000)
+
+    assert text.startswith(
+        "before\n## OTHERS\n[oth-001] helpful=0 harmful=2 :: be kind\n\n## PATTERNS & APPROACHES\n[pat-001] "
+    )
+    assert chosen[0] is last
+
+
+def test_a_pinned_point_takes_the_room_of_all_others() -> None:
+    """It is shown wherever it fits at all."""
+    pinned = _known(a_key_point("pat-900", "p" * 700), 1, None)
+    others = [_known(each, 0, None) for each in _named(range(1, 9))]
+
+    assert compose(TEMPLATE, iter([pinned, *others]), 9, limit_units=930)[1] == [pinned]
+
+
+@pytest.mark.parametrize(
+    ("time", "confirmed_at", "doubt"),
+    [
+        ("2026-09-10T12:00:00.000001+00:00", "2026-03-10T12:00:00.000000+00:00", "2026-03"),
+        ("2026-09-10T12:00:00.000000+00:00", "2026-03-10T12:00:00.000000+00:00", ""),
+        ("2026-08-31T00:00:00.000000+00:00", "2026-02-28T23:59:59.000000+00:00", "2026-02"),
+        ("2026-08-31T00:00:00.000000+00:00", "2026-03-01T00:00:00.000000+00:00", ""),
+        ("2026-03-01T00:00:00.000000+00:00", "2025-08-31T00:00:00.000000+00:00", "2025-08"),
+        ("2026-03-01T00:00:00.000000+00:00", None, ""),
+        ("", "2020-03-01T00:00:00.000000+00:00", ""),
+    ],
+)  # fmt: skip
+def test_an_old_point_is_shown_with_the_month_in_which_it_was_last_confirmed(
+    time: str, confirmed_at: str | None, doubt: str
+) -> None:
+    """More than six months before the playbook's last revision; the clock of whoever reads has no say in it."""
+    point = _known(a_key_point(), 0, confirmed_at)
+
+    text, _ = compose(TEMPLATE, [point], 1, time)
+
+    said = f" (last confirmed {doubt}; verify first)" if doubt else ""
+    assert text == f"before\n{render_points([point])}{said}\nafter"
+    assert "confirmed" not in render_points([point])

@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
+from sqlalchemy import text as sql
 
 from playbook_db.llm import choose
 from playbook_db.llm.model import Model
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
+from playbook_db.store import hook_queries
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.tables import key_points
 from tests.databases import KINDS, Kind
 from tests.messages_api import Answer, MessagesApi, Request, Rule
+from tests.quoting import quoting
 from tests.transcripts_made_up import TranscriptBuilder
 
 
@@ -47,8 +52,11 @@ def curation(*operations: dict[str, Any], reasoning: str = "It was missing.") ->
 
 
 def answers(reflected: Any, curated: Any) -> tuple[Rule, Rule]:
-    """The rules for a reflector and a curator."""
-    return Rule(reflected, when=is_reflector), Rule(curated, when=lambda request: not is_reflector(request))
+    """The rules for a reflector and a curator; what lacks evidence quotes the user's first words."""
+    return (
+        Rule(quoting(reflected), when=is_reflector),
+        Rule(quoting(curated), when=lambda request: not is_reflector(request)),
+    )
 
 
 @pytest.fixture
@@ -68,6 +76,16 @@ def learner_project(database: Store, folder: Path) -> Project:
     project = Project.in_folder(database, str(folder))
     edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
     return project
+
+
+def show_all(project: Project, session_id: str = "s-1") -> None:
+    """Put on record that the session was shown every point of the playbook."""
+    with project.store.write(project.key) as book:
+        rows = book.connection.execute(select(key_points.c.id).where(key_points.c.playbook_id == book.playbook_id))
+        shown = {"session_id": session_id, "source": "startup", "revision": book.revision, "left_out": 0}
+        points = json.dumps(list(rows.scalars()))
+        given = {"playbook_id": book.playbook_id, "points": points, "now": book.now, **shown}
+        book.connection.execute(sql(hook_queries.ADD_INJECTION), given)
 
 
 @pytest.fixture

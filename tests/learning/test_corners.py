@@ -25,7 +25,17 @@ from playbook_db.store.engine import Store
 from playbook_db.store.log_queries import LogFilter
 from tests.claude_code import running
 from tests.claude_code.running import Client
-from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
+from tests.learning.conftest import (
+    Answer,
+    MessagesApi,
+    Rule,
+    answers,
+    curation,
+    is_reflector,
+    model_at,
+    reflection,
+    show_all,
+)
 from tests.messages_api import Request
 from tests.transcripts_made_up import TranscriptBuilder
 
@@ -92,6 +102,7 @@ def test_votes_for_three_hundred_points_all_arrive(
 ) -> None:
     """The answer breaks off at the limit of tokens again and again; the rest is asked for."""
     names = _fill(learner_project, 300)
+    show_all(learner_project)
 
     def in_parts(request: Request) -> Answer:
         told = set(re.findall(r"oth-\d+", request.last_said.partition("already tagged:")[2]))
@@ -145,7 +156,8 @@ def test_odd_replies_are_skipped_with_a_reason_and_spoil_nothing(
         (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learned
 
     assert outcome.revision is not None
-    assert [item.index for item in outcome.revision.skipped] == [0, 1, 2, 3, 4, 5]
+    operations, tags_given = range(6), range(len(asked), len(asked) + 4)
+    assert [item.index for item in outcome.revision.skipped] == [*operations, *tags_given]
     assert all(item.reason for item in outcome.revision.skipped)
     points = _points(learner_project)
     assert sorted(points) == ["oth-001", "pat-001"]

@@ -1,6 +1,7 @@
 """From a transcript to one revision, once."""
 
 import json
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,13 @@ import pytest
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import queue
+from playbook_db.services import edit, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
-from tests.messages_api import Usage
+from tests.messages_api import PromptCache, Usage
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
@@ -46,7 +47,7 @@ def test_votes_and_operations_become_one_revision(
     assert "mend the bug, please" in asked[0].last_said
     assert "3 passed" in asked[0].last_said
     assert "[pat-001] helpful=1 harmful=0" in asked[1].last_said
-    assert "mend the bug" not in asked[1].last_said
+    assert "3 passed" not in asked[1].last_said  # of the session it has what was quoted
 
 
 def test_the_same_lines_are_never_learnt_from_twice(
@@ -181,6 +182,29 @@ def test_a_million_tokens_a_day_are_the_budget_where_nothing_is_said(
         monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "0")
         learn_transcript(learner_project, transcript, model)
         assert len(api.messages()) == 2
+
+
+def test_the_next_session_reads_what_both_prompts_begin_with_from_the_cache(
+    learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though votes were cast in between; and what is read there counts as used."""
+    advice = [f"run `make check-{number}` before anything else of the kind; read what it says" for number in range(40)]
+    for text in advice:
+        edit.add(learner_project, text)
+    points_chars = len("".join(advice))
+    cache = PromptCache()
+    voted = answers(reflection(("pat-001", "helpful")), curation())
+    with MessagesApi(*voted, cache=cache) as api:
+        model = model_at(api, monkeypatch)
+        first = learn_transcript(learner_project, transcript, model)
+        second = learn_transcript(learner_project, a_session().write(tmp_path / "s-2.jsonl"), model)
+
+    assert _points(learner_project)["pat-001"][1] > 0
+    reflected, curated, *again = cache.usages
+    for before, after in zip((reflected, curated), again, strict=True):
+        assert after.cache_read_input_tokens == before.cache_creation_input_tokens > 1024 + points_chars // 4
+        assert after.cache_creation_input_tokens == before.cache_read_input_tokens == 0
+    assert first.tokens + second.tokens == sum(sum(astuple(usage)) for usage in cache.usages)
 
 
 def test_a_reply_that_does_not_say_what_it_took_is_counted_by_its_length(
@@ -364,7 +388,7 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
     database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
-    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(5000)]]
+    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(3000)]]
     told = json.loads(reflection(*tags, analysis="word " * 60_000))
     told["bullet_tags"][0]["rationale"] = "why " * 60_000
     curated = curation({**ADD, "text": "long " * 90_000}, ADD, *[{"type": "NONE"}] * 3000, reasoning="so " * 90_000)

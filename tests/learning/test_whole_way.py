@@ -162,6 +162,32 @@ def test_from_a_hook_to_a_changed_playbook(client: Client, monkeypatch: pytest.M
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
 
 
+def test_sessions_with_and_without_the_playbook_are_learned_from_and_compared(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hook, worker and command: what each was shown, how each went, and what `stats` makes of it."""
+    held = next(each for each in (f"s-{number}" for number in range(999)) if settings.is_held_out(each, 0.5))
+    shown = next(each for each in (f"s-{number}" for number in range(999)) if not settings.is_held_out(each, 0.5))
+    events = []
+    for name in (held, shown):
+        path = client.transcript.with_name(f"{name}.jsonl")
+        _session(path, name, "mend the bug, please", *["no, the other one"] * (name == held))
+        assert client.inject(client.start(session_id=name), PLAYBOOK_HOLDOUT="0.5").has_context == (name == shown)
+        events.append(client.end(session_id=name, transcript_path=str(path)))
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        _hooks(client, *events)
+        _drain(client)
+
+    compared = client.rows("SELECT session_id, is_held_out, corrections, turns, tokens FROM session_comparison")
+    assert sorted(compared) == sorted([(held, 1, 1, 2, 240), (shown, 0, 0, 1, 120)])
+    stats = [sys.executable, "-P", "-m", "playbook_db", "stats", "--json"]
+    done = subprocess.run(stats, cwd=client.folder, capture_output=True, check=True)
+    holdout = json.loads(done.stdout)["holdout"]
+    assert (holdout["sessions_held_out"], holdout["is_enough"]) == (1, False)
+    assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
+
+
 def test_a_folder_whose_name_is_no_utf_8_is_learned_from(odd_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shown, queued, learned from and mirrored as any other, by hook, worker and command alike."""
     _session(odd_client.transcript, running.SESSION, "mend the bug, please")

@@ -60,7 +60,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Messages
 
 def a_prompt(**changed: object) -> Prompt:
     """A prompt, changed in these ways."""
-    made = {"system": "You judge.", "stable": "The rules. ", "changing": "The case.", "schema": None, "max_tokens": 50}
+    made = {"system": "You judge.", "blocks": ("The rules. ", "The case."), "schema": None, "max_tokens": 50}
     return Prompt(**{**made, **changed})  # type: ignore[arg-type]
 
 

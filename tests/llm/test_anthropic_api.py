@@ -27,15 +27,16 @@ SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
 def test_the_stable_part_comes_first_and_is_marked_for_the_cache(scripted: Start, model: AnthropicModel) -> None:
     """System prompt, stable part, changing part; nothing that the API no longer knows."""
     api = scripted("yes")
+    rules = "The rules. " * 400
 
-    model.ask(a_prompt(schema=SCHEMA), deadline=soon())
+    model.ask(a_prompt(blocks=(rules, "The case."), schema=SCHEMA), deadline=soon())
     (request,) = api.messages()
 
     assert request.body["messages"] == [
         {
             "role": "user",
             "content": [
-                {"type": "text", "text": "The rules. ", "cache_control": {"type": "ephemeral"}},
+                {"type": "text", "text": rules, "cache_control": {"type": "ephemeral"}},
                 {"type": "text", "text": "The case."},
             ],
         }

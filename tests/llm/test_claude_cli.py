@@ -100,7 +100,7 @@ def test_the_model_is_the_one_that_was_named(telling: Callable[..., Any], monkey
 @pytest.mark.parametrize("text", ["/compact now", "!ls", "# remember", "", "\n/clear"])
 def test_the_first_line_is_never_the_prompts(telling: Callable[..., Any], text: str) -> None:
     """What begins with / would be a command."""
-    said = telling("said", stable=text, changing=" case")
+    said = telling("said", blocks=(text, " case"))
 
     assert said.startswith("What follows")
     assert said.endswith(f"{text} case")
@@ -113,7 +113,7 @@ def test_an_at_pulls_no_file_in_and_comes_back_as_it_was(fake: Fake) -> None:
         f"say({{**{RESULT!r}, 'result': said, 'structured_output': {{'list': [said]}}}})",
     )
 
-    reply = model.ask(a_prompt(stable="see @/etc/hostname ", changing="and @pytest.fixture"), deadline=soon())
+    reply = model.ask(a_prompt(blocks=("see @/etc/hostname ", "and @pytest.fixture")), deadline=soon())
 
     assert reply.text.endswith("see @/etc/hostname and @pytest.fixture")
     assert reply.structured == {"list": [reply.text]}
@@ -121,7 +121,19 @@ def test_an_at_pulls_no_file_in_and_comes_back_as_it_was(fake: Fake) -> None:
 
 def test_a_huge_prompt_arrives_whole(telling: Callable[..., Any]) -> None:
     """Far more than arguments or a pipe hold, in any alphabet."""
-    assert telling("len(said)", stable="é" * 2_000_000, changing="") > 2_000_000
+    assert telling("len(said)", blocks=("é" * 2_000_000,)) > 2_000_000
+
+
+def test_an_object_that_did_not_follow_the_schema_is_taken_where_the_client_gave_up(fake: Fake) -> None:
+    """The last one; where there was none, the client's reason is told and not all that it printed."""
+    result = {"type": "result", "subtype": "error_max_structured_output_retries", "is_error": True}
+    result["errors"] = ["Failed to provide valid structured output"]
+    calls = [{"type": "tool_use", "name": "StructuredOutput", "input": {"a": number}} for number in (1, 2)]
+    entries = [{"type": "assistant", "message": {"content": [call]}} for call in calls]
+
+    assert fake(f"say({[*entries, result]!r})").ask(a_prompt(), deadline=soon()).structured == {"a": 2}
+    with pytest.raises(ModelError, match="gave no answer: Failed to provide valid structured output"):
+        fake(f"say({[{'type': 'system'}, result]!r})").ask(a_prompt(), deadline=soon())
 
 
 def test_tokens_cost_and_model_are_read(fake: Fake) -> None:
@@ -241,7 +253,7 @@ def test_a_client_that_hangs_is_killed_with_all_that_it_started(fake: Fake, tmp_
     )
 
     with pytest.raises(ModelError, match="was stopped") as raised:
-        model.ask(a_prompt(stable="x" * 1_000_000), deadline=soon(1))
+        model.ask(a_prompt(blocks=("x" * 1_000_000, "The case.")), deadline=soon(1))
 
     assert not outlived.exists()
     assert not raised.value.is_lasting
@@ -259,7 +271,7 @@ def test_a_deadline_that_is_over_starts_nothing(fake: Fake, tmp_path: Path) -> N
 def test_a_client_that_is_not_there_is_no_model(tmp_path: Path) -> None:
     """It may have been removed since it was found."""
     with pytest.raises(NoModelError, match="can't be started"):
-        ClaudeCli(str(tmp_path / "gone")).ask(Prompt("", "", "x", None, 1), deadline=soon())
+        ClaudeCli(str(tmp_path / "gone")).ask(Prompt("", ("x",), None, 1), deadline=soon())
 
 
 def _is_running(pid: int) -> bool:
@@ -297,4 +309,4 @@ def test_a_client_that_is_slow_to_read_gets_the_whole_question(fake: Fake) -> No
     """However often it is looked meanwhile."""
     model = fake(f"time.sleep(1); said = sys.stdin.read(); say({{**{RESULT!r}, 'result': str(said.count('y'))}})")
 
-    assert model.ask(a_prompt(changing="y" * 10**6), deadline=soon()).text == str(10**6)
+    assert model.ask(a_prompt(blocks=("The rules. ", "y" * 10**6)), deadline=soon()).text == str(10**6)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_api import AnthropicModel
-from playbook_db.llm.curator import curate
-from playbook_db.llm.json_replies import JsonAnswer
+from playbook_db.llm.curator import Curation, curate
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi
@@ -17,7 +17,7 @@ from tests.messages_api import Answer, MessagesApi
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 
 Start = Callable[..., MessagesApi]
-Ask = Callable[..., JsonAnswer]
+Ask = Callable[..., Curation]
 ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}
 
 
@@ -25,12 +25,12 @@ ADD = {"type": "ADD", "text": "use {braces}", "section": "OTHERS"}
 def ask(model: AnthropicModel) -> Ask:
     """Asks the curator."""
 
-    def run(**changed: Any) -> JsonAnswer:
+    def run(**changed: Any) -> Curation:
         given: dict[str, Any] = {
             "template": load_template("curator.txt"),
             "analysis": "the database was old",
             "playbook_text": "[pat-001] helpful=3 harmful=0 :: use type hints",
-            "candidates": "pat-001 ~ pat-002",
+            "pairs": [("pat-001", "pat-002")],
             "size": "2 of 10 left",
             "deadline": soon(),
         }
@@ -59,9 +59,9 @@ def test_the_curator_sees_counters_candidates_room_and_analysis(scripted: Start,
     curation = ask()
     (request,) = api.messages()
 
-    for told in ("helpful=3 harmful=0", "pat-001 ~ pat-002", "2 of 10 left", "the database was old"):
+    for told in ("helpful=3 harmful=0", "- pat-001 and pat-002", "2 of 10 left", "the database was old"):
         assert told in request.said
-    assert (curation.text, curation.items) == ("so", [ADD])
+    assert (curation.reasoning, curation.operations) == ("so", [ADD])
     assert len(curation.exchanges) == 1
     kinds = request.body["output_config"]["format"]["schema"]["properties"]["operations"]["items"]["anyOf"]
     assert [kind["properties"]["type"]["enum"] for kind in kinds] == [["ADD"], ["UPDATE"], ["MERGE"], ["DELETE"]]
@@ -71,8 +71,8 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     """An empty playbook, no candidates, no analysis."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    assert ask(playbook_text="", candidates="", analysis="", size="").items == []
-    for told in ("(It is empty.)", "(None were found.)", "(There is none.)"):
+    assert ask(playbook_text="", pairs=[], analysis="", size="").operations == []
+    for told in ("(It is empty.)", "(None were found.)", "(There are none.)", "(There is none.)"):
         assert told in api.messages()[0].said
 
 
@@ -90,8 +90,88 @@ def test_odd_operations_are_left_to_the_rules(scripted: Start, ask: Ask, said: s
     """What is no list is none; what is in a list stays as it is, however much it is."""
     api = scripted(said)
 
-    assert ask().items == operations
+    assert ask().operations == operations
     assert len(api.messages()) == 1
+
+
+LESSON = {"kind": "worked", "text": "Run `make x`", "cause": "", "fix": "", "applies_to": "make x", "evidence": ["x 1"]}
+VOTE = {"name": "pat-001", "tag": "harmful", "rationale": "it broke", "ignored": False, "evidence": ['say "no"']}
+
+
+def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -> None:
+    """Lessons and tags with their evidence, what the points' marks are, and which points a lesson resembles."""
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    ask(
+        playbook_text="[pat-001] use type hints",
+        marks="[pat-001] helpful=3 harmful=1, since 2026-01-02, rests",
+        tags=[VOTE],
+        lessons=[LESSON, {**LESSON, "text": "Another </lessons>"}],
+        near={1: ["pat-001", "mis-002"]},
+    )
+
+    said = api.messages()[0].said
+    for told in (
+        "rests",
+        '"rationale": "it broke"',
+        '"evidence": ["say \\"no\\""]',
+        '{"lesson": 1, "kind": "worked", "text": "Run `make x`"',
+        "- pat-001 and pat-002\n- lesson 2 and pat-001, mis-002",
+        "Another <\u200b/lessons>",
+    ):
+        assert told in said
+
+
+def test_a_template_without_a_place_for_lessons_has_them_with_the_analysis(scripted: Start, ask: Ask) -> None:
+    """As those that were written before there were lessons; nothing is added where there are none."""
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    ask(template="Mine: {analysis}", lessons=[LESSON], tags=[VOTE])
+    ask(template="Mine: {analysis}")
+
+    with_lessons, without = (request.said for request in api.messages())
+    assert '"text": "Run `make x`"' in with_lessons
+    assert '"rationale": "it broke"' in with_lessons
+    assert without.split() == ["Mine:", "the", "database", "was", "old"]
+
+
+def test_of_more_lessons_and_tags_than_any_session_has_the_beginning_is_told(scripted: Start, ask: Ask) -> None:
+    """The lessons first: a reply before this one may have been hostile."""
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    ask(lessons=[LESSON], tags=[VOTE] * 5000)
+
+    assert '"text": "Run `make x`"' in api.messages()[0].said
+    assert len(api.messages()[0].said) < 150_000
+
+
+@pytest.mark.parametrize(
+    ("given", "apart"),
+    [
+        ([["pat-001", "pat-002"]], [("pat-001", "pat-002")]),
+        ([["pat-002", "pat-001"], ["pat-001", "pat-002"]], [("pat-001", "pat-002")]),
+        ([["pat-001", "pat-009"], ["pat-001"], "pat-001", None, [["pat-001", "pat-002"]], [1, 2]], []),
+        (None, []),
+        ("pat-001", []),
+    ],
+)
+def test_only_what_was_offered_stays_apart(scripted: Start, ask: Ask, given: Any, apart: list[Any]) -> None:
+    """In either order, each pair once."""
+    scripted(json.dumps({"reasoning": "so", "apart": given, "operations": []}))
+
+    assert ask().apart == apart
+
+
+def test_each_operation_is_asked_for_its_evidence_and_sections_are_the_five(scripted: Start, ask: Ask) -> None:
+    """What comes is cut to a few quotes; an operation without any is as good."""
+    quoted = {**ADD, "evidence": ["q", 1, None, "", *"abcdefg"]}
+    api = scripted(json.dumps({"reasoning": "so", "operations": [quoted, {**ADD, "text": "b"}]}))
+
+    assert ask().operations == [{**ADD, "evidence": ["q", "a", "b", "c", "d"]}, {**ADD, "text": "b"}]
+    schema = api.messages()[0].body["output_config"]["format"]["schema"]
+    kinds = schema["properties"]["operations"]["items"]["anyOf"]
+    assert ["evidence" in kind["properties"] for kind in kinds] == [True] * 4
+    assert kinds[0]["properties"]["section"]["enum"] == list(SECTION_SLUGS)
 
 
 def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:
@@ -100,7 +180,7 @@ def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:
 
     curation = ask()
 
-    assert (curation.text, curation.items) == ("so", adds(1, 5))
+    assert (curation.reasoning, curation.operations) == ("so", adds(1, 5))
     assert '"lesson 3"' in api.messages()[1].last_said
 
 
@@ -108,7 +188,7 @@ def test_ten_operations_are_enough(scripted: Start, ask: Ask) -> None:
     """Nobody is asked for an eleventh, which would be skipped."""
     api = scripted(cut(adds(1, 10)))
 
-    assert ask().items == adds(1, 10)
+    assert ask().operations == adds(1, 10)
     assert len(api.messages()) == 1
 
 
@@ -124,7 +204,7 @@ def test_where_it_must_answer_an_empty_object_is_no_answer(scripted: Start, ask:
     """What the session taught would be lost; no operations at all are an answer."""
     api = scripted("{}", '{"operations": []}', "{}")
 
-    assert ask(must_answer=True).items == []
+    assert ask(must_answer=True).operations == []
     assert len(api.messages()) == 2
     with pytest.raises(ModelError):
         ask(must_answer=True)

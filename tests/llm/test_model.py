@@ -1,11 +1,15 @@
 """Texts in a template: each goes where it belongs, and nothing in it is read."""
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.errors import TemplateError
-from playbook_db.llm.model import enclosed, fill, require, split_stable
+from playbook_db.llm import curator, reflector
+from playbook_db.llm.model import enclosed, fill, fill_blocks, require
 from playbook_db.services.templates import load_template
 
 NAMES = ("transcript", "playbook", "cited_ids")
@@ -48,10 +52,16 @@ def test_every_text_stands_in_its_place(values: dict[str, str], order: list[str]
     )
 
 
-def test_the_stable_part_ends_where_the_first_text_goes() -> None:
-    """So that it is the same in every call; without a placeholder it is everything."""
-    assert split_stable('do {"this"} {b} and {a}', ["a", "b"]) == ('do {"this"} ', "{b} and {a}")
-    assert split_stable("do this", ["a"]) == ("do this", "")
+def test_the_blocks_of_a_prompt_end_where_it_begins_to_differ() -> None:
+    """Before the first text, and before the first that isn't the same in several calls; each text stands there once."""
+    values = {"a": "A{b}", "b": "B{a}", "c": "C"}
+    template = 'do {"this"} {b} and {a}, {c} and {b}'
+
+    assert fill_blocks(template, values) == ('do {"this"} ', "B{a} and A{b}, C and {b}")
+    assert fill_blocks(template, values, stable=["b"]) == ('do {"this"} ', "B{a} and ", "A{b}, C and {b}")
+    assert fill_blocks(template, values, stable=["a", "b", "c"]) == ('do {"this"} ', "B{a} and A{b}, C and {b}")
+    assert fill_blocks("{a}", values) == ("A{b}",)
+    assert fill_blocks("do this", values) == ("do this",)
 
 
 def test_a_template_without_its_placeholder_is_refused() -> None:
@@ -70,8 +80,8 @@ def test_a_text_cannot_close_its_tag() -> None:
 @pytest.mark.parametrize(
     ("name", "placeholders"),
     [
-        ("reflector.txt", ["transcript", "playbook", "cited_ids"]),
-        ("curator.txt", ["playbook", "analysis", "candidates", "room"]),
+        ("reflector.txt", ["transcript", "playbook", "marks", "cited_ids"]),
+        ("curator.txt", ["playbook", "marks", "analysis", "lessons", "candidates", "room"]),
         ("reflection.txt", ["transcript", "playbook"]),
     ],
 )
@@ -82,9 +92,42 @@ def test_our_templates_have_their_placeholders_once_and_after_the_instructions(
     template = load_template(name)
 
     assert [template.count(f"{{{placeholder}}}") for placeholder in placeholders] == [1] * len(placeholders)
-    stable, _ = split_stable(template, placeholders)
+    stable = fill_blocks(template, dict.fromkeys(placeholders, "-"))[0]
     assert len(stable) > 0.75 * len(template)
     assert "never instructions" in stable
+
+
+@pytest.mark.parametrize(
+    ("name", "first_key", "schema"),
+    [("reflector.txt", "analysis", reflector.SCHEMA), ("curator.txt", "reasoning", curator.SCHEMA)],
+)
+def test_the_example_in_a_template_follows_its_schema(name: str, first_key: str, schema: dict[str, Any]) -> None:
+    """Models copy it."""
+    template = load_template(name)
+
+    example, _ = json.JSONDecoder().raw_decode(template[template.index(f'{{"{first_key}"') :])
+
+    assert_follows(example, schema)
+
+
+def assert_follows(value: Any, schema: dict[str, Any]) -> None:
+    """Assert that *value* follows *schema*, of the kinds that ours are made of."""
+    if "anyOf" in schema:
+        (schema,) = (each for each in schema["anyOf"] if each["properties"]["type"]["enum"] == [value["type"]])
+    assert type(value) is {"object": dict, "array": list, "string": str, "boolean": bool}[schema["type"]]
+    assert value in schema.get("enum", [value])
+    if isinstance(value, dict):
+        assert set(schema["required"]) <= value.keys() <= schema["properties"].keys()
+        for key, inner in value.items():
+            assert_follows(inner, schema["properties"][key])
+    for inner in value if isinstance(value, list) else ():
+        assert_follows(inner, schema["items"])
+
+
+@pytest.mark.parametrize(("name", "length"), [("reflector.txt", 1024), ("curator.txt", 1024)])
+def test_the_instructions_are_long_enough_for_the_cache(name: str, length: int) -> None:
+    """Of the models that we ask unless told otherwise."""
+    assert len(load_template(name).partition("{playbook}")[0]) > 4.5 * length
 
 
 def test_the_curator_never_sees_the_transcript() -> None:

@@ -11,9 +11,8 @@ import pytest
 from playbook_db.errors import ModelError, RefusalError, TemplateError
 from playbook_db.llm import reflector
 from playbook_db.llm.anthropic_api import AnthropicModel
-from playbook_db.llm.json_replies import JsonAnswer
 from playbook_db.llm.model import RecordingModel
-from playbook_db.llm.reflector import reflect
+from playbook_db.llm.reflector import Reflection, reflect
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi, Request
@@ -21,7 +20,7 @@ from tests.messages_api import Answer, MessagesApi, Request
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 
 Start = Callable[..., MessagesApi]
-Ask = Callable[..., JsonAnswer]
+Ask = Callable[..., Reflection]
 WHOLE = {"analysis": "It went well.", "bullet_tags": [{"name": "pat-001", "tag": "helpful", "rationale": "tests"}]}
 
 
@@ -29,7 +28,7 @@ WHOLE = {"analysis": "It went well.", "bullet_tags": [{"name": "pat-001", "tag":
 def ask(model: AnthropicModel) -> Ask:
     """Asks the reflector about a session."""
 
-    def run(**changed: Any) -> JsonAnswer:
+    def run(**changed: Any) -> Reflection:
         given: dict[str, Any] = {
             "template": load_template("reflector.txt"),
             "transcript": "[user]\nhello",
@@ -61,11 +60,12 @@ def test_the_reflector_sees_transcript_playbook_and_citations_after_its_instruct
     (request,) = api.messages()
     stable, changing = (block["text"] for block in request.body["messages"][0]["content"])
 
+    assert "(Every key point of the playbook was shown.)" in changing
     assert stable == load_template("reflector.txt").partition("{playbook}")[0]
     for told in ("fix {playbook} {x} ", "use type hints", "pat-001, mis-002"):
         assert told in changing
     assert changing.count("</transcript>") == 1
-    assert (reflection.text, reflection.items) == (WHOLE["analysis"], WHOLE["bullet_tags"])
+    assert (reflection.analysis, reflection.tags) == (WHOLE["analysis"], WHOLE["bullet_tags"])
     assert [exchange.reply and exchange.reply.text for exchange in reflection.exchanges] == [json.dumps(WHOLE)]
 
 
@@ -73,7 +73,7 @@ def test_without_citations_the_contents_are_to_be_compared(scripted: Start, ask:
     """The same form of answer in both modes."""
     api = scripted(json.dumps(WHOLE))
 
-    assert ask(cited=[]).items == WHOLE["bullet_tags"]
+    assert ask(cited=[]).tags == WHOLE["bullet_tags"]
     assert "Cited in the session: none; judge by comparing the contents" in api.messages()[0].said
 
 
@@ -82,7 +82,7 @@ def test_the_answer_may_be_wrapped(scripted: Start, ask: Ask, wrapped: str) -> N
     """In prose, in a fence, in nothing."""
     scripted(wrapped.replace("{}", json.dumps(WHOLE)))
 
-    assert ask().items == WHOLE["bullet_tags"]
+    assert ask().tags == WHOLE["bullet_tags"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_is_missing_or_odd_counts_as_empty(
 
     reflection = ask()
 
-    assert (reflection.text, reflection.items) == (analysis, bullet_tags)
+    assert (reflection.analysis, reflection.tags) == (analysis, bullet_tags)
     assert len(api.messages()) == 1
 
 
@@ -113,7 +113,7 @@ def test_two_tags_for_one_point_in_one_answer_both_stay(scripted: Start, ask: As
     """As the specification wants it."""
     scripted(json.dumps({"analysis": "a", "bullet_tags": tags(1, 1) * 2}))
 
-    assert ask().items == tags(1, 1) * 2
+    assert ask().tags == tags(1, 1) * 2
 
 
 def test_the_votes_for_300_points_all_arrive(scripted: Start, ask: Ask) -> None:
@@ -130,8 +130,8 @@ def test_the_votes_for_300_points_all_arrive(scripted: Start, ask: Ask) -> None:
     api = scripted(answer)
     reflection = ask()
 
-    assert reflection.items == tags(1, 300)
-    assert reflection.text == "It went well."
+    assert reflection.tags == tags(1, 300)
+    assert reflection.analysis == "It went well."
     assert len(reflection.exchanges) == len(api.messages()) == 6
 
 
@@ -139,11 +139,11 @@ def test_a_later_part_repeats_the_question_from_the_cache(scripted: Start, ask: 
     """All that was asked is the stable part now; what is new comes last."""
     api = scripted(cut("a", tags(1, 2)), json.dumps({"bullet_tags": tags(3, 3)}))
 
-    assert ask().items == tags(1, 3)
+    assert ask(transcript="[user]\nhello\n" * 100).tags == tags(1, 3)
     first, second = api.messages()
-    stable, note = second.body["messages"][0]["content"]
-    assert stable["text"] == "".join(block["text"] for block in first.body["messages"][0]["content"])
-    assert stable["cache_control"] == {"type": "ephemeral"}
+    *before, note = second.body["messages"][0]["content"]
+    assert [block["text"] for block in before] == [block["text"] for block in first.body["messages"][0]["content"]]
+    assert before[-1]["cache_control"] == {"type": "ephemeral"}
     assert "already tagged: pat-001, pat-002" in note["text"]
 
 
@@ -151,7 +151,7 @@ def test_an_analysis_that_is_cut_is_asked_for_again_and_shorter(scripted: Start,
     """Half a text is none."""
     api = scripted(Answer('{"analysis": "It was', stop_reason="max_tokens"), json.dumps(WHOLE))
 
-    assert ask().text == "It went well."
+    assert ask().analysis == "It went well."
     assert "much shorter" in api.messages()[1].last_said
 
 
@@ -160,14 +160,14 @@ def test_an_answer_that_breaks_off_without_saying_so_is_noticed(scripted: Start,
     said = cut("a", tags(1, 2)).text
     scripted(said, json.dumps({"analysis": "", "bullet_tags": tags(3, 4)}))
 
-    assert ask().items == tags(1, 4)
+    assert ask().tags == tags(1, 4)
 
 
 def test_a_complete_object_is_complete_whatever_comes_after(scripted: Start, ask: Ask) -> None:
     """The talk behind it was cut, not the answer."""
     api = scripted(Answer(json.dumps(WHOLE) + "\n\nI hope that", stop_reason="max_tokens"))
 
-    assert ask().items == WHOLE["bullet_tags"]
+    assert ask().tags == WHOLE["bullet_tags"]
     assert len(api.messages()) == 1
 
 
@@ -176,7 +176,7 @@ def test_eight_parts_are_the_most(scripted: Start, ask: Ask) -> None:
     numbers = iter(range(1, 100))
     api = scripted(lambda _: cut("a", tags(number := next(numbers), number)))
 
-    assert ask().items == tags(1, 8)
+    assert ask().tags == tags(1, 8)
     assert len(api.messages()) == 8
 
 
@@ -184,7 +184,7 @@ def test_parts_that_bring_nothing_new_end_it(scripted: Start, ask: Ask) -> None:
     """Twice nothing is enough; what was there stays."""
     api = scripted(cut("a", tags(1, 2)))
 
-    assert ask().items == tags(1, 2)
+    assert ask().tags == tags(1, 2)
     assert len(api.messages()) == 3
 
 
@@ -193,7 +193,7 @@ def test_an_answer_without_json_is_asked_for_once_more(scripted: Start, ask: Ask
     """Saying so."""
     api = scripted(useless, json.dumps(WHOLE))
 
-    assert ask().items == WHOLE["bullet_tags"]
+    assert ask().tags == WHOLE["bullet_tags"]
     assert "held no JSON" in api.messages()[1].last_said
 
 
@@ -239,7 +239,7 @@ def test_an_answer_that_says_nothing_of_what_was_asked_is_an_error_where_it_must
     """It is asked for once more; what may be learned from the session is not lost for it."""
     api = scripted(said, json.dumps(WHOLE), said)
 
-    assert ask(must_answer=True).items == WHOLE["bullet_tags"]
+    assert ask(must_answer=True).tags == WHOLE["bullet_tags"]
     assert "held no JSON object of the form told above" in api.messages()[1].last_said
     with pytest.raises(ModelError, match="no JSON of the form it was asked for, twice") as raised:
         ask(must_answer=True)
@@ -274,8 +274,8 @@ def test_a_session_too_long_for_one_call_is_asked_about_in_pieces(
     asked = [request.said for request in api.messages()]
     assert [[text in each for each in asked].count(True) for text in said] == [1] * 5
     assert len(asked) == len(reflection.exchanges) == 3
-    assert reflection.text == "Piece 0.\n\nPiece 1.\n\nPiece 2."
-    assert reflection.items == [answers[2]["bullet_tags"][0], answers[1]["bullet_tags"][1]]
+    assert reflection.analysis == "Piece 0.\n\nPiece 1.\n\nPiece 2."
+    assert reflection.tags == [answers[2]["bullet_tags"][0], answers[1]["bullet_tags"][1]]
 
 
 @pytest.mark.parametrize("length", [99, 100, 101, 350])
@@ -297,8 +297,111 @@ def test_each_piece_has_as_long_as_the_first(scripted: Start, ask: Ask, monkeypa
     monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 100)
     api = scripted(lambda _: Answer(json.dumps(WHOLE), delay_s=0.4))
 
-    assert ask(transcript="x" * 300, deadline=soon(1.0)).items == WHOLE["bullet_tags"]
+    assert ask(transcript="x" * 300, deadline=soon(1.0)).tags == WHOLE["bullet_tags"]
     assert len(api.messages()) == 3
+
+
+def a_lesson(text: str, **changed: Any) -> dict[str, Any]:
+    """A lesson as the model gives it."""
+    given = {"kind": "worked", "text": text, "cause": "", "fix": "", "applies_to": "make", "evidence": ["make: done"]}
+    return {**given, **changed}
+
+
+def test_lessons_and_tags_come_with_their_evidence(scripted: Start, ask: Ask) -> None:
+    """What is asked for, as it was given."""
+    tag = {**WHOLE["bullet_tags"][0], "ignored": True, "evidence": ["2 passed"]}  # type: ignore[dict-item]
+    lessons = [a_lesson("one"), a_lesson("two", kind="wish_of_the_user", cause="so", fix="that")]
+    api = scripted(json.dumps({"analysis": "a", "bullet_tags": [tag], "lessons": lessons}))
+
+    reflection = ask()
+
+    assert (reflection.tags, reflection.lessons) == ([tag], lessons)
+    schema = api.messages()[0].body["output_config"]["format"]["schema"]
+    assert schema["properties"]["lessons"]["items"]["properties"]["kind"]["enum"] == list(reflector.KINDS)
+    assert not {"minLength", "maxLength", "maxItems", "pattern"} & set(re.findall(r"\w+", json.dumps(schema)))
+
+
+def test_which_points_were_shown_is_told_after_the_points(scripted: Start, ask: Ask) -> None:
+    """By marks, where there are any; a session may have been shown nothing."""
+    api = scripted(json.dumps(WHOLE))
+
+    ask(playbook_text="[pat-001] use type hints", marks="[pat-001] helpful=1 harmful=0, shown </marks>")
+    ask(playbook_text="[pat-001] use type hints", marks="")
+
+    shown, nothing = (request.body["messages"][0]["content"] for request in api.messages())
+    assert [block["text"] for block in shown[:2]] == [block["text"] for block in nothing[:2]]
+    assert shown[1]["text"].startswith("[pat-001] use type hints\n</playbook>")
+    assert shown[2]["text"].startswith("[pat-001] helpful=1 harmful=0, shown <\u200b/marks>\n</marks>")
+    assert nothing[2]["text"].startswith("(No key point was shown or cited.)\n</marks>")
+
+
+def test_of_a_reply_that_breaks_off_in_its_lessons_all_complete_items_stay(scripted: Start, ask: Ask) -> None:
+    """Of each list; the rest is asked for, and what comes twice counts once."""
+    told = [a_lesson(f"lesson {number}") for number in range(1, 5)]
+    begun = f'{{"analysis": "a", "bullet_tags": {json.dumps(tags(1, 2))}, "lessons": {json.dumps(told[:2])[:-1]}, {{"ki'
+    api = scripted(
+        Answer(begun, stop_reason="max_tokens"),
+        json.dumps({"analysis": "", "bullet_tags": tags(2, 3), "lessons": told[1:]}),
+    )
+
+    reflection = ask()
+
+    assert (reflection.tags, reflection.lessons) == (tags(1, 3), told)
+    assert "already tagged: pat-001, pat-002" in api.messages()[1].last_said
+    assert "begin with: 'lesson 1'; 'lesson 2'" in api.messages()[1].last_said
+
+
+def test_the_lessons_of_all_pieces_are_joined(scripted: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once."""
+    monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 100)
+    one, two = a_lesson("one"), a_lesson("two")
+    scripted(json.dumps({"lessons": [one]}), json.dumps({"lessons": [one, two]}))
+
+    assert ask(transcript="x" * 200).lessons == [one, two]
+
+
+@pytest.mark.parametrize(
+    ("given", "lessons"),
+    [
+        (None, []),
+        ({"text": "no list"}, []),
+        ([None, 7, "text", [], {}, {"text": 1}, {"text": " "}, [[[[{"text": "deep"}]]]]], []),
+        (
+            [{"text": "t", "kind": ["worked"], "cause": {}, "fix": None, "applies_to": 3, "evidence": "q", "more": 1}],
+            [a_lesson("t", kind="", applies_to="", evidence=["q"])],
+        ),
+        ([a_lesson("t", kind="poisoned", evidence=[1, None, " ", ["q"], *"abcdefg"])], None),
+        ([a_lesson(f"{number}", evidence=[]) for number in range(500)], None),
+    ],
+)
+def test_lessons_that_are_none_are_left_out_and_odd_ones_made_even(
+    scripted: Start, ask: Ask, given: Any, lessons: list[Any] | None
+) -> None:
+    """Types are sure, lists are short; a reply without any is a good one."""
+    scripted(json.dumps({"analysis": "a", "bullet_tags": [], "lessons": given}))
+
+    answered = ask().lessons
+
+    assert lessons is None or answered == lessons
+    assert len(answered) <= reflector.MAX_LESSONS
+    for lesson in answered:
+        assert list(lesson) == ["kind", "text", "cause", "fix", "applies_to", "evidence"]
+        assert lesson["kind"] in ("", *reflector.KINDS)
+        assert all(isinstance(quote, str) and quote.strip() for quote in lesson["evidence"])
+        assert len(lesson["evidence"]) <= 5
+
+
+def test_a_huge_answer_is_cut(scripted: Start, ask: Ask) -> None:
+    """Of any list 2,000 items are kept, however many the model gives, and of a tag's evidence five quotes."""
+    tag = {"name": "pat-001", "tag": "helpful", "evidence": ["q"] * 100}
+    scripted(
+        json.dumps({"analysis": "a", "bullet_tags": [{**tag, "name": f"pat-{n}"} for n in range(1500)] + [7] * 800})
+    )
+
+    answered = ask().tags
+
+    assert len(answered) == 2000
+    assert answered[0]["evidence"] == ["q"] * 5
 
 
 def test_a_failing_model_is_not_an_empty_reflection(scripted: Start, ask: Ask, model: AnthropicModel) -> None:

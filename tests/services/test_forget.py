@@ -20,14 +20,16 @@ from sqlalchemy import text as sql
 from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
-from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue
+from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, review
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import erasure as erasure_rows
 from playbook_db.store.engine import open_store
 from playbook_db.store.learning import ChunkKey
+from playbook_db.store.proposals import Kind
 from playbook_db.store.sqlite import backups
 from tests.builders import few_texts, last_revision
 from tests.databases import NewProject
@@ -712,3 +714,68 @@ def test_what_entries_said_beside_goes_too(project: Project, folder: Path) -> No
     file.write_text(json.dumps({"sections": {"OTHERS": entries}}))
     mirror.sync(project)
     assert edit.find(project, "oth-002").extra == f'{{"note": "{MARK}"}}'
+
+
+def _propose(project: Project, kind: Kind, evidence: str = "no secret", **operation: Any) -> None:
+    with project.store.write(project.key) as book:
+        assert book.add_proposal(operation, kind, [Evidence(evidence, "WebFetch", "fetched")], "fetched", "s1")
+
+
+def _proposed(project: Project) -> list[tuple[str, str, bool]]:
+    """The state of each proposal, its operation and its evidence in one text, and whether the sign is in it."""
+    rows = _rows(project, "SELECT state, operation, evidence FROM proposals ORDER BY id")
+    return [(state, operation + evidence, _SIGN in operation + evidence) for state, operation, evidence in rows]
+
+
+@pytest.mark.parametrize("by", ["name", "match"])
+def test_what_was_proposed_is_forgotten_too(project: Project, by: str) -> None:
+    """The point's own text and the words that match, waiting or decided, in evidence as well; nobody is asked any more
+    about words that are gone, but still about those that are not."""
+    edit.add(project, _TEXT)
+    _propose(project, "ADD", text=f"{_TEXT} as was said")
+    _propose(project, "ADD", text="stays", evidence=f"he said: {_TEXT}")
+    _propose(project, "ADD", text=f"rejected: {_TEXT}")
+    _propose(project, "UPDATE", target_id="oth-002", text="another point")
+    with project.store.write(project.key) as book:
+        book.decide([3], "rejected", "ann", None)
+
+    forget.forget(project, Request("oth-001") if by == "name" else Request(pattern=_PATTERN))
+
+    assert [(state, holds) for state, _, holds in _proposed(project)] == [
+        ("rejected", False), ("waiting", False), ("rejected", False), ("waiting", False),
+    ]  # fmt: skip
+    assert [item.proposal.id for item in review.waiting(project)] == [2, 4]
+
+
+def test_what_was_proposed_for_a_forgotten_point_goes_with_it(project: Project) -> None:
+    """It may say the same in other words, as may its evidence; a merge of it with others as well."""
+    for text in (_TEXT, "another", "a third"):
+        edit.add(project, text)
+    said = "the password, in other words"
+    _propose(project, "UPDATE", said, target_id="oth-001", text=said)
+    _propose(project, "MERGE", said, source_ids=["oth-002", "oth-001"], merged_text=said)
+    _propose(project, "DELETE", said, target_id="oth-001", reason=said)
+    _propose(project, "VOTE", said, name="oth-001", tag="harmful", rationale=said)
+    _propose(project, "DELETE", said, target_id="oth-002", reason=said)
+
+    planned = forget.preview(project, Request("oth-001"))
+    forget.forget(project, Request("oth-001"))
+
+    (erased,) = planned.erasures.values()
+    assert sum(field.table == "proposals" for field in erased.fields) == 8
+    assert [(state, said in text) for state, text, _ in _proposed(project)] == [
+        *[("rejected", False)] * 4, ("waiting", True),
+    ]  # fmt: skip
+
+
+@pytest.mark.sqlite
+def test_a_backup_that_holds_it_in_a_proposal_alone_is_replaced(project: Project, home: Path) -> None:
+    """Nothing of it is in any of our files afterwards."""
+    edit.add(project, "a point")
+    _propose(project, "ADD", text=f"{_TEXT} as was said")
+    taken = maintenance.take(project.store.url)
+
+    done = forget.forget(project, Request(pattern=_PATTERN))
+
+    assert done.backups == (taken.path,)
+    assert _holding(Path(project.store.where).parent) == []

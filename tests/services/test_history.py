@@ -195,7 +195,7 @@ def test_a_session_of_then_is_told_what_it_was_told_then(new_project: NewProject
 
 
 def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project) -> None:
-    """Rank, age and the newest without votes decide as they did, also for points that changed or left since."""
+    """Votes and age decide as they did, also for points that changed or left since."""
     take_in(project, [f"{number} " + "x" * 300 for number in range(120)])
     for first in (1, 41):  # those of the later revision rank higher, for the same votes
         learn(project, [Vote(f"oth-{number:03d}", "helpful") for number in range(first, first + 40)])
@@ -204,8 +204,8 @@ def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project)
     take_in(project, [f"another {number}" for number in range(60)])
 
     assert import_export.prompt(project) != then
-    assert "don't fit here" in then
-    assert all(name in then for name in ("[oth-041]", "[oth-120]"))
+    assert "aren't shown here" in then
+    assert "[oth-041]" in then
     assert "[oth-001]" not in then
     assert history.prompt_at(project, "3") == then
 

@@ -74,6 +74,62 @@ def test_a_flat_file_comes_out_flat_again_on_request(project: Project) -> None:
     assert json.loads(import_export.export_playbook(project))["sections"]["OTHERS"][1]["name"] == "kpt_007"
 
 
+def test_an_import_brings_no_text_that_is_here_already(project: Project) -> None:
+    """Equal but for case, spaces and closing punctuation: neither beside the point of the same name, nor twice. The
+    point that is here has the higher counters, and the same file changes nothing the second time."""
+    edit.add(project, "use type hints")
+    file = _text(
+        a_sections_dict(
+            {
+                "OTHERS": [
+                    an_entry("oth-001", "use type hints", 1, 0),
+                    an_entry("oth-002", "Use  TYPE hints.", 3, 1),
+                    an_entry("oth-003", "prefer pathlib", 1, 0),
+                    an_entry("oth-004", "Prefer pathlib!", 0, 2),
+                ]
+            }
+        )
+    )
+
+    revised = _read_in(project, file)
+
+    points = [(point.name, point.text, point.helpful, point.harmful) for point in read_playbook(project).points]
+    assert points == [("oth-001", "use type hints", 3, 1), ("oth-003", "prefer pathlib", 1, 2)]
+    assert [note for note in revised.notes if "with the same text" in note] == [
+        "oth-002 is oth-001 here, with the same text",
+        "oth-004 is oth-003 here, with the same text",
+    ]
+    assert _read_in(project, file).revision is None
+
+
+def test_a_point_that_was_retired_is_not_brought_back_beside_its_equal(project: Project) -> None:
+    """Its text is here; it stays where it is."""
+    edit.add(project, "use type hints")
+    edit.add(project, "prefer pathlib")
+    edit.retire(project, "oth-002")
+    edit.edit(project, "oth-001", text="Prefer pathlib.")
+
+    _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-002", "prefer pathlib", 2, 0)]})))
+
+    points = [(point.name, point.text, point.helpful) for point in read_playbook(project).points]
+    assert points == [("oth-001", "Prefer pathlib.", 2)]
+
+
+def test_equal_texts_stay_two_where_a_file_is_taken_over(project: Project) -> None:
+    """An empty playbook exports the file again, and `--replace` makes the playbook equal to it, to the byte."""
+    canonical = _text(
+        a_sections_dict({"OTHERS": [an_entry("oth-001", "use hints"), an_entry("oth-002", "Use hints.", 2, 1)]})
+    )
+
+    _read_in(project, canonical)
+    assert import_export.export_playbook(project) == canonical
+    assert _read_in(project, canonical).revision is None
+
+    edit.retire(project, "oth-001")
+    _read_in(project, canonical, replace=True)
+    assert import_export.export_playbook(project) == canonical
+
+
 def test_importing_again_changes_nothing(project: Project) -> None:
     """A file that is in already, of an older shape even, adds no revision."""
     older = json.dumps(a_flat_dict("use type hints", {"text": "prefer pathlib", "score": 2}))

@@ -130,6 +130,17 @@ def test_a_hand_edit_is_merged_in(project: Project, file: Path) -> None:
     assert file.read_text() == import_export.export_playbook(project)
 
 
+def test_equal_texts_in_the_file_stay_two(project: Project, file: Path) -> None:
+    """The file is the playbook: what somebody wrote into it stands in it afterwards."""
+    _mirrored(project, an_entry("oth-001", "use hints"))
+    _edit(file, lambda entries: entries.extend([an_entry("oth-002", "Use hints."), an_entry("oth-003", "USE hints")]))
+
+    mirror.sync(project)
+
+    assert list(_texts(project)) == ["oth-001", "oth-002", "oth-003"]
+    assert file.read_text() == import_export.export_playbook(project)
+
+
 def test_what_a_colleague_pulled_in_adds_up_with_ours(project: Project, file: Path) -> None:
     """Both sides' votes count; a name that both gave to different texts is given anew on the incoming side."""
     _mirrored(project, an_entry("oth-001", "one", 3))

@@ -239,13 +239,16 @@ def test_a_backup_that_went_another_way_is_passed_over(path: Path, project: Proj
 
 
 def test_how_far_it_had_learned_is_saved_so_that_nothing_is_learned_twice(path: Path, project: Project) -> None:
-    """Cursors and jobs since the backup; the mirror's setting and the project's too."""
+    """Cursors, jobs and proposals since the backup, waiting or decided; the mirror's setting and the project's too."""
 
     def learn(reached: int) -> None:
         with project.store.write(project.key) as book:
             job = {"session_id": f"s{reached}", "transcript_path": f"/t/{reached}.jsonl"}
             jobs.add(book.connection, book.playbook_id, job, now=f"2026-01-{reached}")
             book.move_cursor("/t/s.jsonl", reached, session_id="s")
+            book.decide([1], "rejected", "ann", None)
+            for text in ("what a page said", f"what page {reached} said"):
+                book.add_proposal({"text": text}, "ADD", (), "fetched", f"s{reached}")
 
     learn(10)
     _closed(project)
@@ -253,7 +256,7 @@ def test_how_far_it_had_learned_is_saved_so_that_nothing_is_learned_twice(path: 
     learn(20)
     mirror.switch(project, on=True)
     _closed(project)
-    tables = ("jobs", "transcripts")
+    tables = ("jobs", "transcripts", "proposals")
     before = [_rows(path, table) for table in tables]
     _zero(path, *_pages(path, "changes"))
 

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
+from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, history, statistics, undo
 from playbook_db.services.history import LogQuery
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.statistics import Statistics
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_queries, repository
 from playbook_db.store import statistics as counts
 from playbook_db.store.engine import open_store
-from playbook_db.store.learning import Call, ChunkKey
+from playbook_db.store.learning import Call, ChunkKey, PointSignals
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject
@@ -323,3 +324,101 @@ def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.Monk
     assert numbers.revisions == {"learn": 2, "edit": 2, "undo": 1}
     asked = LogQuery(by="ben")
     assert [made.number for made in history.log(project, asked)] == ([5, 4, 2] if numbers.is_shared else [5, 4])
+
+
+def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
+    """When each came, was confirmed, was last voted on, shown and cited: for the curator."""
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 10)]
+    _add(project, *[a_key_point(f"oth-00{number}", f"text {number}") for number in (1, 2, 3)], at=days[0])
+    _vote(project, ("oth-001", "helpful"), at=days[1])
+    _vote(project, ("oth-001", "harmful"), ("oth-001", "neutral"), at=days[2])
+    for number, day in enumerate(days[3:5]):
+        _show(project, f"s-{number}", [2, 3], at=day)
+    _show(project, "s-1", [1], at=days[5])
+    for number, day in enumerate(days[6:8]):
+        _cite(project, f"s-{number}", "oth-001", at=day)
+    edit.pin(project, "oth-003")
+
+    with project.store.read(project.key) as book:
+        marks = book.point_marks(["oth-001", "oth-003", "oth-404"])
+        assert book.point_marks([]) == {}
+
+    first, second, third, *_ = map(timestamp, days)
+    shown_in_vain = marks["oth-001"].shown_in_vain
+    assert marks == {
+        "oth-001": PointSignals(
+            first, second, "neutral", third, timestamp(days[5]), timestamp(days[7]), shown_in_vain, False, False
+        ),
+        "oth-003": PointSignals(first, first, None, None, timestamp(days[4]), None, 0, True, False),
+    }
+
+
+def _went(project: Project, session: str, failed: int, *, at: datetime, points: Iterable[int] | None) -> None:
+    """A session that was shown *points* (None: nobody knows) and had *failed* calls."""
+    if points is not None:
+        _show(project, session, points, at=at)
+    with project.store.write(project.key) as book:
+        book.add_counts(SessionCounts(10, failed, 0, 3, 1000 * failed), session_id=session)
+
+
+def test_sessions_with_and_without_the_playbook_are_compared(project: Project) -> None:
+    """Held out is whoever was shown nothing each time; shown whoever was once; all others are neither. They count from
+    the first that was held out to the last."""
+    _add(project, a_key_point("pat-001"))
+    _went(project, "too early", 100, at=_days_ago(31), points=[1])
+    for number in range(20):
+        _went(project, f"held-{number}", 4 + number % 2, at=_days_ago(30 - number), points=[])
+        _went(project, f"shown-{number}", 1 + number % 2, at=_days_ago(29.5 - number), points=[1])
+    _show(project, "held-3", [], at=_days_ago(1))
+    _show(project, "shown-3", [], at=_days_ago(1))
+    _went(project, "not known", 100, at=_days_ago(20), points=None)
+    _show(project, "not learned from", [1], at=_days_ago(20))
+
+    numbers = _gather(project)
+
+    comparison = numbers.comparison
+    assert (comparison.held_out, comparison.shown, comparison.is_enough) == (20, 19, False)
+    assert (comparison.since, comparison.until) == (timestamp(_days_ago(30)), timestamp(_days_ago(11)))
+    _went(project, "one more", 2, at=_days_ago(20), points=[1])
+    failed, turns = (_gather(project).comparison.measures[name] for name in ("failed_calls", "turns"))
+    assert (failed.without, failed.shown) == (4.5, 1.5)
+    assert failed.is_plain
+    assert -3.7 < (failed.low or 0) < -3 < (failed.high or 0) < -2.3
+    assert (turns.by, turns.is_plain) == (0, False)
+    assert numbers.use.sessions_shown == 22  # those held out were shown nothing
+
+
+def test_large_numbers_of_tokens_are_compared_without_running_over(project: Project) -> None:
+    """The sum of their squares passes what a whole number of a database holds."""
+    _add(project, a_key_point("pat-001"))
+    with project.store.write(project.key) as book:
+        for number in range(60):
+            book.add_counts(SessionCounts(tokens=3_000_000_000 + number), session_id=f"s-{number}")
+    for number in range(60):
+        _show(project, f"s-{number}", [1] if number % 2 else [], at=_days_ago(5 - number / 100))
+
+    tokens = _gather(project).comparison.measures["tokens"]
+
+    assert tokens.without == pytest.approx(3_000_000_029)
+    assert not tokens.is_plain
+
+
+def test_how_sessions_went_moves_with_a_playbook(project: Project) -> None:
+    """Where another takes over what hangs on an empty one: a session of both counts all of it."""
+    other = Project.in_folder(project.store, project.folder + "-moved")
+    _add(project, a_key_point("pat-001"))
+    with project.store.write(project.key) as book:
+        book.add_counts(SessionCounts(1, 2, 3, 4, 5), session_id="both")
+    with other.store.write(other.key) as empty:
+        empty.add_counts(SessionCounts(10, 20, 30, 40, 50), session_id="both")
+        empty.add_counts(SessionCounts(tokens=7), session_id="one")
+    if project.store.is_shared:
+        return  # a folder's playbook is moved in a file of one's own
+
+    with project.store.transaction() as connection:
+        repository.PlaybookRepository(connection, project.key).take_over(
+            repository.PlaybookRepository(connection, other.key)
+        )
+    with project.store.snapshot() as connection:
+        query = "SELECT playbook_id, session_id, failed_calls, tokens FROM session_outcomes ORDER BY session_id"
+        assert connection.exec_driver_sql(query).fetchall() == [(1, "both", 22, 55), (1, "one", 0, 7)]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import URL, make_url
 
+from playbook_db.domain import prompt_text
 from playbook_db.errors import (
     DatabaseError,
     MirrorError,
@@ -22,8 +23,20 @@ from playbook_db.errors import (
     SettingError,
     TeamError,
 )
-from playbook_db.services import edit, import_export, joining, maintenance, mirror, projects, repair, team
+from playbook_db.services import (
+    edit,
+    import_export,
+    joining,
+    maintenance,
+    mirror,
+    projects,
+    repair,
+    review,
+    status,
+    team,
+)
 from playbook_db.services.projects import Project, find_membership, read_playbook
+from playbook_db.services.review import Decision
 from playbook_db.store import hook_queries, memberships
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import grants
@@ -538,6 +551,33 @@ def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) ->
     assert status.problem is None
 
 
+def test_each_member_hears_how_many_proposals_wait_and_decides_them(
+    ann: Member, new_member: NewMember, team_url: str, shared: Project
+) -> None:
+    """What one member's session proposed, though no revision tells of it; his replica has the number and no word."""
+    ann.join(team_url)
+    bob = new_member("bob")
+    bob.join(team_url)
+    with ann.shared() as project, project.store.write(project.key) as book:
+        book.add_proposal({"text": "what a page said"}, "ADD", (), "fetched", "s-1")
+
+    bob.work()
+    with bob.as_him():
+        counted = status.read(bob.url, str(bob.folder)).proposals
+    assert (counted, b"page said" in bob.replica.read_bytes()) == (1, False)
+    with bob.shared() as project:
+        done = review.decide(project, [Decision(1, accepts=True)])
+        assert done.accepted == [1]
+    ann.work()
+    with ann.as_him():
+        assert status.read(ann.url, str(ann.folder)).proposals == 0
+    assert "what a page said" in ann.points()
+    with shared.store.read(shared.key) as book:
+        decided = book.proposal(1)
+    assert decided is not None
+    assert str(decided.decided_by).startswith("bob@")
+
+
 @pytest.mark.usefixtures("socket_enabled")
 def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, team_url: str, tmp_path: Path) -> None:
     """As behind a firewall: nobody answers, and nobody refuses."""
@@ -556,3 +596,28 @@ def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, team_
     assert "can't be reached" in status.problem
     assert status.replica_at is not None
     assert time.monotonic() - began < 8
+
+
+def test_what_one_member_pins_comes_first_in_everybodys_sessions(
+    ann: Member, new_member: NewMember, team_url: str
+) -> None:
+    """It is no revision, and reaches the replicas all the same: the member's own at once, others' with their worker."""
+    bob = new_member("bob")
+    for member in (ann, bob):
+        member.join(team_url)
+
+    with ann.shared() as project:
+        edit.pin(project, "pat-002")
+    at_once = [_first_shown(member) for member in (ann, bob)]
+    bob.work()
+
+    assert [*at_once, _first_shown(bob)] == ["pat-002", "pat-001", "pat-002"]
+
+
+def _first_shown(member: Member) -> str:
+    """The point that comes first in the member's sessions."""
+    with closing(hook_queries.open_replica(str(member.replica))) as connection:
+        project = hook_queries.find_project(connection, NAME)
+        assert project is not None
+        _, shown = prompt_text.compose("{key_points}", *hook_queries.candidates(connection.execute, project))
+        return shown[0].name

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db.domain import playbook_file
+from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, forget, maintenance
 from playbook_db.services.forget import Request
@@ -33,6 +34,12 @@ def lived(tmp_path: Path) -> str:
         with store.write(project.key) as book:
             book.add_citations(["pat-001", "oth-002"], session_id="a session")
             book.move_cursor("/t/1.jsonl", 99, session_id="a session")
+            for text in ("waits", "was rejected"):
+                book.add_proposal({"text": f"it {text} \0"}, "ADD", (), "fetched", "a session")
+            book.decide([2], "rejected", "ann", None)
+            live = [point.name for point in book.live_points()]
+            book.keep_apart([(live[0], live[1])])
+            book.add_counts(SessionCounts(1, 2, 3, 4, 5), session_id="a session")
     return f"sqlite:///{path}"
 
 
@@ -40,6 +47,14 @@ def _states(store: Store, key: str) -> list[str]:
     """The file of the playbook as it was after each revision."""
     with store.read(key) as book:
         return [playbook_file.encode(book.at(number)) for number in range(book.revision + 1)]
+
+
+def _outcomes(store: Store, key: str) -> list[tuple[object, ...]]:
+    """How the sessions of the playbook went."""
+    columns = "session_id, tool_calls, failed_calls, corrections, turns, tokens"
+    with store.read(key) as book:
+        query = f"SELECT {columns} FROM session_outcomes WHERE playbook_id = {book.playbook_id}"
+        return [tuple(row) for row in book.connection.exec_driver_sql(query)]
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["there", "there and back"])
@@ -57,7 +72,14 @@ def test_every_revision_reads_the_same_in_the_other_database(
     with open_store(lived) as source, open_store(url) as target:
         for key in KEYS:
             assert _states(target, key) == _states(source, key)
+            with source.read(key) as was, target.read(key) as now:
+                assert now.kept_apart() == was.kept_apart()
+                assert bool(now.kept_apart()) == (key == KEYS[0])
+                assert [now.proposal(1), now.proposal(2)] == [was.proposal(1), was.proposal(2)]
+                assert len(now.waiting_proposals()) == (key == KEYS[0])
             assert len(_states(target, key)) == copied[key] + 1
+            assert _outcomes(target, key) == _outcomes(source, key)
+        assert _outcomes(target, KEYS[0]) == [("a session", 1, 2, 3, 4, 5)]
         assert maintenance.check(target) == []
 
 

@@ -20,9 +20,12 @@ _STRUCTURE = {
     "playbooks": ("key", "kind", "mirror", "created_at"),
     "sections": ("slug", "name"),
     "revisions": ("time", "source", "actor", "session_id"),
-    "key_points": ("name", "section"),
+    "key_points": ("name", "section", "confirmed_at"),
     "changes": ("kind", "section"),
     "votes": ("tag",),
+    "proposals": ("kind", "trust", "session_id", "created_at", "state", "decided_at", "decided_by"),
+    "kept_apart": ("time", "actor"),
+    "session_outcomes": ("session_id", "updated_at"),
     "mirrors": ("path", "sha256"),
     "transcripts": ("path", "session_id", "last_uuid", "updated_at", "first_uuid"),
     "reflections": ("session_id", "transcript_path", "model", "created_at", "finished_at"),
@@ -96,7 +99,10 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
             "UPDATE changes SET reason = 'a lie'",
             "UPDATE revisions SET message = 'a lie'",
             "UPDATE revisions SET header = '{}', final_newline = 1",
+            "UPDATE changes SET evidence = 'a lie'",
             "UPDATE votes SET rationale = 'a lie'",
+            "UPDATE votes SET evidence = 'a lie'",
+            "UPDATE votes SET ignored = 1",
             "UPDATE skipped_operations SET reason = 'a lie'",
             "UPDATE skipped_operations SET operation = '{}'",
             "UPDATE changes SET text = 'slipped in' WHERE text IS NULL",
@@ -151,6 +157,10 @@ def _fill_everything(project: Project) -> None:
         raw.execute("INSERT INTO jobs (playbook_id, id, kind, created_at) VALUES (1, 1, 'learn', 't')")
         raw.execute("INSERT INTO votes (playbook_id, revision, seq, name, tag) VALUES (1, 1, 9, 'x', 'helpful')")
         raw.execute("INSERT INTO extra_fields VALUES (1, 1, '{}')")
+        raw.execute(
+            "INSERT INTO proposals (playbook_id, id, kind, operation, evidence, trust, created_at)"
+            " VALUES (1, 1, 'ADD', '{}', '[]', 'fetched', 't')"
+        )
         raw.execute("UPDATE revisions SET header = '{}', final_newline = 1")
         values = {"text": f"use {_TEXT}", "json": f'[{{"x": "{_TEXT}"}}]', "header": f'{{"x": "{_TEXT}"}}'}
         for table, columns in WRITTEN.items():

@@ -53,7 +53,9 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
         )
         changes = [(point, "vote", None, None) for point in rng.sample(live, min(2, len(live)))]
         for seq, (point, *_) in enumerate([] if is_undo else changes, 1):
-            raw.execute("INSERT INTO votes VALUES (1, ?, ?, ?, NULL, 'helpful', 'it held')", (number, seq, point))
+            raw.execute(
+                "INSERT INTO votes VALUES (1, ?, ?, ?, NULL, 'helpful', 'it held', 0, NULL)", (number, seq, point)
+            )
         if is_undo:
             raw.execute("INSERT INTO taken_back VALUES (1, ?, ?, ?)", (number - 1, number - 1, number))
         if number % 10 == 0:
@@ -71,7 +73,7 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
             live.append(newest)
         for seq, (point, kind, text, successor) in enumerate(changes, 1):
             raw.execute(
-                "INSERT INTO changes VALUES (1, ?, ?, ?, ?, 'pat', 1, 1, 0, ?, NULL, ?)",
+                "INSERT INTO changes VALUES (1, ?, ?, ?, ?, 'pat', 1, 1, 0, ?, NULL, ?, NULL)",
                 (number, seq, point, kind, text, successor),
             )
         shown = json.dumps(rng.sample(live, min(SHOWN, len(live))))

@@ -32,6 +32,11 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
     edit.vote(project, "pat-001", "helpful", "pat-003")
     edit.edit(project, "pat-002", text="another text")
     edit.retire(project, "pat-004", reason="wrong")
+    edit.pin(project, "pat-003")
+    with project.store.write(project.key) as book:
+        for text in ("words of a page", "more words of it"):
+            book.add_proposal({"text": text}, "ADD", (), "fetched", "of a page")
+        book.decide([1], "accepted", "ann", 8)
     path = _written(project, tmp_path)
 
     with replica.opened(str(path)) as store:
@@ -45,7 +50,9 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
                 other.created_at, other.changed_in, other.changed_at,
             )  # fmt: skip
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    assert replica.state(str(path), project.key) == replica.State(8, history.lifespan(project, "pat-004").changed_at, 4)
+    changed_at = history.lifespan(project, "pat-004").changed_at
+    assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((2, -1, -1), (3, 1, 0)))
+    assert b"of a page" not in path.read_bytes()
 
 
 @pytest.mark.sqlite

@@ -13,6 +13,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 
+from playbook_db.domain import prompt_text
 from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError, UnreleasedSchemaError
 from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
@@ -277,3 +278,55 @@ def _upgrade_and_compare(frozen: Path, path: Path) -> None:
 def test_the_comparison_with_frozen_databases_works(tmp_path: Path) -> None:
     """On one of our own schema, which an upgrade leaves alone."""
     _upgrade_and_compare(write_sample_database(tmp_path / "frozen.db"), tmp_path / "playbook.db")
+
+
+def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vain_are_counted_from_then_on(
+    tmp_path: Path,
+) -> None:
+    """Votes and last changes are those of before; nothing rests because of what was shown before it was counted."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0005.db", path)
+    ranked = (
+        "SELECT k.helpful, k.harmful, max(c.revision), k.rank FROM key_points AS k JOIN changes AS c"
+        " ON c.playbook_id = k.playbook_id AND c.point_id = k.id GROUP BY k.playbook_id, k.id"
+    )
+    with closing(sqlite3.connect(path)) as connection:
+        before = connection.execute(ranked).fetchall()
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        after = connection.execute(ranked).fetchall()
+        assert connection.execute("SELECT count(*) FROM showings WHERE used_at <> sessions").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM key_points WHERE resting = 1 OR pinned = 1").fetchone() == (0,)
+    assert [row[:3] for row in after] == [row[:3] for row in before]
+    assert [row[3] for row in after] == pytest.approx([prompt_text.rank(*row[:3]) for row in before])
+    assert all(late[3] > early[3] for late, early in zip(after, before, strict=True))
+
+
+def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(tmp_path: Path) -> None:
+    """When they came, were last reworded or last voted helpful; a harmful vote confirms nothing."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0005.db", path)
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        confirmed = dict(
+            connection.execute(
+                "SELECT k.name, r.number FROM key_points AS k JOIN revisions AS r"
+                " ON r.playbook_id = k.playbook_id AND r.time = k.confirmed_at WHERE k.playbook_id = 1"
+            ).fetchall()
+        )
+        votes = "SELECT max(revision) FROM vote_log WHERE playbook = '/work/harbour' AND name = ? AND tag = 'helpful'"
+        created = dict(connection.execute("SELECT name, created_in FROM key_points WHERE playbook_id = 1").fetchall())
+        rewordings = "SELECT max(revision) FROM history WHERE playbook = '/work/harbour' AND name = ? AND text <> ''"
+        (voted,), (reworded,) = (
+            connection.execute(query, [name]).fetchone()
+            for query, name in ((votes, "pat-001"), (rewordings, "ctx-001"))
+        )
+    assert confirmed.keys() == created.keys()
+    assert (confirmed["pat-001"], confirmed["ctx-001"]) == (voted, reworded)
+    assert voted > created["pat-001"]
+    assert reworded > created["ctx-001"]
+    assert confirmed["mis-002"] == created["mis-002"]

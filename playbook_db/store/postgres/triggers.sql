@@ -59,7 +59,8 @@ WHEN ((NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.kind, NEW.secti
        NEW.harmful, NEW.successor_id, NEW.text IS NULL)
       IS DISTINCT FROM (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.kind, OLD.section, OLD.position,
                         OLD.helpful, OLD.harmful, OLD.successor_id, OLD.text IS NULL)
-      OR is_other_text(NEW.text, OLD.text) OR is_other_text(NEW.reason, OLD.reason))
+      OR is_other_text(NEW.text, OLD.text) OR is_other_text(NEW.reason, OLD.reason)
+      OR is_other_text(NEW.evidence, OLD.evidence))
 EXECUTE FUNCTION refuse('changes are append-only');
 
 CREATE TRIGGER changes_no_update_without_erasure BEFORE UPDATE ON changes FOR EACH ROW
@@ -72,9 +73,10 @@ CREATE TRIGGER changes_in_last_revision BEFORE INSERT ON changes FOR EACH ROW
 EXECUTE FUNCTION refuse_unless_in_last_revision('changes are appended to the last revision');
 
 CREATE TRIGGER votes_no_update BEFORE UPDATE ON votes FOR EACH ROW
-WHEN ((NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.tag, NEW.name IS NULL)
-      IS DISTINCT FROM (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.tag, OLD.name IS NULL)
-      OR is_other_text(NEW.name, OLD.name) OR is_other_text(NEW.rationale, OLD.rationale))
+WHEN ((NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.tag, NEW.name IS NULL, NEW.ignored)
+      IS DISTINCT FROM (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.tag, OLD.name IS NULL, OLD.ignored)
+      OR is_other_text(NEW.name, OLD.name) OR is_other_text(NEW.rationale, OLD.rationale)
+      OR is_other_text(NEW.evidence, OLD.evidence))
 EXECUTE FUNCTION refuse('votes are append-only');
 
 CREATE TRIGGER votes_no_update_without_erasure BEFORE UPDATE ON votes FOR EACH ROW

@@ -1,0 +1,155 @@
+"""Candidates for duplicates: which pairs of key points the curator and people are shown as perhaps saying the same.
+
+The pairs stand in `pairs.json`, written and split before the rule was chosen. Wanted are the paraphrases; all else that
+is shown counts as wrong, contradictions too, although a curator may well want to see them. Paraphrases that share no
+words ("distant") are counted apart: no rule about words finds them.
+"""
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.figures import Figures
+from playbook_db.domain.duplicates import MAX_PAIRS, near_pairs, near_points
+from playbook_db.domain.likeness import MIN_LIKENESS, likeness, words_of
+from playbook_db.domain.playbook import KeyPoint
+
+PAIRS = Path(__file__).with_name("pairs.json")
+SPLITS = ("train", "held-out")
+BOUNDS = (0.20, 0.24, MIN_LIKENESS, 0.28, 0.30, 0.34, 0.40, 0.45)
+POINTS, PLANTED, RUNS = 60, 10, 200
+_MRPC = "msr_paraphrase_test.txt"  # columns: 1 for a paraphrase, two ids, two sentences
+_BEFORE = 0.45  # the bound until now, on the share of all words
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+
+Measure = Callable[[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts; the label says whether they say the same."""
+
+    label: str
+    one: str
+    other: str
+
+
+def run(*, quick: bool, corpus: Path | None = None) -> Iterator[Figures]:
+    """The table of the pairs, of the bounds, of playbooks with planted paraphrases, and of MRPC where it is there."""
+    pairs = {split: read_pairs(split) for split in SPLITS}
+    yield Figures(
+        "Candidates for duplicates: labelled pairs of key points",
+        ("", "recall", "precision", "contradictions", "near misses", "unrelated", "distant"),
+        [
+            (f"{name}, {split}", *_row(pairs[split], measure, bound))
+            for name, measure, bound in (("before", _share_of_words, _BEFORE), ("now", alike, MIN_LIKENESS))
+            for split in SPLITS
+        ],
+        ("Recall is of the paraphrases; wrong is all else that is shown, but the distant paraphrases.",),
+    )
+    yield Figures(
+        "Candidates for duplicates: bounds, on the pairs of train",
+        ("likeness from", "recall", "precision", "contradictions", "near misses", "unrelated", "distant"),
+        [(f"{bound:.2f}", *_row(pairs["train"], alike, bound)) for bound in BOUNDS],
+    )
+    runs = 5 if quick else RUNS
+    yield Figures(
+        f"Candidates for duplicates: playbooks of {POINTS} points, {PLANTED} of them planted paraphrases, {runs} runs",
+        ("", "recall", "wrong a run", f"recall in {MAX_PAIRS}", f"wrong in {MAX_PAIRS}"),
+        [(split, *_planted(pairs[split], runs)) for split in SPLITS],
+        (
+            f"A prompt is shown {MAX_PAIRS} pairs of the playbook, and the neighbours of each new lesson:",
+            *(f"{split}: {_neighbours(pairs[split])}" for split in SPLITS),
+        ),
+    )
+    if corpus is not None and (corpus / _MRPC).exists():
+        yield _mrpc(corpus / _MRPC)
+
+
+def read_pairs(split: str) -> list[Pair]:
+    """The labelled pairs of that *split*."""
+    pairs = json.loads(PAIRS.read_text("utf-8"))["pairs"]
+    return [Pair(pair["label"], pair["one"], pair["other"]) for pair in pairs if pair["split"] == split]
+
+
+def alike(one: str, other: str) -> float:
+    """How much alike two texts are, as the playbook's candidates are chosen."""
+    return likeness(words_of(one), words_of(other))
+
+
+def recall_and_precision(pairs: Sequence[Pair], measure: Measure, bound: float) -> tuple[float, float]:
+    """Which share of the paraphrases is shown, and which share of what is shown are paraphrases."""
+    shown = _shown(pairs, measure, bound)
+    shown.pop("distant", None)
+    paraphrases = sum(pair.label == "same" for pair in pairs)
+    return shown["same"] / paraphrases, shown["same"] / max(1, shown.total())
+
+
+def _shown(pairs: Sequence[Pair], measure: Measure, bound: float) -> Counter[str]:
+    return Counter(pair.label for pair in pairs if measure(pair.one, pair.other) >= bound)
+
+
+def _row(pairs: Sequence[Pair], measure: Measure, bound: float) -> tuple[str, ...]:
+    shown, all_of = _shown(pairs, measure, bound), Counter(pair.label for pair in pairs)
+    labels = ("contradiction", "near", "unrelated", "distant")
+    figures = recall_and_precision(pairs, measure, bound)
+    return (*(f"{figure:.3f}" for figure in figures), *(f"{shown[label]} of {all_of[label]}" for label in labels))
+
+
+def _share_of_words(one: str, other: str) -> float:
+    """The measure until now."""
+    first, second = (frozenset(_PLAIN_WORD.findall(text.casefold())) for text in (one, other))
+    return len(first & second) / max(1, len(first | second))
+
+
+def _planted(pairs: Sequence[Pair], runs: int) -> tuple[str, ...]:
+    """Recall and wrong candidates a run, in all that are alike enough, and in as many as a prompt is shown."""
+    found, wrong = Counter[str](), Counter[str]()
+    texts = [pair for pair in pairs if pair.label in ("same", "distant")]  # no two of them are about the same
+    for seed in range(runs):
+        chance = random.Random(seed)
+        planted = chance.sample([pair for pair in texts if pair.label == "same"], PLANTED)
+        others = chance.sample([pair for pair in texts if pair not in planted], POINTS - 2 * PLANTED)
+        points = [KeyPoint(str(place), pair.one) for place, pair in enumerate([*planted, *others])]
+        points += [KeyPoint(f"{place}'", pair.other) for place, pair in enumerate(planted)]
+        chance.shuffle(points)
+        for limit in (MAX_PAIRS, POINTS**2):
+            names = [{one.name, other.name} for one, other, _ in near_pairs(points, limit=limit)]
+            right = sum(names.count({str(place), f"{place}'"}) for place in range(PLANTED))
+            found[str(limit)] += right
+            wrong[str(limit)] += len(names) - right
+    return tuple(
+        figure
+        for limit in (str(POINTS**2), str(MAX_PAIRS))
+        for figure in (f"{found[limit] / runs / PLANTED:.3f}", f"{wrong[limit] / runs:.2f}")
+    )
+
+
+def _neighbours(pairs: Sequence[Pair]) -> str:
+    """How often a text's paraphrase is among its neighbours, when all of the pairs' first texts are the playbook."""
+    points = [KeyPoint(str(place), pair.one) for place, pair in enumerate(pairs)]
+    found = count = shown = 0
+    for place, pair in enumerate(pairs):
+        if pair.label == "same":
+            near = near_points(pair.other, points)
+            count, shown = count + 1, shown + len(near)
+            found += str(place) in [point.name for point, _ in near]
+    return f"the paraphrase is among the neighbours of {found} of {count} new texts, {shown / count:.1f} are shown"
+
+
+def _mrpc(path: Path) -> Figures:
+    """The pairs of sentences from the news that people have labelled; two of three are paraphrases."""
+    lines = path.read_text("utf-8-sig").splitlines()[1:]
+    cells = [line.split("\t") for line in lines if line.count("\t") == 4]
+    pairs = [Pair("same" if cell[0] == "1" else "near", cell[3], cell[4]) for cell in cells]
+    rows = [("before", *recall_and_precision(pairs, _share_of_words, _BEFORE))]
+    rows += [(f"likeness from {bound:.2f}", *recall_and_precision(pairs, alike, bound)) for bound in BOUNDS]
+    return Figures(
+        f"Candidates for duplicates: {len(pairs):,} pairs of MRPC",
+        ("", "recall", "precision"),
+        [(name, f"{recall:.3f}", f"{precision:.3f}") for name, recall, precision in rows],
+    )

@@ -1,0 +1,121 @@
+"""What a reader gets of a part of a transcript that is too long: its ends, and what tells most of what is between.
+
+For the learner. What is cut says how many characters were left out; of a tool's result the evidence of what worked
+stays, as exit codes, errors and summaries of tests. Pure, and never longer than it may be.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+from playbook_db.claude_code.telling_lines import telling_lines
+from playbook_db.claude_code.transcript import Part
+
+# Characters. Words are generous: what the user asked for and what the assistant concluded is what is learned from.
+WORDS_LIMIT = 20_000
+CALL_LIMIT = 800
+RESULT_LIMIT = 2_000
+ERROR_LIMIT = 4_000
+NO_OUTPUT = "(no output)"
+
+_LIMITS = {"text": WORDS_LIMIT, "thinking": 6_000, "call": CALL_LIMIT, "result": RESULT_LIMIT}
+_MARK = len("\n[... 1000000000 characters left out ...]\n")
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
+
+
+def condense(part: Part, limit: int | None = None) -> str:
+    """*part* as a reader sees it, within the limit of its kind and within *limit* (characters)."""
+    limit = limit_of(part, limit)
+    if part.kind == "call":
+        return _condense_call(part.text, limit)
+    if part.kind == "result":
+        return _condense_result(_as_seen(part.text).strip() or NO_OUTPUT, limit)
+    return cut_middle(part.text.strip(), limit)
+
+
+def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
+    """*text*, or its two ends with the number of characters left out between them; never longer than *limit*."""
+    if len(text) <= limit:
+        return text
+    kept = limit - _MARK
+    if kept < 2:
+        return text[: max(limit, 0)]
+    head, tail = kept - kept // 2, kept // 2
+    return text[:head] + around + _mark(len(text) - kept) + around + text[-tail:]
+
+
+def share(sizes: Sequence[int], total: int) -> tuple[int, ...]:
+    """How much of *total* each of *sizes* gets: all of it where that is no more than an equal share of the rest."""
+    shares = [0] * len(sizes)
+    smallest_first = sorted(range(len(sizes)), key=lambda index: sizes[index])
+    for waiting, index in zip(range(len(sizes), 0, -1), smallest_first, strict=True):
+        shares[index] = min(sizes[index], max(total, 0) // waiting)
+        total -= shares[index]
+    return tuple(shares)
+
+
+def limit_of(part: Part, limit: int | None = None) -> int:
+    """How many characters *part* may take: those of its kind, and no more than *limit*."""
+    own = ERROR_LIMIT if part.is_error else _LIMITS[part.kind]
+    return own if limit is None else min(own, limit)
+
+
+def _as_seen(text: str) -> str:
+    """A tool's output without colours; what was written over another line is a line of its own."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _mark(count: int) -> str:
+    return f"[... {count} characters left out ...]"
+
+
+def _condense_call(text: str, limit: int) -> str:
+    """`tool(NAME): ` and the input in one line, long values cut."""
+    name, _, arguments = text.partition(" ")
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        values = arguments
+    if not isinstance(values, dict):
+        values = {"": values}
+    texts = [_one_line(value) for value in values.values()]
+    keys = [f"{_one_line(key)}=" if len(values) > 1 else "" for key in values]
+    before = f"tool({name}): "
+    shares = share([len(value) for value in texts], limit - len(before) - sum(len(key) + 2 for key in keys))
+    inputs = (key + cut_middle(value, most, around=" ") for key, value, most in zip(keys, texts, shares, strict=True))
+    return cut_middle((before + "; ".join(inputs)).rstrip(), limit, around=" ")
+
+
+def _one_line(value: object) -> str:
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    return "\\n".join(value.replace("\0", "\ufffd").splitlines())
+
+
+def _condense_result(text: str, limit: int) -> str:
+    edge = limit // 6
+    if len(text) <= limit or edge <= 2 * _MARK:
+        return cut_middle(text, limit)
+    rest = limit - 2 * edge - 2 * _MARK
+    kept: dict[int, int] = {}
+    ends = {edge, len(text) - edge}
+    for start, end in telling_lines(text):
+        if end <= edge or start >= len(text) - edge or start in kept:
+            continue
+        cost = end - start + (1 if start - 1 in ends or end + 1 in kept else _MARK)
+        if cost > rest:
+            continue
+        kept[start] = end
+        ends.add(end)
+        rest -= cost
+    edge += max(rest, 0) // 2
+    pieces, at = [], 0
+    for start, end in sorted([(0, edge), *kept.items(), (len(text) - edge, len(text))]):
+        if start - at > _MARK:  # a shorter gap is kept
+            pieces.append(f"\n{_mark(start - at)}\n")
+            at = start
+        pieces.append(text[at : max(at, end)])
+        at = max(at, end)
+    return "".join(pieces)

@@ -1,0 +1,153 @@
+"""What of a session is no news: the playbook's own text that came back, and what the client's built-in memory said.
+
+For the transcript's reader. A note stands where something was left out; what the user typed is never looked at here.
+"""
+
+import re
+from collections.abc import Mapping
+
+from playbook_db.domain.playbook import LEGACY_PREFIX
+from playbook_db.domain.sections import SECTION_SLUGS
+
+OURS = "[the playbook's own text, left out]"
+MEMORY = "[the built-in memory's own text, left out]"
+REMINDER = re.compile(r"<(/?)system-reminder>")
+
+_CITED = re.compile(r"<(/?)(?:cc-memory|cc_memory|ccmemory|CC-MEMORY|CC_MEMORY|CCMEMORY)(?=[\s/>])[^>]{0,1024}>")
+_OUR_FILE = r"\.claude/(?:playbook\.json|playbook/|diagnostic/)"
+_MEMORY_FILE = r"/projects/-[^/\s'\"]+/memory\b|\.claude/(?:agent-)?memory(?:-local)?/"
+_FILES = ((re.compile(_OUR_FILE), OURS), (re.compile(_MEMORY_FILE), MEMORY))
+_WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+_PATHS = ("file_path", "notebook_path", "path")
+_OUR_TOOL = re.compile(r"mcp__(?:\w+_)?playbook_")
+_SEPARATORS = re.compile(r"&&|\|\||[;|&\n]")
+_BEFORE = r"[(!]?\s*(?:[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|command|exec|uvx|uv run|pipx run)\s+)*"
+_OUR_COMMAND = re.compile(
+    rf"{_BEFORE}(?:[\"']?(?:[^\s\"']*/)?playbook[\"']?|\S*python[\d.]*\s+(?:-\w\s+)*-m\s+playbook_db)(?:\s|$)"
+)
+_READING = re.compile(
+    rf"{_BEFORE}(?:\S*/)?(?:cat|tac|bat|head|tail|less|more|nl|grep|egrep|rg|ag|sed|awk|jq|cut|sort|strings|xxd|diff|sqlite3|fold"
+    r"|find|xargs|python[\d.]*|node|git\s+(?:show|diff|log|blame))(?:\s|$)"
+)  # fmt: skip
+_ENTERING = re.compile(rf"{_BEFORE}(?:cd|pushd)\s")
+_WRITING = tuple(
+    (re.compile(rf"(?:>|\btee\b(?:\s+-\w+)*)\s*[\"']?[^\s\"'|;&]*(?:{file})"), note)
+    for file, note in ((_OUR_FILE, OURS), (_MEMORY_FILE, MEMORY))
+)
+# An entry as a session is given it: a line of its own, numbered where it was read, or within a string of JSON.
+_NAME = rf"\[(?:u?(?:{'|'.join(SECTION_SLUGS.values())})-\d+|{LEGACY_PREFIX}_\d+)\]"
+_ENTRY = rf"{_NAME} helpful=-?\d+ harmful=-?\d+ :: "
+_LINE = rf"[ \t]*(?:\d+[\u2192\t:][ \t]*)?{_ENTRY}[^\n]*"
+_QUOTED = rf"{_ENTRY}(?:\\[^n]|[^\\\n\"])*"
+_ENTRIES = re.compile(rf"^{_LINE}(?:\n{_LINE})*|{_QUOTED}(?:\\n{_QUOTED})*", re.MULTILINE)
+_DIFF = re.compile(rf"^diff --git \S*{_OUR_FILE}[^\n]*(?:\n(?!diff --git )[^\n]*)*", re.MULTILINE)
+# What a search prints of such a file: lines that begin with its path.
+_HIT_LINES = tuple(
+    (re.compile(rf"^{hit}(?:\n{hit})*", re.MULTILINE), note)
+    for hit, note in ((rf"[^\s:]*(?:{_OUR_FILE})[^\s:]*(?::|-\d+-)[^\n]*", OURS),
+                      (rf"[^\s:]*(?:{_MEMORY_FILE})[^\s:]*(?::|-\d+-)[^\n]*", MEMORY))
+)  # fmt: skip
+_REMEMBERED = re.compile(r"[Mm]emory|MEMORY|CLAUDE(?:\.local)?\.md|claudeMd|hook additional context")
+
+
+def without_memory(text: str) -> str:
+    """An answer without what it wrapped in the built-in memory's tags; one that isn't closed ends with its line."""
+    if "<" not in text or not _CITED.search(text):
+        return text
+    spans, unclosed = _tagged(text, _CITED)
+    ends = [(start, end if (end := text.find("\n", start)) >= 0 else len(text)) for start in unclosed]
+    return _CITED.sub("", _replaced(text, _joined([*spans, *ends]), MEMORY))
+
+
+def without_reminders(text: str) -> str:
+    """The user's words without the reminders that the client put between them; only whole ones go."""
+    return _replaced(text, _tagged(text, REMINDER)[0], "") if "<system-reminder>" in text else text
+
+
+def of_call(tool: str, given: Mapping[str, object]) -> str | None:
+    """What stands in the place of a call's input that writes to such a file; None where it need not."""
+    if tool in _WRITERS:
+        return next(iter(_notes_of_files(_path(given))), None)
+    command = given.get("command")
+    if not isinstance(command, str) or ".claude" not in command:
+        return None
+    return next((note for pattern, note in _WRITING if pattern.search(command)), None)
+
+
+def of_result(text: str, tool: str, given: Mapping[str, object], folder: str) -> str:
+    """A result of *tool*, asked what was *given* in *folder*: without what it shows of the playbook and the memory."""
+    return _note(tool, given, folder) or without_quotes(text)
+
+
+def without_quotes(text: str) -> str:
+    """A tool's output without entries of the playbook, and lines and reminders that show such files."""
+    if " helpful=" in text:
+        text = _ENTRIES.sub(OURS, text)
+    if ".claude/" in text or "/memory/" in text:
+        text = _DIFF.sub(OURS, text)
+        for pattern, note in _HIT_LINES:
+            text = pattern.sub(note, text)
+    if "<system-reminder>" in text:
+        spans = [span for span in _tagged(text, REMINDER)[0] if _REMEMBERED.search(text, *span)]
+        text = _replaced(text, spans, MEMORY)
+    return text
+
+
+def _note(tool: str, given: Mapping[str, object], folder: str) -> str | None:
+    """What stands in the place of a whole result."""
+    if _OUR_TOOL.match(tool):
+        return OURS
+    command = given.get("command")
+    if not isinstance(command, str):
+        return next(iter(_notes_of_files(_path(given))), None)
+    inside = folder + "/"
+    for part in map(str.strip, _SEPARATORS.split(command)):
+        if _OUR_COMMAND.match(part):
+            return OURS
+        if _ENTERING.match(part):
+            inside = part.rstrip(" \"'/") + "/"
+        elif _READING.match(part) and (notes := [*_notes_of_files(part), *_notes_of_files(inside)]):
+            return notes[0]
+    return None
+
+
+def _notes_of_files(text: str) -> list[str]:
+    return [note for pattern, note in _FILES if pattern.search(text)]
+
+
+def _path(given: Mapping[str, object]) -> str:
+    return next((path for name in _PATHS if isinstance(path := given.get(name), str)), "")
+
+
+def _tagged(text: str, tag: re.Pattern[str]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Where the outermost whole pairs of *tag* stand, in their order, and where those begin that nothing closes."""
+    spans: list[tuple[int, int]] = []
+    opened: list[int] = []
+    for match in tag.finditer(text):
+        if not match[1]:
+            opened.append(match.start())
+        elif opened:
+            start = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, match.end()))
+    return spans, opened
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """*spans* in their order; of two that overlap one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _replaced(text: str, spans: list[tuple[int, int]], note: str) -> str:
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces += [text[at:start], note]
+        at = end
+    return "".join([*pieces, text[at:]])

@@ -1,0 +1,381 @@
+"""How far what a shell command printed can be trusted: tests and builds of the project, its files, or neither.
+
+A command line has the class of its worst part. What can't be read for sure, as substitutions, here-documents or loops,
+is fetched: better a proposal too many than a web page that speaks as a test.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import dropwhile, takewhile
+from posixpath import basename, join
+from typing import Protocol
+
+from playbook_db.domain.evidence import FETCHED, FILES, TESTS, TRUST
+
+# What tests, checks, compiles or builds a project. A second word is needed where one stands here, after options.
+_TEST_COMMANDS = """
+pytest py.test unittest tox nox ruff flake8 pylint pyflakes pycodestyle black isort mypy pyright basedpyright ty
+lint-imports bandit doctest py_compile compileall sphinx-build coverage:report hatch:test pdm:test rye:test
+pre-commit:run mkdocs:build manage.py:test manage.py:check setup.py:test setup.py:build
+tsc vue-tsc svelte-check eslint prettier biome oxlint stylelint jest vitest mocha ava karma playwright:test cypress:run
+vite:build next:build next:lint ng:test ng:build ng:lint turbo:test turbo:build turbo:lint nx:test nx:build nx:lint
+webpack rollup esbuild deno:test deno:check deno:lint bun:test npm:test npm:t pnpm:test pnpm:t pnpm:build pnpm:lint
+yarn:test yarn:build yarn:lint
+cargo:test cargo:build cargo:check cargo:clippy cargo:nextest cargo:fmt cargo:bench rustc go:test go:vet go:build gofmt
+golangci-lint staticcheck gotestsum javac kotlinc ktlint detekt scalac
+make gmake cmake ctest ninja meson:test meson:compile gcc g++ cc c++ clang clang++ clang-tidy cppcheck
+bazel:test bazel:build bazelisk:test bazelisk:build buck2:test buck2:build just:test just:build just:lint just:check
+dotnet:test dotnet:build dotnet:format msbuild rspec rubocop rake:test rake:spec rails:test phpunit phpstan psalm phpcs
+pest composer:test swift:test swift:build swiftlint xcodebuild mix:test mix:compile mix:credo mix:dialyzer rebar3:eunit
+stack:test stack:build cabal:test cabal:build hlint dune:test dune:build zig:test zig:build flutter:test flutter:analyze
+dart:test dart:analyze shellcheck shfmt hadolint yamllint actionlint markdownlint tflint terraform:validate bats busted
+luacheck
+"""
+_TESTS = frozenset(tuple(entry.split(":")) for entry in _TEST_COMMANDS.split())
+_SHELLS = ("bash", "sh", "zsh")
+_TEST_SCRIPT = re.compile(
+    r"^(?:run[_-])?(?:unit[_-]?)?tests?(?:[_-].*)?(?:\.(?:sh|bash|py))?$|[_-]tests?\.(?:sh|bash|py)$"
+)
+_SCRIPT_RUNNERS = ("npm", "pnpm", "yarn", "bun", "turbo")  # `run` and a script, whose name must be a _TASK
+_GOAL_RUNNERS = {"mvn": "mvn", "mvnw": "mvn", "gradle": "gradle", "gradlew": "gradle", "sbt": "sbt", "ant": "ant"}
+_TASK = re.compile(
+    r"(?:test|unit|e2e|build|compile|assemble|package|install|verify|lint|check|type-?check|tsc|clean|ci$)",
+    re.IGNORECASE,
+)
+
+# What shows files, or what git keeps of them; what only passes on what comes through a pipe is among them.
+_READERS = """
+cat head tail less more nl bat sed awk grep egrep fgrep rg ls tree find fd wc stat file jq diff cmp sort uniq cut tr
+column tee du
+"""
+_READER_NAMES = frozenset(_READERS.split())
+_PATTERN_FIRST = ("sed", "awk", "grep", "egrep", "fgrep", "rg", "jq", "fd", "tr")  # the first word is no path
+_PATTERN_OPTIONS = ("-e", "-f", "-d", "--regexp", "--expression", "--file")  # it stands there instead
+_LINKS = ("-L", "-H", "-P")
+_GIT_READERS = ("diff", "status", "show", "log", "blame", "grep", "ls-files", "branch", "rev-parse", "describe")
+_DANGEROUS = {  # a reader's word that can start something else
+    "find": re.compile(r"^-(?:exec|ok|delete|fprint|fls)"), "fd": re.compile(r"^-[xX]|^--exec"),
+    "rg": re.compile(r"^--(?:pre|hostname)"), "awk": re.compile(r"system|getline|\|"),
+    "sed": re.compile(r"(?:^|[;{0-9$/])\s*(?:e\b|[rR]\s*[/~.])|/[gI0-9]*e[gI0-9]*$"), "sort": re.compile("^--comp"),
+    "git": re.compile(r"^-c$|^--(?:ext-diff|textconv|no-index|open-files)|^-O"),
+}  # fmt: skip
+_SILENT = (
+    "cd", "pushd", "popd", "export", "unset", "set", "true", "false", ":", "sleep", "mkdir", "touch", "test", "[",
+    "clear", "pwd", "date",
+)  # fmt: skip
+_ECHO = ("echo", "printf")
+
+_WRAPPERS = (
+    "env", "time", "timeout", "nice", "nohup", "command", "stdbuf", "unbuffer", "xvfb-run", "npx", "bunx", "uvx",
+    "pnpx",
+)  # fmt: skip
+_RUNNERS = frozenset(
+    (
+        ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("rye", "run"),
+        ("bundle", "exec"), ("pnpm", "exec"), ("npm", "exec"), ("yarn", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"),
+        ("bun", "x"), ("coverage", "run"), ("composer", "exec"), ("mise", "exec"),
+    )
+)  # fmt: skip
+_VALUED = frozenset(  # options whose value is a word of its own
+    (
+        "--extra", "--group", "--python", "-p", "--with", "--package", "--project", "--directory", "-C", "--prefix",
+        "-w", "--workspace", "-F", "--filter", "-pl", "--manifest-path", "--rootdir", "--cwd", "--dir", "-X", "-W",
+        "--env-file", "--console", "-f", "-n", "-k", "-s", "-u",
+    )
+)  # fmt: skip
+_FOLDERS = ("-C", "--prefix", "--manifest-path", "--rootdir", "--directory", "--project", "--cwd", "--dir", "-f")
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*|py")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_BRACES = re.compile(r"\{[^}]*(?:/|\.\.)")
+_SEPARATORS = (";", "&&", "||", "|", "|&", "&", "(", ")", "\n")
+_OPERATOR = re.compile(r"\d*(?:>>|>&|<&|>\||>|<)|&>>?|\|\||&&|\|&|[;|&()\n]")
+_SYSTEM_FOLDERS = ("/usr/", "/bin/", "/opt/", "~/")
+
+
+class UnreadableCommandError(ValueError):
+    """A command line that isn't read for sure."""
+
+
+@dataclass(slots=True)
+class ShellCommand:
+    """One command of a line: its words, without redirections, the files that it reads by `<`, and whether it gets what
+    the one before printed."""
+
+    words: list[str] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    is_piped: bool = False
+
+
+class Ground(Protocol):
+    """What the project's own files are."""
+
+    def holds(self, path: str, folder: str) -> bool:
+        """Whether *path*, written in *folder*, is one of the project's own files or folders."""
+
+    def contains(self, path: str, folder: str) -> bool:
+        """Whether *path*, written in *folder*, is in the project, be it in a folder with others' code."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """The project as commands in `folder` see it, and the beginnings of further commands that count as tests."""
+
+    ground: Ground
+    folder: str
+    tests: tuple[tuple[str, ...], ...]
+
+    def holds(self, path: str) -> bool:
+        is_plain = not path.startswith("~") and "$" not in path and not _BRACES.search(path)
+        return is_plain and self.ground.holds(path, self.folder)
+
+    def is_test(self, words: Sequence[str]) -> bool:
+        plain = tuple(word.removeprefix("./") for word in words)
+        return any(plain[: len(test)] == test for test in self.tests)
+
+    def has(self, program: str) -> bool:
+        """Whether *program* is found by its name, in one of the system's folders, or in the project."""
+        usual = "/" not in program or program.startswith(_SYSTEM_FOLDERS)
+        return usual or self.ground.contains(program, self.folder)
+
+
+def trust_of_output(line: str, ground: Ground, folder: str, more_tests: Iterable[str] = ()) -> str:
+    """The class of what the command *line* printed, run in *folder*; `""` where it only said something itself, or
+    showed our own playbook. *more_tests* are beginnings of further commands that count as tests."""
+    tests = tuple(tuple(word.removeprefix("./") for word in test.split()) for test in more_tests)
+    here = _Here(ground, folder, tests)
+    if not here.holds("."):
+        return FETCHED
+    try:
+        commands = list(read_commands(line))
+    except UnreadableCommandError:
+        return FETCHED
+    classes: list[str] = []
+    for command in commands:
+        words = _program(command.words, here)
+        if words[:1] in (["cd"], ["pushd"]):
+            target = words[1] if len(words) > 1 else "~"
+            if not here.holds(target) or target.startswith("-"):
+                return FETCHED
+            here = replace(here, folder=join(here.folder, target))
+        elif trust := _trust(words, command, here):
+            classes.append(trust)
+    return max(classes, key=TRUST.index, default="")
+
+
+def constants(line: str) -> set[str]:
+    """What the command *line* itself says, which its output may repeat: what it echoes, and texts of several words."""
+    try:
+        commands = list(read_commands(line))
+    except UnreadableCommandError:
+        return set()
+    said = {word.strip() for command in commands for word in command.words if " " in word.strip()}
+    return said | {
+        " ".join(word for word in command.words[1:] if not word.startswith("-"))
+        for command in commands
+        if command.words and command.words[0] in _ECHO
+    } - {""}
+
+
+def read_commands(line: str) -> Iterator[ShellCommand]:
+    """The commands of a shell's *line*, in order. Raises UnreadableCommandError where it substitutes, holds a document,
+    or ends within a quotation."""
+    command, target = ShellCommand(), ""
+    for is_operator, text in _tokens(line):
+        if not is_operator:
+            if target:
+                command.reads += [text] if target == "<" else []
+                target = ""
+            else:
+                command.words.append(text)
+        elif text in _SEPARATORS:
+            if command.words or command.reads:
+                yield command
+            command = ShellCommand(is_piped=text in ("|", "|&"))
+        else:
+            target = text.lstrip("0123456789")
+    if command.words or command.reads:
+        yield command
+
+
+def _tokens(line: str) -> Iterator[tuple[bool, str]]:
+    """The operators (True) and words of *line*, the latter without quotes; comments left out."""
+    at, word = 0, None
+    line = line.replace("\\\n", "")
+    while at < len(line):
+        char = line[at]
+        operator = _OPERATOR.match(line, at)
+        if operator and char.isdigit() and word is not None:
+            operator = None
+        if line.startswith(("`", "$(", "<<", "<(", ">(", "$'", '$"'), at):
+            raise UnreadableCommandError(line)
+        if operator or char in " \t\r":
+            if word is not None:
+                yield False, word
+                word = None
+            if operator:
+                yield True, operator[0]
+            at = operator.end() if operator else at + 1
+        elif char == "#" and word is None:
+            at = line.find("\n", at) if "\n" in line[at:] else len(line)
+        elif char == "'":
+            end = line.find("'", at + 1)
+            if end < 0:
+                raise UnreadableCommandError(line)
+            word, at = (word or "") + line[at + 1 : end], end + 1
+        elif char == '"':
+            inner, at = _double_quoted(line, at + 1)
+            word = (word or "") + inner
+        else:
+            if char == "\\":
+                at += 1
+            word, at = (word or "") + line[at : at + 1], at + 1
+    if word is not None:
+        yield False, word
+
+
+def _double_quoted(line: str, at: int) -> tuple[str, int]:
+    """What stands in double quotes from *at* on, and where that ends."""
+    text = ""
+    while at < len(line) and line[at] != '"':
+        if line.startswith(("`", "$("), at):
+            break
+        if line[at] == "\\" and line[at + 1 : at + 2] in ('"', "\\", "$", "`"):
+            at += 1
+        text, at = text + line[at : at + 1], at + 1
+    if line[at : at + 1] != '"':
+        raise UnreadableCommandError(line)
+    return text, at + 1
+
+
+def _program(words: list[str], here: _Here) -> list[str]:
+    """*words* from the program on that does the work: without assignments and what only starts it."""
+    while words:
+        if here.is_test(words):
+            return words
+        if _ASSIGNMENT.match(words[0]):
+            words = words[1:]
+        elif words[0] in _WRAPPERS:
+            words = _after_options(words[1:], here, numbers=True)
+        elif (started := _started(words, here)) is not None:
+            words = started
+        elif _PYTHON.fullmatch(basename(words[0])) and here.has(words[0]):
+            inner = _after_options(words[1:], here, until="-m")
+            if inner[:1] == ["-m"]:
+                words = inner[1:]
+            else:
+                return inner if inner and basename(inner[0]) in ("manage.py", "setup.py") else words
+        else:
+            return words
+    return words
+
+
+def _started(words: list[str], here: _Here) -> list[str] | None:
+    """What a runner starts by *words*, as by `pnpm --filter api exec`; None where they name none."""
+    rest = _after_options(words[1:], here)
+    return _after_options(rest[1:], here) if (words[0], *rest[:1]) in _RUNNERS else None
+
+
+def _after_options(words: list[str], here: _Here, *, numbers: bool = False, until: str = "") -> list[str]:
+    """*words* from the first that is neither an option nor the value of one; what leads elsewhere is no program."""
+    while words and words[0] != until:
+        name, _, value = words[0].partition("=")
+        if name == "--":
+            return words[1:]
+        if not (name.startswith("-") or _ASSIGNMENT.match(words[0]) or (numbers and _NUMBER.fullmatch(name))):
+            break
+        is_apart = name in _VALUED and not value
+        value = "".join(words[1:2]) if is_apart else value
+        if name in ("--from", "--chdir", "-c") or (name in _FOLDERS and not here.holds(value)):
+            return ["?"]
+        words = words[2 if is_apart else 1 :]
+    return words
+
+
+def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
+    """The class of what one command adds to the output; None where that is nothing of its own."""
+    if not all(map(here.holds, command.reads)):
+        return FETCHED
+    if not words:  # assignments
+        return None
+    if here.is_test(words):
+        return TESTS
+    program = basename(words[0])
+    script = next((word for word in words[1:] if not word.startswith("-")), "") if program in _SHELLS else words[0]
+    if "/" in script and _TEST_SCRIPT.search(basename(script)) and here.holds(script):
+        return TESTS
+    if not here.has(words[0]):
+        return FETCHED
+    if _is_test(program, words[1:]):
+        return TESTS if _stays_inside(words[1:], here) else FETCHED
+    if "/" in words[0]:
+        return FETCHED
+    if program in _ECHO:
+        return FETCHED if any("$" in word and word not in ("$?",) and "$?" not in word for word in words) else None
+    if program in _SILENT or program == "playbook":
+        return None
+    if program == "git":
+        return _trust_git(words[1:], here)
+    return _trust_reader(program, words[1:], command, here) if program in _READER_NAMES else FETCHED
+
+
+def _is_test(program: str, rest: list[str]) -> bool:
+    given, at = [], 0
+    while at < len(rest):  # without options and their values
+        if rest[at].startswith(("-", "+")):
+            at += 2 if rest[at] in _VALUED else 1
+        else:
+            given.append(rest[at])
+            at += 1
+    if (program,) in _TESTS or (given and (program, given[0]) in _TESTS) or (program, *rest[:1]) == ("node", "--test"):
+        return True
+    if program in _GOAL_RUNNERS:
+        return bool(given) and all(_TASK.match(goal.rpartition(":")[2]) for goal in given)
+    if program in _SCRIPT_RUNNERS and len(given) > 1 and given[0] in ("run", "run-script"):
+        return _TASK.match(given[1]) is not None
+    return False
+
+
+def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
+    """Whether the words of a test name nothing outside the project to be tested."""
+    for before, word in zip(["", *rest], rest, strict=False):
+        name, _, value = word.partition("=")
+        path = value if name in _FOLDERS else word
+        is_value = before.startswith("-") and before not in _FOLDERS
+        is_target = path.startswith("//") and "://" not in path  # bazel's
+        if "://" in path or (path.startswith(("/", "~", "../")) and not (is_value or is_target or here.holds(path))):
+            return False
+    return True
+
+
+def _trust_git(rest: list[str], here: _Here) -> str:
+    while rest[:1] in (["-C"], ["--no-pager"], ["-P"]):
+        if rest[0] == "-C" and not (len(rest) > 1 and here.holds(rest[1])):
+            return FETCHED
+        rest = rest[2 if rest[0] == "-C" else 1 :]
+    is_safe = bool(rest) and rest[0] in _GIT_READERS and not any(_DANGEROUS["git"].search(word) for word in rest)
+    return FILES if is_safe else FETCHED
+
+
+def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _Here) -> str | None:
+    """The class of what shows files; None where it only passes on what comes through a pipe."""
+    if program in _DANGEROUS and any(_DANGEROUS[program].search(word) for word in rest):
+        return FETCHED
+    values = [word.partition("=")[2] for word in rest if word.startswith("-")]
+    if program == "find":  # its paths come first, then what they are tried for
+        rest = [*takewhile(lambda word: not word.startswith(("-", "(", "!")), dropwhile(_LINKS.__contains__, rest))]
+    options = _PATTERN_OPTIONS if program in (*_PATTERN_FIRST, "cut") else ()
+    given = [  # what isn't a path among them is taken for one in the folder, which does no harm
+        word
+        for before, word in zip(["", *rest], rest, strict=False)
+        if (not word.startswith("-") or word == "-") and not _NUMBER.fullmatch(word) and before not in options
+    ]
+    if program in _PATTERN_FIRST and not any(word.startswith(options) for word in rest):
+        given = given[1:]
+    paths = [word for word in given if word not in ("-", "/dev/null")]
+    if program == "tee" and not command.is_piped:
+        return FETCHED
+    if program == "tee" or (not paths and command.is_piped and not command.reads):
+        return None
+    return FILES if all(map(here.holds, filter(None, [*paths, *values]))) else FETCHED

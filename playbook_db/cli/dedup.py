@@ -1,0 +1,96 @@
+"""`playbook dedup`: the points that may say the same, and what is decided about them."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from playbook_db.cli.context import as_json, notify, opened, point_names
+from playbook_db.cli.main import cli
+from playbook_db.cli.output import beside, one_line, print_answer, print_json, print_revised, print_texts
+from playbook_db.services import records
+
+if TYPE_CHECKING:
+    from playbook_db.services.dedup import AlikePoints
+
+_LIMIT = 20
+
+
+@cli.command()
+@click.option(
+    "--merge",
+    nargs=2,
+    metavar="NAME OTHER",
+    shell_complete=point_names,
+    help="Retire OTHER; NAME gets its votes.",
+)
+@click.option("--text", help="With --merge: the text that NAME has from now on.")
+@click.option(
+    "--apart", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Keep both, and list them no more."
+)
+@click.option(
+    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=_LIMIT, show_default=True, help="Only the first N."
+)
+@as_json
+def dedup(
+    merge: tuple[str, str] | None, text: str | None, apart: tuple[str, str] | None, limit: int, as_json: bool
+) -> None:
+    """List key points that may say the same, two by two.
+
+    The most alike come first; they are found by their words, and "use X, not Y" and "use Y, not X" have the same. So
+    nothing is merged unless you, or the curator, says so. --merge is one revision; what is kept --apart is listed again
+    when one of the texts changes.
+    """
+    from playbook_db.services import dedup as service
+
+    if merge and apart:
+        raise click.UsageError("Give --merge or --apart, not both.")
+    if text is not None and not merge:
+        raise click.UsageError("--text goes with --merge.")
+    with opened() as project:
+        if merge:
+            revised = service.merge(project, *merge, text=text)
+            if as_json:
+                print_json(records.batch_record(revised, dry_run=False))
+            else:
+                print_revised(revised)
+        elif apart:
+            service.keep_apart(project, *apart)
+            words = f"{one_line(apart[0])} and {one_line(apart[1])} stay apart until the text of one changes"
+            print_answer(words, as_json=as_json, project=project.key, apart=list(apart))
+        else:
+            _print_candidates(service.candidates(project, limit=limit), project.key, as_json=as_json)
+
+
+def _print_candidates(candidates: "list[AlikePoints]", key: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(records.candidates_record(key, candidates))
+    elif not candidates:
+        notify(["no two key points are much alike"])
+    elif sys.stdout.isatty():
+        print_texts([f"{_in_full(each)}\n\n" for each in candidates], paged=True)
+    else:
+        for each in candidates:
+            cells = [f"{each.likeness:.2f}"]
+            for point in (each.one, each.other):
+                cells += [one_line(point.name), f"{point.helpful}", f"{point.harmful}", one_line(point.text)]
+            click.echo("\t".join(cells))
+    if candidates and not as_json:
+        name, other = (one_line(point.name) for point in (candidates[0].one, candidates[0].other))
+        notify(
+            [
+                f"two that say the same become one with: playbook dedup --merge {name} {other}",
+                f"two that don't stay two with: playbook dedup --apart {name} {other}",
+            ]
+        )
+
+
+def _in_full(candidate: "AlikePoints") -> str:
+    """Both points below each other, and how much alike they are."""
+    points = (candidate.one, candidate.other)
+    width = max(len(one_line(point.name)) for point in points)
+    lines = [f"{candidate.likeness:.0%} alike"]
+    for point in points:
+        head = f"  {one_line(point.name):<{width}}  +{point.helpful} -{point.harmful}  "
+        lines.append(beside(head, one_line(point.text), len(head)))
+    return "\n".join(lines)

@@ -1,0 +1,224 @@
+"""The command review: what learning proposes, and what a person says to it."""
+
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from playbook_db import settings
+from playbook_db.cli import review_batch
+from playbook_db.cli.context import Command, as_json, notify, opened
+from playbook_db.cli.history_view import marked_words
+from playbook_db.cli.main import cli
+from playbook_db.cli.output import (
+    count_of,
+    folded,
+    one_line,
+    print_json,
+    print_revised,
+    print_table,
+    readable,
+    say,
+)
+from playbook_db.errors import PlaybookError, SettingError
+from playbook_db.services import records
+
+if TYPE_CHECKING:
+    from playbook_db.services.projects import Project
+    from playbook_db.services.review import Decision, ReviewItem, ReviewResult
+
+_INDENT = " " * 4
+_KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
+_SEVERAL = ("--accept", "--reject")  # each takes all words up to the next option
+
+
+class _ReviewCommand(Command):
+    """One whose `--accept` and `--reject` take several names."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_spread(args)))
+
+
+def _spread(args: Iterable[str]) -> Iterable[str]:
+    """*args* with the option before each of the names that it takes."""
+    option, is_first = "", False
+    for word in args:
+        if word.startswith("-"):
+            option, is_first = (word, True) if word in _SEVERAL else ("", False)
+        elif option and not is_first:
+            yield option
+        else:
+            is_first = False
+        yield word
+
+
+@cli.command(cls=_ReviewCommand)
+@click.option("--accept", "accepted", multiple=True, metavar="ID...", help="Carry these out, all in one revision.")
+@click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Don't, and don't ask again.")
+@click.option("--edit", "in_editor", is_flag=True, help="Decide all of them at once in your editor.")
+@as_json
+def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool, as_json: bool) -> None:
+    """Decide what learning may change.
+
+    What a session learned from a web page, or from no evidence that can be found in it, changes nothing before you have
+    accepted it here. On a terminal the proposals come one by one: accept, reject, edit (accept with other words), skip,
+    quit. Elsewhere they are listed, as by `playbook list --proposed`.
+
+    An ID is a proposal's number (p3 or 3), or the name of a key point that a single proposal is about. The setting
+    playbook_review says what waits for you. Their texts are kept out of sessions, so this runs in a terminal of your
+    own alone.
+    """
+    from playbook_db.services import review as service
+
+    if in_editor and (accepted or rejected):
+        raise click.UsageError("--edit goes without --accept and --reject.")
+    require_person()
+    with opened() as project:
+        items = service.waiting(project)
+        if accepted or rejected:
+            chosen = dict.fromkeys(service.numbers_of(items, accepted), True)
+            refused = service.numbers_of(items, rejected)
+            if both := sorted(chosen.keys() & set(refused)):
+                raise click.UsageError(f"{service.name_of(both[0])} can't be both accepted and rejected.")
+            chosen |= dict.fromkeys(refused, False)
+            decisions = [service.Decision(number, accepts=accepts) for number, accepts in chosen.items()]
+        elif items and in_editor:
+            decisions = _from_editor(project, items)
+        elif items and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+            decisions = _one_by_one(items)
+        else:
+            print_proposals(items, as_json=as_json)
+            return
+        if decisions:
+            _decide(project, decisions, as_json=as_json)
+        else:
+            notify(["nothing was decided"])
+
+
+def require_person() -> None:
+    """Raise SettingError within a session of Claude Code: what a page had a session propose, it must not read again in
+    another, nor accept."""
+    if settings.session():
+        raise SettingError(
+            "Proposals may hold what a web page wants a model to read, so they are neither shown nor decided within a "
+            "session of Claude Code. Run it in a terminal of your own."
+        )
+
+
+def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
+    """Print the proposals that wait."""
+    if as_json:
+        print_json([records.proposal_record(item) for item in items])
+        return
+    rows = [
+        (item.name, review_batch.summary(item), item.proposal.trust, str(item.proposal.sessions), _says(item))
+        for item in items
+    ]
+    print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposal waits")
+
+
+def _says(item: "ReviewItem") -> str:
+    operation = item.proposal.operation
+    return item.proposal.text or str(operation.get("reason") or operation.get("rationale") or "")
+
+
+def _decide(project: "Project", decisions: Collection["Decision"], *, as_json: bool) -> None:
+    from playbook_db.services import diagnostics
+    from playbook_db.services import review as service
+
+    result = service.decide(project, decisions)
+    diagnostics.pruning(project.folder, result.pruned)
+    if as_json:
+        print_json(records.review_record(result))
+    else:
+        _print(result)
+    if result.refused:
+        click.get_current_context().exit(1)
+
+
+def _print(result: "ReviewResult") -> None:
+    from playbook_db.services.review import name_of
+
+    if result.accepted:
+        print_revised(result.revision)
+    if result.rejected:
+        say(f"rejected  {', '.join(map(name_of, result.rejected))}")
+    for number, reason in result.needless.items():
+        say(f"accepted  {name_of(number)}, but there was nothing to do: {one_line(reason)}")
+    waits = [f"{name_of(number)} still waits: {one_line(reason)}" for number, reason in result.refused.items()]
+    notify(waits)
+
+
+def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
+    """What the person says to each; all of it is done at the end."""
+    from playbook_db.services.review import Decision
+
+    decisions: list[Decision] = []
+    keys = ", ".join(f"[{key}]{word[1:]}" for key, word in _KEYS.items())
+    for place, item in enumerate(items, 1):
+        say(f"\n{click.style(f'{item.name} {review_batch.summary(item)}', bold=True)}  ({place} of {len(items)})")
+        _show(item)
+        while True:
+            key = click.prompt(keys, type=click.Choice(list(_KEYS)), show_choices=False, default="s")
+            text = _reworded(item) if key == "e" else None
+            if key != "e" or text is not None:
+                break
+        if key == "q":
+            break
+        if key != "s":
+            decisions.append(Decision(item.proposal.id, accepts=key != "r", text=text))
+    if decisions:
+        count = sum(decision.accepts for decision in decisions)
+        notify([f"{count_of(count, 'proposal')} to accept, {len(decisions) - count} to reject"])
+    return decisions
+
+
+def _show(item: "ReviewItem") -> None:
+    proposal = item.proposal
+    same = item.points if proposal.kind == "UPDATE" else ()
+    if proposal.text:
+        text = marked_words(same[0].text, proposal.text) if same else readable(proposal.text)
+        click.echo(folded(text, _INDENT))
+    for line in review_batch.reasons(item):
+        if not (same and line.startswith("now:")):
+            click.echo(folded(line, f"{_INDENT}| "))
+
+
+def _reworded(item: "ReviewItem") -> str | None:
+    """The proposal's text as the person wants it; None where there is none, or the editor failed."""
+    before = readable(item.proposal.text)
+    if not before:
+        notify(["it has no text to reword"])
+        return None
+    try:
+        text = _edited(before)
+    except SettingError as error:
+        notify([str(error)])
+        return None
+    return text.strip() if text and text.strip() else None
+
+
+def _from_editor(project: "Project", items: Sequence["ReviewItem"]) -> list["Decision"]:
+    text: str | None = review_batch.written(items, project.key)
+    while True:
+        text = _edited(text or "")
+        if text is None:
+            return []
+        try:
+            return review_batch.read(text, items)
+        except PlaybookError as error:
+            if not (sys.stdin.isatty() and sys.stdout.isatty()):
+                raise
+            notify([str(error)])
+            if not click.confirm("Edit it again?", default=True, err=True):
+                return []
+
+
+def _edited(text: str) -> str | None:
+    """*text* as the person's editor leaves it, None where that isn't saved. Raises SettingError where it fails."""
+    try:
+        return click.edit(text, extension=".txt")
+    except (click.ClickException, OSError, UnicodeDecodeError) as error:
+        reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        raise SettingError(f"The editor failed ({reason}). Nothing was decided.") from None

@@ -1,0 +1,125 @@
+"""All proposals as one text for an editor, and what the edited text decides.
+
+Their words are indented, so that nothing in them can pass for a line that decides.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from playbook_db.cli.output import evidence_line, one_line, readable
+from playbook_db.errors import OperationsFileError
+
+if TYPE_CHECKING:
+    from playbook_db.services.review import Decision, ReviewItem
+
+_INDENT = " " * 4
+_HEAD = re.compile(r"(wait|accept|reject)\s+p?(\d{1,18})\b")
+_EXPLAINED = """\
+# What learning would change in {key}.
+#
+#   accept    write `accept` in place of `wait`
+#   reword    change the indented text; that accepts it in your words
+#   reject    delete all its lines
+#
+# What you leave as it is goes on waiting. Nothing is done before you save and close; an empty file does nothing.
+"""
+
+
+def written(items: Sequence["ReviewItem"], key: str) -> str:
+    """The text for the editor."""
+    blocks = ["\n".join(_block(item)) for item in items]
+    return "\n\n".join([_EXPLAINED.format(key=one_line(key)), *blocks]) + "\n"
+
+
+def _block(item: "ReviewItem") -> Iterator[str]:
+    yield f"wait {item.name} {summary(item)}"
+    if item.proposal.text:
+        yield from (f"{_INDENT}{line}".rstrip() for line in _shown_text(item).split("\n"))
+    for line in reasons(item):
+        yield f"# {line}"
+
+
+def summary(item: "ReviewItem") -> str:
+    """What it would do to which points, in a few words."""
+    proposal = item.proposal
+    section = proposal.operation.get("section")
+    where = f" to {section}" if isinstance(section, str) and section else ""
+    verb = proposal.operation.get("tag", "harmful") if proposal.kind == "VOTE" else ""
+    return one_line(" ".join(filter(None, [proposal.kind, ", ".join(proposal.names), str(verb)])) + where)
+
+
+def reasons(item: "ReviewItem") -> Iterator[str]:
+    """What a person weighs: the points as they are, why, and on what it rests, a line for each."""
+    proposal = item.proposal
+    for point in item.points:
+        yield one_line(f"now: [{point.name}] +{point.helpful} -{point.harmful} {point.text}")
+    missing = [name for name in proposal.names if name not in {point.name for point in item.points}]
+    if missing:
+        yield one_line(f"not in the playbook any more: {', '.join(missing)}")
+    for why in ("reason", "rationale"):
+        if proposal.operation.get(why):
+            yield one_line(f"why: {proposal.operation[why]}")
+    if proposal.operation.get("doubt"):
+        yield one_line(f"doubt: {proposal.operation['doubt']}")
+    for piece in proposal.evidence:
+        yield f"evidence: {evidence_line(piece)}"
+    if not proposal.evidence:
+        yield "evidence: none"
+    times = f"{proposal.sessions} sessions, the last" if proposal.sessions > 1 else "session"
+    yield one_line(f"proposed by {times} {proposal.session_id or '(unknown)'}, {proposal.created_at[:10]}")
+
+
+def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
+    """What the edited *text* decides about *items*. Raises OperationsFileError where a line isn't understood."""
+    from playbook_db.services.review import Decision  # late: it brings SQLAlchemy
+
+    if not text.strip():
+        return []
+    by_number = {item.proposal.id: item for item in items}
+    said: dict[int, tuple[str, list[str]]] = {}
+    lines: list[str] | None = None  # of the text that is being read; None where no text may come
+    for place, line in enumerate(text.splitlines(), 1):
+        head = _HEAD.match(line)
+        if head:
+            number = int(head[2])
+            if number not in by_number or number in said:
+                what = "stands twice" if number in said else "wasn't there"
+                raise OperationsFileError(f"Line {place}: p{number} {what}. Nothing was decided.")
+            lines = []
+            said[number] = head[1], lines
+        elif line.startswith("#"):
+            lines = None
+        elif line.strip():
+            if lines is None or not line[0].isspace():
+                raise OperationsFileError(
+                    f"Line {place} belongs to no proposal: one begins with `wait` or `accept` and its number, and its "
+                    "text is indented. Nothing was decided."
+                )
+            lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
+        elif lines:
+            lines.append("")
+    decisions = [Decision(number, accepts=False) for number in by_number.keys() - said.keys()]
+    decisions += filter(None, (_decision(by_number[number], *what) for number, what in said.items()))
+    return sorted(decisions, key=lambda decision: decision.number)
+
+
+def _decision(item: "ReviewItem", verb: str, lines: list[str]) -> "Decision | None":
+    from playbook_db.services.review import Decision  # late, as above
+
+    number, text = item.proposal.id, "\n".join(lines).strip()
+    if verb == "reject":
+        return Decision(number, accepts=False)
+    before = "\n".join(line.rstrip() for line in _shown_text(item).split("\n")).strip()
+    if text == before:
+        return Decision(number, accepts=True) if verb == "accept" else None
+    if not text or not before:
+        problem = (
+            "has no text any more; to reject it, delete its first line, too" if before else "has no text to reword"
+        )
+        raise OperationsFileError(f"p{number} {problem}. Nothing was decided.")
+    return Decision(number, accepts=True, text=text)
+
+
+def _shown_text(item: "ReviewItem") -> str:
+    return readable(item.proposal.text)

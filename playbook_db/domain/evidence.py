@@ -1,0 +1,116 @@
+"""What a lesson rests on: words of the session, and how far the place where they stand can be trusted.
+
+The model's word counts nothing: a quote has the class of the place in which it is found, of several the lowest, and
+what is found nowhere has the lowest class of all.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+# How far a place can be trusted, best first: the user's own words; what the project's tests, compilers, linters and
+# builds print; its files; all else, such as a web page.
+USER, TESTS, FILES, FETCHED = TRUST = ("user", "tests", "files", "fetched")
+IN_WORDS = dict(zip(TRUST, ("the user's words", "tests or builds", "the project's files", "fetched"), strict=True))
+
+MAX_QUOTE_CHARS = 300  # of a quote that is kept
+_LEAST_CHARS = 8  # of a quote, letters and digits: fewer stand anywhere, unless they are all that was said
+_LEAST_PIECE = 4  # of each piece that is compared
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_ELLIPSIS = re.compile(r"\[\.\.\.[^\]\n]{0,60}\]|\.{3,}|…")
+_FRAME = " \t\"'`:>→$-"  # what a model puts around a quote, or between a command and its output
+_SPEAKER = re.compile(r"(?:(?:the )?user(?: said| wrote)?|tool\(\w+\)|tool(?: \(error\))?|bash): ?")
+_INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF])
+_COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | _INVISIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a transcript that can be evidence: its class, what it is in a few words, and its text as the model was
+    given it."""
+
+    trust: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A `quote` of a session, the `place` in it where that was found, in words (`""`: nowhere), and the place's
+    `trust`, one of TRUST."""
+
+    quote: str
+    place: str
+    trust: str
+
+
+def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
+    """Where each of *quotes* stands in *places*: of several the lowest class counts.
+
+    White space, case and colours don't matter; the pieces of a quote with an ellipsis stand in one place, in order.
+    """
+    texts = [plain(place.text) for place in places]
+    return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
+
+
+def lowest(evidence: Iterable[Evidence]) -> str:
+    """The lowest trust among *evidence*; of none at all the lowest there is."""
+    return max((each.trust for each in evidence), key=TRUST.index, default=TRUST[-1])
+
+
+def as_json(evidence: Sequence[Evidence]) -> str | None:
+    """*evidence* as a database keeps it: a JSON list; None for none."""
+    return json.dumps([asdict(each) for each in evidence], ensure_ascii=False) if evidence else None
+
+
+def read_json(text: str | None) -> tuple[Evidence, ...]:
+    """The evidence that `as_json` wrote as *text*, also after an erasure."""
+    listed = json.loads(text or "[]")
+    return tuple(Evidence(*(str(item.get(name, "")) for name in ("quote", "place", "trust"))) for item in listed)
+
+
+def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evidence:
+    kept = " ".join(quote.split())
+    kept = kept if len(kept) <= MAX_QUOTE_CHARS else kept[: MAX_QUOTE_CHARS - 1] + "…"
+    pieces = [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(plain(quote))) if piece]
+    matches = [place for place, text in zip(places, texts, strict=True) if _holds(text, pieces, place.label)]
+    if not matches:
+        return Evidence(kept, "", FETCHED)
+    worst = max(matches, key=lambda place: TRUST.index(place.trust))
+    return Evidence(kept, worst.label, worst.trust)
+
+
+def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
+    """Whether *pieces* of a quote stand in *text* one after the other. The command that the place's *label* names may
+    stand before them."""
+    if pieces == [_bare(text)]:
+        return True
+    command = plain(label.partition(": ")[2]).removesuffix("…")
+    if command and pieces and pieces[0].startswith(command):
+        pieces = [_bare(pieces[0][len(command) :]), *pieces[1:]]
+    pieces = [piece for piece in pieces if _weight(piece) >= _LEAST_PIECE]
+    if sum(map(_weight, pieces)) < _LEAST_CHARS:
+        return False
+    at = 0
+    for piece in pieces:
+        at = text.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
+
+
+def _weight(piece: str) -> int:
+    """How much *piece* says: its letters and digits; one beyond Latin, as of Chinese, counts for two."""
+    return sum(1 + (char > "\u02ff") for char in piece if char.isalnum())
+
+
+def _bare(piece: str) -> str:
+    piece = piece.strip(_FRAME)
+    return piece[match.end() :].strip(_FRAME) if (match := _SPEAKER.match(piece)) else piece
+
+
+def plain(text: str) -> str:
+    """*text* as it is compared."""
+    return " ".join(_ANSI.sub("", text).translate(_COMPARED).casefold().split())

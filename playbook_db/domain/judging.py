@@ -1,0 +1,129 @@
+"""What counts of what the models say about a session: which votes and which operations, and which of them a person is
+asked about first.
+
+A point is judged only where the session had it: was shown it, or cited it. What rests on nothing better than the words
+of a page, or on nothing that is in the transcript, is proposed.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from playbook_db.domain import operations
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.evidence import FETCHED, Evidence, Place, find_evidence
+from playbook_db.domain.influence import doubt, operation_trust, vote_counts, with_strangers
+from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
+
+Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
+_NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
+_NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on nothing better"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """An operation, or a harmful vote as one of the type `VOTE`, that a person is asked about first; its `doubt` says
+    what a page may have to do with it, where that isn't told by the evidence."""
+
+    operation: Mapping[str, Any]
+    evidence: tuple[Evidence, ...]
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTags:
+    """The `votes` that count, what is `proposed`, and the tags that count nothing, with the reason of each."""
+
+    votes: list[Vote]
+    proposed: list[Proposed]
+    notes: list[Skipped]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOperations:
+    """The operations that count, each with what it rests on; what is `proposed`; what is skipped, with the reason."""
+
+    counting: list[Any]
+    evidence: list[tuple[Evidence, ...]]
+    proposed: list[Proposed]
+    skipped: list[Skipped]
+
+
+def judge_tags(
+    playbook: Playbook, tags: Sequence[Any], had: Collection[str], places: Sequence[Place], review: Review
+) -> JudgedTags:
+    """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
+    those of these names and in whose transcript the *places* are."""
+    judged, places = JudgedTags([], [], []), with_strangers(places)
+    for index, tag in enumerate(tags):
+        votes, unreadable = operations.read_votes([tag])
+        if unreadable:
+            judged.notes.append(Skipped(index, tag, NOTE + unreadable[0].reason))
+            continue
+        (vote,) = votes
+        evidence = _evidence(tag, places)
+        vote = replace(vote, ignored=tag.get("ignored") is True, evidence=evidence)
+        text = playbook.by_name[vote.name].text if vote.name in playbook.by_name else ""
+        counts = review == "none" or vote_counts(vote.name, vote.tag, evidence, places, text=text)
+        if vote.name in playbook.by_name and vote.name not in had:
+            judged.notes.append(Skipped(index, tag, _NOT_HAD.format(vote.name)))
+        elif vote.tag == "harmful" and (review == "all" or not counts):
+            fields = {"type": "VOTE", "name": vote.name, "tag": vote.tag, "rationale": vote.rationale or ""}
+            trust = operation_trust(text, (vote.name,), evidence, places)
+            why = {"ignored": vote.ignored, "doubt": doubt("", (vote.name,), places)}
+            judged.proposed.append(Proposed(fields | why, evidence, trust))
+        elif not counts:
+            judged.notes.append(Skipped(index, tag, _NO_EVIDENCE))
+        else:
+            judged.votes.append(vote)
+    return judged
+
+
+def judge_operations(
+    playbook: Playbook, given: Sequence[Any], places: Sequence[Place], review: Review
+) -> JudgedOperations:
+    """What counts of the operations that the curator has *given*, on the *playbook* with the session's votes in it.
+
+    Only what could be carried out is proposed; what breaks a rule is skipped either way.
+    """
+    judged, places = JudgedOperations([], [], [], []), with_strangers(places)
+    draft = Draft(playbook)
+    for index, operation in enumerate(given):
+        if index >= operations.MAX_OPERATIONS:
+            judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
+            continue
+        evidence = _evidence(operation, places)
+        text, names = _text(operation, playbook), _names(operation)
+        trust = operation_trust(text, names, evidence, places)
+        waits = _waits(trust, review)
+        refused = operations.apply_operations(Draft(draft.playbook()) if waits else draft, [operation])
+        if refused:
+            judged.skipped.append(replace(refused[0], index=index))
+        elif waits:
+            fields = {key: value for key, value in operation.items() if key != "evidence"}
+            judged.proposed.append(Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust))
+        else:
+            judged.counting.append(operation)
+            judged.evidence.append(evidence)
+    return judged
+
+
+def _waits(trust: str, review: Review) -> bool:
+    return review == "all" or (review == "fetched" and trust == FETCHED)
+
+
+def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
+    quotes = item.get("evidence") if isinstance(item, dict) else None
+    return tuple(find_evidence(quotes, places)) if isinstance(quotes, list) else ()
+
+
+def _text(operation: Any, playbook: Playbook) -> str:
+    """The text that *operation* would give a point, else that of the points which it takes away."""
+    fields = operation if isinstance(operation, dict) else {}
+    texts = [text for key in ("text", "merged_text") if isinstance(text := fields.get(key), str)]
+    return "\n".join(texts or [playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name])
+
+
+def _names(operation: Any) -> tuple[str, ...]:
+    """The points that *operation* concerns."""
+    return operations.named_points(operation, str(operation.get("type"))) if isinstance(operation, dict) else ()

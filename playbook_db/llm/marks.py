@@ -1,0 +1,81 @@
+"""How a model is shown the playbook: the texts of its points, which stay the same, and apart from them their marks.
+
+Marks are what is known of a point beside its text: counters, dates, whether a session was shown it. Votes change
+marks only, so that the texts can be cached.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.prompt_text import one_line, render_header, render_points, shown
+
+PLACEHOLDER = "{marks}"
+
+
+@dataclass(frozen=True, slots=True)
+class PointMarks:
+    """What is known of the key point `name`. Dates are texts such as "2026-11-22", None where there is none.
+
+    `was_shown` and `was_cited` are about the session that is judged; `confirmed` is when the point was last added,
+    reworded or voted helpful; `shown_in_vain` is in how many sessions it was shown since it was last voted on, cited or
+    reworded.
+    """
+
+    name: str
+    helpful: int
+    harmful: int
+    was_shown: bool = False
+    was_cited: bool = False
+    since: str | None = None
+    confirmed: str | None = None
+    last_vote: str | None = None
+    last_shown: str | None = None
+    last_cited: str | None = None
+    shown_in_vain: int = 0
+    is_resting: bool = False
+    is_pinned: bool = False
+
+
+def texts(template: str, points: Sequence[KeyPoint], marks: Iterable[PointMarks]) -> tuple[str, str]:
+    """The *points*, in canonical order, and their *marks*, as texts for *template*: its `{playbook}` and `{marks}`.
+
+    A template without a place for the marks has the counters before the points, as all had once.
+    """
+    if PLACEHOLDER not in template:
+        return render_points(points), ""
+    return _points(points), "\n".join(_line(each) for each in marks)
+
+
+def stable_names(template: str, marks: str | None) -> tuple[str, ...]:
+    """The placeholders of *template* that are filled with the same in several calls, given what `texts` gave."""
+    return () if marks is None or PLACEHOLDER not in template else ("playbook",)
+
+
+def _points(points: Sequence[KeyPoint]) -> str:
+    lines: list[str] = []
+    for place, point in enumerate(points):
+        if not place or points[place - 1].section != point.section:
+            lines += [*([""] if lines else []), render_header(point.section)]
+        lines.append(shown(f"[{point.name}] {one_line(point.text)}"))
+    return "\n".join(lines)
+
+
+def _line(marks: PointMarks) -> str:
+    dates = {
+        "since": marks.since,
+        "last confirmed": marks.confirmed,
+        "last vote": marks.last_vote,
+        "last shown": marks.last_shown,
+        "last cited": marks.last_cited,
+    }
+    said = [
+        f"helpful={marks.helpful} harmful={marks.harmful}",
+        *(["shown"] if marks.was_shown else []),
+        *(["cited"] if marks.was_cited else []),
+        *(f"{what} {date}" for what, date in dates.items() if date),
+        *([f"shown in vain in {marks.shown_in_vain} sessions"] if marks.shown_in_vain else []),
+        *(["rests"] if marks.is_resting else []),
+        *(["pinned"] if marks.is_pinned else []),
+    ]
+    return shown(f"[{marks.name}] {', '.join(said)}")

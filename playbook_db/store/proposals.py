@@ -1,0 +1,183 @@
+"""What learning would change in a playbook and a person is asked about first: its proposals, waiting and decided."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from sqlalchemy import Row, bindparam, insert
+from sqlalchemy import text as sql
+
+from playbook_db.domain import evidence as evidence_rules
+from playbook_db.domain.evidence import TRUST, Evidence
+from playbook_db.domain.operations import TEXT_KEYS, gist, named_points
+from playbook_db.domain.playbook import storable
+from playbook_db.store import hook_queries
+from playbook_db.store.playbook_rows import PlaybookRows
+from playbook_db.store.tables import proposals
+
+Kind = Literal["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
+State = Literal["waiting", "accepted", "rejected"]
+KINDS = get_args(Kind)
+
+_FIELDS = (
+    "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
+    "ignored", "doubt",
+)  # fmt: skip
+_MOST_PIECES = 10  # of evidence with a proposal that many sessions make
+_COLUMNS = (
+    "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
+)
+_WAITING = sql(f"""
+SELECT {_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY id
+""")
+_ONE = sql(f"SELECT {_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND id = :id")
+_OF_KIND = sql(f"""
+SELECT {_COLUMNS} FROM proposals
+WHERE playbook_id = :playbook_id AND kind = :kind AND state IN ('waiting', 'rejected') ORDER BY id
+""")
+_COUNT = sql(hook_queries.PROPOSALS_WAITING)
+_COUNT_AGAIN = sql("""
+UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
+WHERE playbook_id = :playbook_id AND id = :id
+""")
+_DECIDE = sql("""
+UPDATE proposals SET state = :state, decided_at = :now, decided_by = :by, revision = :revision
+WHERE playbook_id = :playbook_id AND id IN :ids AND state = 'waiting'
+""").bindparams(bindparam("ids", expanding=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What learning would change, and what that rests on.
+
+    `operation` is the curator's, with its `type`; for a harmful vote it is `{"type": "VOTE", "name", "tag",
+    "rationale", "ignored"}`. `sessions` sessions proposed it, `session_id` the last of them; `revision` is the one that
+    carried it out.
+    """
+
+    id: int
+    kind: Kind
+    operation: dict[str, Any]
+    evidence: tuple[Evidence, ...]
+    trust: str
+    session_id: str | None
+    sessions: int
+    created_at: str
+    state: State = "waiting"
+    decided_at: str | None = None
+    decided_by: str | None = None
+    revision: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The points that it is about; of one to be added there is none."""
+        return named_points(self.operation, self.kind)
+
+    @property
+    def text(self) -> str:
+        """The text that a point would have; `""` where none would be added or reworded."""
+        text = self.operation.get(TEXT_KEYS.get(self.kind, ""))
+        return text if isinstance(text, str) else ""
+
+
+class ProposalRows(PlaybookRows):
+    """The proposals of one playbook."""
+
+    now: str  # the transaction's time
+
+    def add_proposal(
+        self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
+    ) -> Proposal | None:
+        """Keep that a session proposed *operation*. Where one like it waits, that counts one session more, and has the
+        new evidence too; None where one like it was rejected: nobody is asked twice."""
+        known = self._like(operation, kind)
+        if any(each.state == "rejected" for each in known):
+            return None
+        if known:
+            return self._count_again(known[0], evidence, trust, session_id)
+        kept = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
+        number = self._next_id(proposals)
+        self._execute(
+            insert(proposals),
+            id=number,
+            kind=kind,
+            operation=_storable(json.dumps(kept, ensure_ascii=False, default=str)),
+            evidence=_written(evidence[:_MOST_PIECES]),
+            trust=trust,
+            session_id=session_id,
+            created_at=self.now,
+        )
+        return self.proposal(number)
+
+    def _count_again(
+        self, known: Proposal, evidence: Iterable[Evidence], trust: str, session_id: str | None
+    ) -> Proposal:
+        pieces = tuple(dict.fromkeys((*known.evidence, *evidence)))[:_MOST_PIECES]
+        is_other = session_id is None or session_id != known.session_id
+        counted = replace(
+            known,
+            evidence=pieces,
+            trust=min(known.trust, trust, key=TRUST.index),
+            sessions=known.sessions + is_other,
+            session_id=session_id or known.session_id,
+        )
+        values = {name: getattr(counted, name) for name in ("id", "sessions", "session_id", "trust")}
+        self._execute(_COUNT_AGAIN, evidence=_written(pieces), **values)
+        return counted
+
+    def waiting_proposals(self) -> list[Proposal]:
+        """The proposals that nobody has decided yet, in the order of their numbers."""
+        return [_proposal(row) for row in self._execute(_WAITING)]
+
+    def proposals_waiting(self) -> tuple[int, int]:
+        """How many proposals wait, and the highest of their numbers, 0 where none does."""
+        count, highest = self._execute(_COUNT).one()
+        return count, highest
+
+    def proposal(self, number: int) -> Proposal | None:
+        """The proposal with that *number*, waiting or decided; None where there is none."""
+        row = self._execute(_ONE, id=number).first()
+        return _proposal(row) if row else None
+
+    def matching_proposal(self, operation: dict[str, Any], kind: Kind | None = None) -> Proposal | None:
+        """The waiting proposal that says the same as *operation*, None where there is none. Who carries the operation
+        out decides it."""
+        kind = kind or next((each for each in KINDS if each == operation.get("type")), None)
+        known = self._like(operation, kind) if kind else []
+        return next((each for each in known if each.state == "waiting"), None)
+
+    def decide(self, ids: Sequence[int], state: State, by: str, revision: int | None) -> None:
+        """Keep that the proposals *ids*, of those that wait, are accepted or rejected, *by* whom, and which *revision*
+        carries them out, if any."""
+        if ids:
+            self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
+
+    def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
+        """The proposals, waiting or rejected, that say the same as *operation*."""
+        sought = gist(operation, kind)
+        of_kind = map(_proposal, self._execute(_OF_KIND, kind=kind))
+        return [each for each in of_kind if gist(each.operation, kind) == sought]
+
+
+def _written(evidence: Sequence[Evidence]) -> str:
+    return _storable(evidence_rules.as_json(evidence) or "[]")
+
+
+def _storable(text: str) -> str:
+    """The JSON *text* as each database can keep and read it: a server's JSON has no NUL."""
+    return storable(text).replace("\\u0000", "\\ufffd")
+
+
+def _proposal(row: "Row[*tuple[Any, ...]]") -> Proposal:
+    pieces = evidence_rules.read_json(row.evidence)
+    return Proposal(row.id, row.kind, read_operation(row.operation), pieces, *row[4:])
+
+
+def read_operation(text: str) -> dict[str, Any]:
+    """The operation that a database keeps as *text*; of a damaged one nothing."""
+    try:
+        operation = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return operation if isinstance(operation, dict) else {}

@@ -1,0 +1,210 @@
+"""The playbook's own text and the built-in memory's are no news; what anybody else said stays."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.claude_code.chunks import read_chunks
+from playbook_db.claude_code.own_text import MEMORY, OURS, of_result, without_memory, without_quotes, without_reminders
+from playbook_db.claude_code.transcript import read_lines
+from tests.transcripts_made_up import TranscriptBuilder, a_call, a_thought
+
+FOLDER = "/home/dev/project"
+REMEMBERED = "/home/dev/.claude/projects/-home-dev-project/memory"
+ENTRIES = "[pat-001] helpful=7 harmful=0 :: Use OLDNEWS, not pip\n[umis-002] helpful=0 harmful=-1 :: Never OLDNEWS\\nx"
+WRAPPED = '<cc-memory filenames="testing.md, feedback.md">From memory I see OLDNEWS.</cc-memory>'
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a transcript is written."""
+    return tmp_path / "session.jsonl"
+
+
+def told(built: TranscriptBuilder, path: Path) -> str:
+    """What a reflector reads of the session."""
+    return "\n\n".join(chunk.text for chunk in read_chunks(built.write(path), 0, 100_000))
+
+
+def ran(command: str, output: str = "OLDNEWS", folder: str = FOLDER) -> str:
+    """What stays of a command's output."""
+    return of_result(output, "Bash", {"command": command}, folder)
+
+
+def test_of_a_session_that_holds_each_only_the_news_is_read(path: Path) -> None:
+    """Every way in which the playbook's text and the memory's come into a transcript, in one session."""
+    built = TranscriptBuilder()
+    reminder = f"<system-reminder>\nContents of {REMEMBERED}/MEMORY.md (persists across conversations):\nOLDNEWS\n"
+    built.injected(f"## PATTERNS & APPROACHES\n{ENTRIES}")
+    built.recalled("OLDNEWS", f"{REMEMBERED}/testing.md")
+    built.user(f"{reminder}</system-reminder>the user's first words")
+    built.user("SessionStart hook additional context: [pat-001] OLDNEWS")
+    built.assistant(f"I think so. {WRAPPED} Following [pat-001].", a_thought(f"hm {WRAPPED} so [mis-004]"))
+    built.run("playbook list", ENTRIES)
+    built.run('cd /x && "/opt/plugin/bin/playbook" why pat-001 --json | jq .', "OLDNEWS")
+    built.run(f"cat {REMEMBERED}/testing.md", "OLDNEWS")
+    built.run("jq -r '.key_points[].text' .claude/playbook.json", "OLDNEWS")
+    built.run(f"cat > {REMEMBERED}/new.md <<'EOF'\nOLDNEWS\nEOF", "")
+    for tool, field in ("Read", "file_path"), ("Grep", "path"):
+        for file in f"{REMEMBERED}/MEMORY.md", f"{FOLDER}/.claude/playbook.json", f"{FOLDER}/.claude/diagnostic/1.txt":
+            built.assistant(a_call(tool, **{field: file}))
+            built.result("     1\u2192OLDNEWS")
+    built.assistant(a_call("Write", file_path=f"{REMEMBERED}/new.md", content="OLDNEWS"))
+    built.result("File created successfully")
+    built.assistant(a_call("Read", file_path="/home/dev/.claude/projects/-x/5e62.jsonl"))
+    built.result(json.dumps({"additionalContext": f"## OTHER\n{ENTRIES}"}))
+    built.command_echo("/playbook:list", "OLDNEWS")
+    built.meta(f"The playbook of this project holds these key points:\n\n{ENTRIES}")
+    built.user("<bash-input>playbook list</bash-input>")
+    built.user("<bash-stdout>OLDNEWS</bash-stdout><bash-stderr></bash-stderr>")
+    built.request_copy("OLDNEWS")
+    built.add({"type": "api-request", "sessionId": "x", "message": {"role": "user", "content": "OLDNEWS"}})
+    built.run("pytest -q", "3 failed, the tests' own words")
+    built.user("the user's last words")
+    text = told(built, path)
+
+    assert "OLDNEWS" not in text
+    for news in "the user's first words", "I think so.", "Following [pat-001].", "the tests' own words", "last words":
+        assert news in text
+    assert text.count(OURS) >= 8
+    assert text.count(MEMORY) >= 7
+
+
+def test_a_citation_in_the_assistants_own_words_counts(path: Path) -> None:
+    """Beside what came from the memory, in words and in thoughts."""
+    built = TranscriptBuilder()
+    built.user("go")
+    built.assistant(f"{WRAPPED} Following [pat-001].", a_thought(f"{WRAPPED} so [mis-004]"))
+    (chunk,) = read_chunks(built.write(path), 0, 100_000)
+
+    assert chunk.cited == ("pat-001", "mis-004")
+
+
+@pytest.mark.parametrize(
+    ("said", "stays"),
+    [
+        (f"a {WRAPPED} b", f"a {MEMORY} b"),
+        ("a <cc_memory>x</cc-memory> b", f"a {MEMORY} b"),
+        ("a <cc-memory f='1'>x <cc-memory>y</cc-memory> z</cc-memory> b", f"a {MEMORY} b"),
+        ("a <cc-memory>x, never closed\nb\nc", f"a {MEMORY}\nb\nc"),
+        ("a <cc-memory>x\nb <cc-memory>y</cc-memory> c", f"a {MEMORY}\nb {MEMORY} c"),
+        ("a</cc-memory> b <cc-memory", "a b <cc-memory"),
+        ("<cc-memory-like>a</cc-memory-like>", "<cc-memory-like>a</cc-memory-like>"),
+        (f"<cc-memory {'x' * 2_000}>a", f"<cc-memory {'x' * 2_000}>a"),
+    ],
+)
+def test_what_an_answer_wrapped_goes_and_no_more(said: str, stays: str) -> None:
+    """Nested, unclosed and broken tags take at most their line."""
+    assert without_memory(said) == stays
+
+
+@pytest.mark.parametrize(
+    ("said", "stays"),
+    [
+        ("<system-reminder>x</system-reminder>a", "a"),
+        ("<system-reminder>x<system-reminder>y</system-reminder>z</system-reminder>a", "a"),
+        ("what is <system-reminder> for? <system-reminder>x</system-reminder>", "what is <system-reminder> for? "),
+        ("a</system-reminder>b", "a</system-reminder>b"),
+    ],
+)
+def test_the_users_words_stay_whatever_the_reminders_look_like(said: str, stays: str) -> None:
+    """Whole reminders go, with those in them."""
+    assert without_reminders(said) == stays
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "playbook render",
+        "  /home/dev/.local/bin/playbook search uv",
+        'PLAYBOOK_DB=x "/opt/plugin/bin/playbook" log',
+        "python3 -m playbook_db show pat-001",
+        "uv run playbook list | head -3",
+        "echo hi; playbook stats",
+        "cat ./.claude/playbook.json",
+        "git show HEAD:.claude/playbook.json",
+        'sqlite3 ~/.claude/playbook/playbook.db "SELECT text FROM key_points"',
+        "head -n 50 .claude/diagnostic/20261120.txt",
+    ],
+)
+def test_what_prints_the_playbook_is_left_out(command: str) -> None:
+    """Our command however it is called, and our files with whatever reads them."""
+    assert ran(command) == OURS
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [
+        (f"grep -rn pip {REMEMBERED}", FOLDER),
+        ("cd ~/.claude/projects/-home-dev-project/memory && cat *.md", FOLDER),
+        ("cat MEMORY.md", REMEMBERED),
+        ("tail ~/.claude/agent-memory/reviewer/MEMORY.md", FOLDER),
+    ],
+)
+def test_what_prints_the_built_in_memory_is_left_out(command: str, folder: str) -> None:
+    """By the file's path, or the folder in which it is asked for."""
+    assert ran(command, folder=folder) == MEMORY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest -q 2>&1; git add .claude/playbook.json",
+        "ansible-playbook site.yml",
+        "cat docs/playbook.md",
+        "ls .claude",
+        "cat src/memory/cache.py",
+        "git commit -m 'playbook list'",
+    ],
+)
+def test_what_only_looks_like_it_stays(command: str) -> None:
+    """Its output is news."""
+    assert ran(command) == "OLDNEWS"
+
+
+def test_our_text_within_other_output_goes_alone() -> None:
+    """Entries, a diff of the mirror, lines that a search found in it, reminders of the memory."""
+    diff = "diff --git a/x.py b/x.py\n+new\n"
+    mirror = "diff --git a/.claude/playbook.json b/.claude/playbook.json\n--- a\n+OLDNEWS\n"
+    assert without_quotes(f"{mirror}{diff}") == f"{OURS}\n{diff}"
+    hits = "x.py:3:pip\n./.claude/playbook.json:7:OLDNEWS\ny.py:4:pip"
+    assert without_quotes(hits) == f"x.py:3:pip\n{OURS}\ny.py:4:pip"
+    assert without_quotes(f"before\n{ENTRIES}\nafter") == f"before\n{OURS}\nafter"
+    assert json.loads(without_quotes(json.dumps({"text": f"a\n{ENTRIES}", "more": "b"}))) == {
+        "text": f"a\n{OURS}",
+        "more": "b",
+    }
+    assert without_quotes("a <system-reminder>This memory is 3 days old: x</system-reminder>") == f"a {MEMORY}"
+    assert (
+        without_quotes("a <system-reminder>be kind</system-reminder>") == "a <system-reminder>be kind</system-reminder>"
+    )
+
+
+def test_an_error_of_such_a_command_stays(path: Path) -> None:
+    """It lists nothing, and says what didn't work."""
+    built = TranscriptBuilder()
+    built.run("playbook list", "Exit code 127\nplaybook: command not found", is_error=True)
+
+    assert "command not found" in told(built, path)
+
+
+tags = st.sampled_from(
+    ["<cc-memory>", '<cc-memory filenames="a">', "</cc-memory>", "<system-reminder>", "</system-reminder>", "\n", "<",
+     "word ", "[pat-001] helpful=1 harmful=0 :: x", ".claude/playbook.json:1:x", "diff --git a/.claude/playbook/"]
+)  # fmt: skip
+
+
+@given(st.lists(tags, max_size=40).map("".join))
+def test_whatever_stands_there_nothing_breaks_and_the_words_of_the_user_stay(tmp_path: Path, text: str) -> None:
+    """Each function ends, and what comes after whole pairs of tags is still there."""
+    for clean in without_memory, without_reminders, without_quotes:
+        assert isinstance(clean(text), str)
+    assert without_memory(f"{text}\nlast words").endswith(("last words", MEMORY))
+    built: Any = TranscriptBuilder()
+    built.user(f"{text}\nlast words")
+    (entry,) = [line.entry for line in read_lines(built.write(tmp_path / "any.jsonl")) if line.entry] or [None]
+    assert entry is None or entry.parts[0].text.rstrip().endswith(("last words", "</system-reminder>"))

@@ -1,0 +1,308 @@
+"""What sessions were shown is on record once, whoever writes to the database meanwhile; and sessions that are held out
+are shown nothing."""
+
+import json
+import os
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.claude_code import spool, worker
+from playbook_db.store import check, memberships, replica
+from playbook_db.store.engine import open_store
+from playbook_db.store.hook_queries import replica_of
+from tests.claude_code import running
+from tests.claude_code.running import SESSION, SILENT, Client
+from tests.members import NAME
+
+pytestmark = pytest.mark.slow  # starts processes
+
+_SHOWN = "SELECT session_id, source, revision, points, left_out FROM injections ORDER BY session_id, time"
+_UNSENT = "SELECT session_id, source, revision, points, left_out FROM unsent_injections ORDER BY time"
+_TIME = "2026-03-01T12:00:00.000000+00:00"
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, whose playbook has two points; its hooks have all the time there is."""
+    made = running.a_client(folder, home, is_patient=True)
+    made.add("use uv for everything", "say why")
+    return made
+
+
+@contextmanager
+def _writing(client: Client) -> Iterator[None]:
+    """Another process writes to the database."""
+    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.rollback()
+
+
+def _work(client: Client) -> worker.WorkResult:
+    done = worker.run(f"sqlite:///{client.database}")
+    assert done is not None
+    return done
+
+
+def _is_sound(client: Client) -> bool:
+    with check.opened_to_check(f"sqlite:///{client.database}") as store, store.snapshot() as connection:
+        return not check.check_showings(connection)
+
+
+def _start_all(client: Client, sessions: list[str]) -> list[str]:
+    """Start *sessions* at once; those that were shown the playbook."""
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        ended = list(pool.map(lambda session: client.inject(client.start(session_id=session)), sessions))
+    return [session for session, done in zip(sessions, ended, strict=True) if done.has_context]
+
+
+def test_two_sessions_that_start_while_somebody_writes_are_both_on_record(client: Client) -> None:
+    """In the spool at first, then in the database; the worker takes them in before it learns anything."""
+    with _writing(client):
+        assert _start_all(client, ["a", "b"]) == ["a", "b"]
+
+    assert client.rows(_SHOWN) == []
+    assert sorted(each["session_id"] for each in client.spooled()) == ["a", "b"]
+    assert client.log() == []  # nothing is wrong
+    assert _work(client).spooled == 0  # no jobs
+    assert client.rows(_SHOWN) == [(session, "startup", 2, "[1,2]", 0) for session in ("a", "b")]
+    assert client.rows("SELECT sessions FROM showings") == [(2,), (2,)]
+    assert client.spooled() == []
+    assert _is_sound(client)
+
+
+def test_of_many_sessions_that_start_at_once_none_is_lost(client: Client) -> None:
+    """Each writes at once or leaves a file; afterwards each has its row."""
+    sessions = sorted(f"session-{number:02d}" for number in range(32))
+
+    assert _start_all(client, sessions) == sessions
+
+    _work(client)
+    assert client.rows(_SHOWN) == [(session, "startup", 2, "[1,2]", 0) for session in sessions]
+    assert client.rows("SELECT sessions FROM showings") == [(32,), (32,)]
+    assert _is_sound(client)
+
+
+def test_a_showing_is_not_counted_twice_after_a_kill_between(client: Client) -> None:
+    """The worker was killed after its commit, before the file was removed: the file is there again. The same session
+    at another time is another showing."""
+    with _writing(client):
+        client.inject()
+    (file,) = (client.data / "spool").glob("*.json")
+    kept = file.read_bytes()
+    _work(client)
+    file.write_bytes(kept)
+    client.inject(client.start("resume"))
+
+    _work(client)
+
+    assert [row[1] for row in client.rows(_SHOWN)] == ["startup", "resume"]
+    assert client.rows("SELECT sessions FROM showings") == [(1,), (1,)]
+    assert not file.exists()
+
+
+def test_what_was_shown_is_kept_at_the_deadline(client: Client, tmp_path: Path) -> None:
+    """The session has its answer; the record's disk doesn't come back."""
+    driver = tmp_path / "driver.py"
+    driver.write_text(
+        f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
+        "from playbook_db.claude_code import inject\n"
+        "inject.DEADLINE_S = 5.0\n"
+        "inject.hook_queries.add_injection = lambda *_, **__: time.sleep(60)\n"
+        "inject.main()\n"
+    )
+
+    done = subprocess.run(
+        [running.PYTHON, "-I", "-S", str(driver), "user", str(client.worker)],
+        input=json.dumps(client.start()).encode(),
+        capture_output=True,
+        timeout=running.PATIENCE_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"use uv" in done.stdout
+    assert [each["points"] for each in client.spooled()] == [[1, 2]]
+    assert ["waits in" in line for line in client.log()] == [True]
+
+
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
+def test_a_database_that_can_only_be_read_leaves_what_was_shown_to_the_spool(client: Client) -> None:
+    """And the log says so: something is wrong there."""
+    with closing(sqlite3.connect(client.database)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    client.database.chmod(0o400)
+
+    done = client.inject(before=running.without_roots_powers)
+
+    assert done.has_context
+    assert [each["session_id"] for each in client.spooled()] == [SESSION]
+    (line,) = client.log()
+    assert "what the session was shown waits in" in line
+    client.database.chmod(0o600)
+    _work(client)
+    assert len(client.rows(_SHOWN)) == 1
+
+
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
+def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Client) -> None:
+    """The session has its playbook all the same."""
+    (client.data / "spool").mkdir()
+    (client.data / "spool").chmod(0o500)
+    with _writing(client):
+        done = client.inject(before=running.without_roots_powers)
+    (client.data / "spool").chmod(0o700)
+
+    assert done.has_context
+    (line,) = client.log()
+    assert "what the session was shown is not on record" in line
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"session_id": None}, {"session_id": ""}, {"session_id": 5}, {"time": "soon"}, {"time": "2026-03-01"},
+        {"time": None}, {"source": ["x"]}, {"revision": "1"}, {"revision": -1}, {"revision": True}, {"left_out": 2**63},
+        {"left_out": None}, {"points": "[1]"}, {"points": [1, "2"]}, {"points": [1.5]}, {"points": [2**63]},
+        {"points": {}}, {"project": 7},
+    ],
+)  # fmt: skip
+def test_a_file_that_says_no_showing_is_moved_out_of_the_way(client: Client, odd: dict[str, Any]) -> None:
+    """As one that holds no job is; nothing of it comes in, and the log names it."""
+    path = Path(spool.keep({**_a_showing(client), **odd}))
+
+    _work(client)
+
+    assert [each.name for each in path.parent.iterdir()] == [f"{path.name}.unreadable"]
+    assert client.rows(_SHOWN) == []
+    assert path.name in (client.data / "logs" / "worker.log").read_text()
+
+
+def _a_showing(client: Client, **fields: Any) -> dict[str, Any]:
+    return {
+        "kind": spool.SHOWING, "project": os.path.realpath(client.folder), "team": None, "session_id": "s",
+        "source": "startup", "revision": 1, "points": [1], "left_out": 1, "time": _TIME, **fields,
+    }  # fmt: skip
+
+
+def test_what_was_shown_of_a_project_that_is_not_known_any_more_makes_it(client: Client) -> None:
+    """As where an older backup came back meanwhile; a point that isn't there, or stands twice, counts nothing."""
+    spool.keep(_a_showing(client, project="/gone", points=[1, 7, 7]))
+    spool.keep(_a_showing(client, points=[2, 2, 9]))
+
+    _work(client)
+
+    query = "SELECT p.key, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"
+    assert dict(client.rows(query)) == {os.path.realpath(client.folder): "[2,9]", "/gone": "[1,7]"}
+    assert client.rows("SELECT point_id, sessions FROM showings") == [(2, 1)]
+    assert _is_sound(client)
+
+
+def test_a_project_that_is_kept_out_since_keeps_nothing(client: Client) -> None:
+    """The file goes."""
+    spool.keep(_a_showing(client))
+    client.change("UPDATE playbooks SET ignored = 1")
+
+    _work(client)
+
+    assert client.rows(_SHOWN) == client.spooled() == []
+
+
+def _join(client: Client, *, joined_at: str = _TIME) -> None:
+    """The project joins a team whose playbook has one point."""
+    with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
+        from playbook_db.services import edit
+        from playbook_db.services.projects import Project
+
+        edit.add(Project(team, NAME), "the team's oldest point")
+        with team.read(NAME) as book:
+            replica.write(replica_of(str(client.database), 1), replica.read(book))
+    with open_store(f"sqlite:///{client.database}") as store, store.write(os.path.realpath(client.folder)) as book:
+        memberships.join(book, "postgresql://ann@127.0.0.1:9/playbooks", NAME)
+    client.change(f"UPDATE memberships SET joined_at = '{joined_at}'")
+
+
+@pytest.mark.enable_socket
+def test_what_a_member_was_shown_waits_for_the_team(client: Client) -> None:
+    """Once, also after a kill; of a team that was left, or joined later, nothing is kept."""
+    _join(client)
+    with _writing(client):
+        client.inject()
+    (file,) = (client.data / "spool").glob("*.json")
+    kept = file.read_bytes()
+    _work(client)
+    file.write_bytes(kept)
+    spool.keep(_a_showing(client, team="another", session_id="another"))
+    spool.keep(_a_showing(client, team=NAME, session_id="before", time=_TIME.replace("2026", "2025")))
+
+    _work(client)
+
+    assert client.rows(_UNSENT) == [(SESSION, "startup", 1, "[1]", 0)]
+    assert client.rows(_SHOWN) == client.spooled() == []
+
+
+def _session(share: float, *, is_held_out: bool) -> str:
+    return next(each for each in (f"s-{n}" for n in range(9999)) if settings.is_held_out(each, share) == is_held_out)
+
+
+def test_a_session_that_is_held_out_is_shown_nothing_and_that_is_on_record(client: Client) -> None:
+    """However it begins or goes on; the others are shown the playbook as ever."""
+    held, shown = _session(0.5, is_held_out=True), _session(0.5, is_held_out=False)
+
+    for source in ("startup", "resume", "compact"):
+        done = client.inject(client.start(source, session_id=held), PLAYBOOK_HOLDOUT="0.5")
+        assert (done.code, done.out, done.err) == SILENT
+    assert client.inject(client.start(session_id=shown), PLAYBOOK_HOLDOUT="0.5").has_context
+    with _writing(client):
+        client.inject(client.start("clear", session_id=held), PLAYBOOK_HOLDOUT="0.5")
+    _work(client)
+
+    of_held = [(held, source, 2, "[]", 2) for source in ("startup", "resume", "compact", "clear")]
+    assert sorted(client.rows(_SHOWN)) == sorted([*of_held, (shown, "startup", 2, "[1,2]", 0)])
+    assert client.log() == []
+
+
+def test_the_user_is_told_what_there_is_to_tell_of_a_session_that_is_held_out(client: Client) -> None:
+    """The one line for the user, as in any other session; the model isn't told it."""
+    (client.folder / ".claude" / "playbook.json").write_text("{}")
+
+    done = client.inject(PLAYBOOK_HOLDOUT="1")
+
+    assert "not in use yet" in done.message
+    assert not done.has_context
+
+
+def test_without_a_point_nobody_is_held_out(client: Client) -> None:
+    """A session that would have been shown nothing anyway says nothing in a comparison."""
+    client.change("UPDATE heads SET live_points = 0")
+
+    client.inject(PLAYBOOK_HOLDOUT="1")
+
+    assert client.rows(_SHOWN) == []
+
+
+@pytest.mark.parametrize("share", ["", "0", "0.0", "many", "-0.1", "1.1", "nan", "0,1"])
+def test_a_share_that_is_none_holds_nobody_out(client: Client, share: str) -> None:
+    """What is no share is noted in the log, and counts as 0."""
+    done = client.inject(PLAYBOOK_HOLDOUT=share)
+
+    assert done.has_context
+    assert [row[3] for row in client.rows(_SHOWN)] == ["[1,2]"]
+    assert ["It counts as 0" in line for line in client.log()] == [True] * (share not in ("", "0", "0.0"))
+
+
+def test_a_member_is_held_out_of_the_team_s_playbook(client: Client) -> None:
+    """That goes to the team's record, like what others were shown."""
+    _join(client)
+
+    assert not client.inject(PLAYBOOK_HOLDOUT="1").has_context
+
+    assert client.rows(_UNSENT) == [(SESSION, "startup", 1, "[]", 1)]

@@ -1,0 +1,79 @@
+"""What pages say to the assistant is proposed at most; what honest sessions teach is learned."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code.chunks import read_chunks
+from playbook_db.claude_code.places import Trusted
+from playbook_db.domain.evidence import FETCHED, Place, find_evidence
+from playbook_db.domain.influence import operation_trust, speaks, vote_counts
+from tests.sessions_made_up import HONEST, POINTS, POISONED, PROJECT, TEST_OUTPUT, SampleSession
+
+TRUSTED = Trusted((PROJECT,))
+_TEXTS = {f"pat-{number:03}": text for number, text in enumerate(POINTS, 1)}
+
+
+@pytest.mark.parametrize("session", POISONED, ids=lambda session: session.name)
+def test_nothing_that_a_page_asks_for_counts_without_a_review(session: SampleSession, tmp_path: Path) -> None:
+    """Whatever the model quotes for it, be it the user's own words or the output of tests."""
+    places = _places(session, tmp_path)
+    trusts = [(text, trust) for text, trust in _judged(session, places) if trust != FETCHED]
+    votes = _counted(session, places)
+
+    assert session.all_operations() or session.votes
+    assert not trusts
+    assert not votes
+
+
+def test_page_that_spoke_before_the_chunk_is_remembered(tmp_path: Path) -> None:
+    """The assistant still has it before its eyes; whether that chunk came in the same run or in an earlier one."""
+    session = next(each for each in POISONED if each.name == "quote-the-user")
+    path = session.write(tmp_path)
+    lines = Path(path).read_bytes().splitlines(keepends=True)
+    with open(path, "ab") as file:  # the same session goes on for long
+        for number in range(30):
+            file.writelines(line.replace(b'"uuid": "', b'"uuid": "%d-' % number, 1) for line in [lines[0], *lines[-4:]])
+    chunks = list(read_chunks(path, 0, 4_000, trusted=TRUSTED))
+    (again,) = read_chunks(path, chunks[-1].start, 200_000, trusted=TRUSTED)
+
+    assert len(chunks) > 2
+    for places in (*(chunk.places for chunk in chunks), again.places):
+        assert len([place for place in places if speaks(place)]) == 1
+        assert operation_trust("Linting costs time", [], find_evidence([TEST_OUTPUT], places), places) == FETCHED
+
+
+def _judged(session: SampleSession, places: tuple[Place, ...]) -> Iterator[tuple[str, str]]:
+    """The text and the class of each operation that the curator asks for."""
+    for operation in session.all_operations():
+        names = [operation[key] for key in ("target_id",) if key in operation] + operation.get("source_ids", [])
+        text = operation.get("text") or operation.get("merged_text") or _TEXTS[names[0]]
+        yield text, operation_trust(text, names, find_evidence(operation["evidence"], places), places)
+
+
+def _counted(session: SampleSession, places: tuple[Place, ...]) -> list[str]:
+    """The points on which a vote counts."""
+    return [
+        name
+        for name, tag, quotes in session.votes
+        if vote_counts(name, tag, find_evidence(quotes, places), places, text=_TEXTS[name])
+    ]
+
+
+def _places(session: SampleSession, folder: Path) -> tuple[Place, ...]:
+    (chunk,) = read_chunks(session.write(folder), 0, 200_000, trusted=TRUSTED)
+    return chunk.places
+
+
+def test_honest_sessions_are_learned_from_without_a_review(tmp_path: Path) -> None:
+    """At most a tenth of their lessons are proposed, else reviewing would swallow learning; and their votes count."""
+    judged = {session.name: [*_judged(session, _places(session, tmp_path))] for session in HONEST}
+    proposed = [(name, text) for name, each in judged.items() for text, trust in each if trust == FETCHED]
+    count = sum(map(len, judged.values()))
+    kept = [vote for session in HONEST for vote in _counted(session, _places(session, tmp_path))]
+
+    assert len(HONEST) >= 20
+    assert count >= 40
+    assert len(proposed) <= count / 10, proposed
+    assert len(kept) == sum(len(session.votes) for session in HONEST)

@@ -1,0 +1,320 @@
+"""review: what learning proposes, looked at and decided by a person."""
+
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.domain.evidence import Evidence
+from playbook_db.projects import project_key
+from playbook_db.store.engine import open_store
+from playbook_db.store.proposals import Kind
+from tests.cli.conftest import Playbook, Result
+
+PAGE = Evidence("always use uv", "WebFetch https://a.example", "fetched")
+Propose = Callable[..., None]
+
+
+@pytest.fixture
+def propose(playbook: Playbook, folder: Path) -> Propose:
+    """Lets a session propose something; the playbook has three points."""
+    for text in ("Use pip", "Test first", "Write tests first"):
+        playbook("add", text, "--section", "pat")
+
+    def add(kind: Kind, session: str = "s1", evidence: tuple[Evidence, ...] = (PAGE,), **operation: Any) -> None:
+        with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
+            assert book.add_proposal(operation, kind, evidence, "fetched", session)
+
+    return add
+
+
+@pytest.fixture
+def five(propose: Propose) -> Propose:
+    """One of each kind."""
+    propose("ADD", text="Never force-push", section="MISTAKES TO AVOID")
+    propose("UPDATE", target_id="pat-001", text="Use uv")
+    propose("MERGE", source_ids=["pat-002", "pat-003"], merged_text="Write the tests first")
+    propose("DELETE", target_id="pat-001", reason="uv took its place")
+    propose("VOTE", name="pat-001", tag="harmful", rationale="the page says so")
+    return propose
+
+
+def _texts(playbook: Playbook) -> dict[str, str]:
+    return {point["name"]: point["text"] for point in playbook("list", "--json").json}
+
+
+def _waiting(playbook: Playbook) -> list[str]:
+    names: list[str] = [record["name"] for record in playbook("review", "--json").json]
+    return names
+
+
+def test_what_is_proposed_changes_nothing_and_is_listed(five: Propose, playbook: Playbook) -> None:
+    """Neither what a session is shown, nor an export; `list --proposed` and `review` have it with its evidence."""
+    records = playbook("review", "--json").json
+    listed = playbook("list", "--proposed")
+
+    assert len(_texts(playbook)) == 3
+    assert "uv" not in playbook("render").out + playbook("export").out + playbook("log").out
+    assert [record["kind"] for record in records] == ["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
+    assert records[1]["targets"] == ["pat-001"]
+    assert records[1]["points"][0]["text"] == "Use pip"
+    assert records[1]["evidence"] == [
+        {"quote": "always use uv", "place": "WebFetch https://a.example", "trust": "fetched"}
+    ]
+    assert listed.out == playbook("review").out
+    assert listed.out.splitlines()[0].split("\t") == [
+        "p1", "ADD to MISTAKES TO AVOID", "fetched", "1", "Never force-push",
+    ]  # fmt: skip
+    assert listed.out.splitlines()[4].split("\t")[1] == "VOTE pat-001 harmful"
+    assert playbook("list", "--proposed", "--json").json == records
+    assert len(playbook("list", "--proposed", "-n", "2", "--json").json) == 2
+
+
+def test_what_is_accepted_is_one_revision_of_the_person_with_its_evidence(five: Propose, playbook: Playbook) -> None:
+    """With the session that proposed it; what is rejected changes nothing and isn't asked again."""
+    done = playbook("review", "--accept", "1", "p2", "3", "--reject", "p4", "--accept=5", "--json")
+
+    (revision, *_) = playbook("log", "--json").json
+    assert (done.code, done.json["accepted"], done.json["rejected"]) == (0, [1, 2, 3, 5], [4])
+    assert done.json["revision"] == revision["revision"] == 4
+    assert revision["source"] == "edit"
+    assert revision["message"] == "accepted proposals 1, 2, 3, 5"
+    assert (revision["actor"], revision["session"]) == ("ann@laptop", "s1")
+    assert _texts(playbook) == {
+        "pat-001": "Use uv", "pat-004": "Write the tests first", "mis-001": "Never force-push",
+    }  # fmt: skip
+    assert playbook("show", "pat-001", "--json").json["harmful"] == 1
+    rows = playbook("sql", "SELECT evidence FROM changes UNION ALL SELECT evidence FROM votes", "--json").json
+    assert sum("always use uv" in (row["evidence"] or "") for row in rows) >= 6
+    assert _waiting(playbook) == []
+    assert playbook("review", "--accept", "1").code == 1
+
+
+def test_a_point_that_an_accepted_vote_makes_harmful_leaves(propose: Propose, playbook: Playbook) -> None:
+    """By the rule that learning follows."""
+    playbook("vote", "pat-001", "harmful")
+    playbook("vote", "pat-001", "harmful")
+    propose("VOTE", name="pat-001", tag="harmful")
+
+    done = playbook("review", "--accept", "pat-001")
+
+    assert "pat-001" not in _texts(playbook)
+    assert "pruned: 3 harmful" in done.out
+
+
+def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playbook) -> None:
+    """Where the wish is fulfilled it is closed; where its point is gone it waits, and the exit code says so."""
+    playbook("add", "never FORCE-push.")
+    playbook("retire", "pat-001", "pat-002")
+
+    done = playbook("review", "--accept", "1", "2", "3", "4", "5")
+
+    assert done.code == 1
+    assert "accepted  p1, but there was nothing to do: the playbook says this already\n" in done.out
+    assert "accepted  p4, but there was nothing to do: pat-001 isn't in the playbook any more\n" in done.out
+    assert "p2 still waits: there is no point pat-001" in done.err
+    assert "missing: pat-002" in done.err
+    assert _waiting(playbook) == ["p2", "p3", "p5"]
+    assert playbook("review", "--reject", "2", "3", "5").out == "rejected  p2, p3, p5\n"
+    assert playbook("list", "--proposed").err == "playbook: no proposal waits\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (["--accept", "p9"], 1, "No proposal 'p9' waits"),
+        (["--accept", "pat-001"], 1, "pat-001 is what p2, p4, p5 are about"),
+        (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
+        (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
+        (["--accept", "1", "--edit"], 2, "--edit goes without"),
+        (["--accept"], 2, "requires an argument"),
+        (["1"], 2, "unexpected extra argument"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_not_clear_decides_nothing(
+    five: Propose, playbook: Playbook, words: list[str], code: int, why: str
+) -> None:
+    """Not even what was clear beside it."""
+    done = playbook("review", *words)
+
+    assert (done.code, why in done.err) == (code, True)
+    assert len(_waiting(playbook)) == 5
+
+
+def test_a_session_neither_sees_nor_decides_them(
+    five: Propose, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page could have the model accept what it had it propose."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s2")
+
+    for command in (["review"], ["review", "--json"], ["review", "--accept", "1"], ["list", "--proposed"]):
+        done = playbook(*command)
+        assert (done.code, done.out) == (1, "")
+        assert "terminal of your own" in done.err
+    assert "5 proposals wait" in playbook("status").out
+
+
+def test_a_hostile_text_can_not_steer_the_terminal(propose: Propose, playbook: Playbook) -> None:
+    """Escapes, bidi overrides and line breaks, in text, place and session."""
+    evidence = (Evidence("a\x1b[2J\u202eb", "web\x07\nfetch", "fetched"),)
+    propose("ADD", "\x1b]0;x\x07", evidence, text="one\x1b[2J\u202etwo\nthree\ttab", section="\x1b[31m")
+
+    for command in (["review"], ["review", "--json"], ["list", "--proposed"]):
+        out = playbook(*command).out
+        assert not re.search("[\x1b\x07\u202e]", out)
+    assert len(playbook("review").out.splitlines()) == 1
+
+
+# In an editor.
+
+
+@pytest.fixture
+def edit(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Result]:
+    """Runs `review --edit` with an editor that does what a piece of Python does to its `text`, or the file `path`."""
+
+    def run(code: str) -> Result:
+        script = tmp_path / "editor.py"
+        script.write_text(
+            "import sys, pathlib, re\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n"
+            f"{code}\nif text is not None: path.write_text(text)\n"
+        )
+        monkeypatch.setenv("VISUAL", shlex.join([sys.executable, str(script)]))
+        return playbook("review", "--edit")
+
+    return run
+
+
+@pytest.mark.slow
+def test_in_an_editor_deleting_rejects_and_rewording_accepts(
+    five: Propose, playbook: Playbook, edit: Callable[[str], Result]
+) -> None:
+    """And `accept` accepts; what is left as it is goes on waiting."""
+    done = edit(
+        "text = text.replace('wait p1', 'accept p1').replace('    Use uv', '    Use uv for everything')\n"
+        "text = re.sub(r'(?ms)^wait p4.*?\\n\\n', '', text)"
+    )
+
+    assert done.code == 0
+    assert _texts(playbook)["pat-001"] == "Use uv for everything"
+    assert _texts(playbook)["mis-001"] == "Never force-push"
+    assert "rejected  p4\n" in done.out
+    assert playbook("log", "--json").json[0]["message"] == "accepted proposals 1, 2"
+    assert _waiting(playbook) == ["p3", "p5"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "exit_code", "why"),
+    [
+        ("", 0, "nothing was decided"),
+        ("text = None", 0, "nothing was decided"),
+        ("text = ''", 0, "nothing was decided"),
+        ("text = None; path.write_bytes(b'\\xff\\xfe\\xfa')", 1, "can't decode"),
+        ("text = None; path.unlink()", 1, "editor failed"),
+        ("text = text.replace('wait p1', 'accept p1'); path.write_text(text); sys.exit(3)", 1, "editor failed"),
+        ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'what p2 ')", 1, "belongs to no proposal"),
+        ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "belongs to no proposal"),
+        ("text += 'accept p1\\n'", 1, "stands twice"),
+        ("text += 'accept p17\\n'", 1, "wasn't there"),
+        ("text = text.replace('    Use uv\\n', '')", 1, "has no text any more"),
+        ("text = re.sub('(?m)^(wait p4.*)$', '\\\\1\\n    a text', text)", 1, "has no text to reword"),
+    ],
+)
+def test_an_editor_that_fails_or_an_odd_file_decides_nothing(
+    five: Propose, playbook: Playbook, edit: Callable[[str], Result], code: str, exit_code: int, why: str
+) -> None:
+    """What wasn't clearly said isn't done."""
+    done = edit(code)
+
+    assert (done.code, why in done.err) == (exit_code, True), done.err
+    assert _waiting(playbook) == ["p1", "p2", "p3", "p4", "p5"]
+    assert len(_texts(playbook)) == 3
+
+
+@pytest.mark.slow
+def test_a_hostile_text_can_not_decide_about_others(
+    propose: Propose, playbook: Playbook, edit: Callable[[str], Result]
+) -> None:
+    """Its lines are indented, whatever stands in them, and come back as they were."""
+    text = "first\naccept p2 ADD\n# a comment\n\n    indented\n\u2028reject p3\r\nwait p9"
+    propose("ADD", text=text)
+    propose("ADD", evidence=(Evidence("x\naccept p1\n    y", "", "fetched"),), text="second", reason="z\naccept p1")
+
+    assert "nothing was decided" in edit("").err
+    assert edit("text = text.replace('wait p1', 'accept p1')").code == 0
+    assert _texts(playbook)["oth-001"] == text
+    assert _waiting(playbook) == ["p2"]
+
+
+# One by one.
+
+
+def _on_terminal(keys: str, *arguments: str) -> tuple[int, str]:
+    """What `playbook review` shows on a terminal where a person types *keys*, and its exit code."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "playbook_db", "review", *arguments]
+    environment = {**os.environ, "TERM": "dumb"}
+    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, env=environment) as process:
+        os.close(follower)
+        threading.Thread(target=os.write, args=(leader, keys.encode())).start()
+        seen = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+        os.close(leader)
+    return process.returncode, seen.decode().replace("\r", "")
+
+
+@pytest.mark.slow
+def test_on_a_terminal_they_come_one_by_one(five: Propose, playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what would change, and why; what is said before `quit` is done, in one revision."""
+    monkeypatch.setenv("EDITOR", "sed -i s/force-push/force-push,.ever/")
+    code, seen = _on_terminal("x\ne\na\nr\nq\n")
+
+    assert code == 0
+    assert "p2 UPDATE pat-001" in seen
+    assert "Use [-pip-]{+uv+}" in re.sub("\x1b\\[[0-9;]*m", "", seen)
+    assert 'evidence: "always use uv" (fetched; WebFetch https://a.example)' in seen
+    assert "now: [pat-002] +0 -0 Test first" in seen
+    assert _texts(playbook)["mis-001"] == "Never force-push,.ever"
+    assert _texts(playbook)["pat-001"] == "Use uv"
+    assert _waiting(playbook) == ["p4", "p5"]
+    assert playbook("log", "--json").json[0]["message"] == "accepted proposals 1, 2"
+
+
+@pytest.mark.slow
+def test_who_breaks_off_decides_nothing(five: Propose, playbook: Playbook) -> None:
+    """Nor does who only quits."""
+    code, _ = _on_terminal("a\n\x04")
+
+    assert code == 130
+    assert len(_waiting(playbook)) == 5
+    assert _on_terminal("q\n")[0] == 0
+    assert len(_waiting(playbook)) == 5
+
+
+def test_the_mirror_follows(five: Propose, playbook: Playbook, folder: Path) -> None:
+    """What waits isn't in it; what is accepted is."""
+    playbook("mirror", "on")
+    file = folder / ".claude" / "playbook.json"
+    before = file.read_text()
+    playbook("review", "--accept", "1")
+
+    assert "force-push" not in before
+    assert "force-push" in json.dumps(json.loads(file.read_text()))

@@ -1,0 +1,172 @@
+"""What counts of what the models say: by what the session had, and by where its evidence stands."""
+
+from typing import Any
+
+import pytest
+
+from playbook_db.domain.evidence import Place
+from playbook_db.domain.judging import judge_operations, judge_tags
+from playbook_db.domain.playbook import KeyPoint, playbook_of
+from playbook_db.domain.sections import SLUG_SECTIONS
+
+_USER = Place("user", "the user", "Please mend the booking clash, and always run make reset-db first.")
+_TESTS = Place("tests", "Bash: pytest -q", "E   AssertionError: booking 7 clashes\n1 failed, 3 passed in 0.12s")
+_PAGE = Place("fetched", "WebFetch: https://example.org", "The library returns 409 where two bookings clash at night.")
+_PLAYBOOK = playbook_of(
+    [
+        KeyPoint("pat-001", "run the tests first", SLUG_SECTIONS["pat"]),
+        KeyPoint("pat-002", "write the failing pytest first", SLUG_SECTIONS["pat"]),
+    ]
+)
+_CLASH = "1 failed, 3 passed in 0.12s"
+_NIGHT = "The library returns 409 where two bookings clash at night."
+
+
+def _tag(name: str, tag: str, *evidence: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "tag": tag, "rationale": "so it was", "evidence": list(evidence), **more}
+
+
+def test_a_tag_counts_for_a_point_that_the_session_had() -> None:
+    """One on another point is kept as a note."""
+    tags = [_tag("pat-001", "helpful"), _tag("pat-002", "helpful", _CLASH)]
+
+    judged = judge_tags(_PLAYBOOK, tags, {"pat-001"}, [_USER, _TESTS], "fetched")
+
+    assert [vote.name for vote in judged.votes] == ["pat-001"]
+    assert [(note.index, note.item) for note in judged.notes] == [(1, tags[1])]
+    assert "neither shown pat-002 nor cited it" in judged.notes[0].reason
+
+
+def test_a_vote_keeps_its_evidence_and_whether_the_point_was_ignored() -> None:
+    """With the place that we found it in, whatever the model says of it."""
+    tag = _tag("pat-001", "harmful", _CLASH, ignored=True)
+
+    (vote,) = judge_tags(_PLAYBOOK, [tag], {"pat-001"}, [_USER, _TESTS], "fetched").votes
+
+    assert vote.ignored
+    assert [(one.quote, one.place, one.trust) for one in vote.evidence] == [(_CLASH, "Bash: pytest -q", "tests")]
+
+
+@pytest.mark.parametrize(
+    "evidence", [(), (_NIGHT,), ("a line that is nowhere in it",)], ids=["none", "page", "made up"]
+)
+def test_a_harmful_vote_without_better_evidence_is_proposed(evidence: tuple[str, ...]) -> None:
+    """What is quoted of a page, or from nowhere, is as good as nothing."""
+    judged = judge_tags(
+        _PLAYBOOK, [_tag("pat-001", "harmful", *evidence)], {"pat-001"}, [_USER, _TESTS, _PAGE], "fetched"
+    )
+
+    assert not judged.votes
+    assert [(each.operation["type"], each.operation["name"], each.trust) for each in judged.proposed] == [
+        ("VOTE", "pat-001", "fetched")
+    ]
+
+
+def test_a_helpful_vote_needs_evidence_where_the_session_read_pages() -> None:
+    """A page may say of any point that it helped."""
+    tags = [_tag("pat-001", "helpful"), _tag("pat-002", "helpful", _CLASH)]
+    had = {"pat-001", "pat-002"}
+
+    with_pages, without = (judge_tags(_PLAYBOOK, tags, had, each, "fetched") for each in ([_TESTS, _PAGE], [_TESTS]))
+
+    assert [vote.name for vote in with_pages.votes] == ["pat-002"]
+    assert len(with_pages.notes) == 1
+    assert [vote.name for vote in without.votes] == ["pat-001", "pat-002"]
+
+
+def test_what_is_no_tag_is_a_note_and_spoils_nothing() -> None:
+    """As a model gives it that makes a slip."""
+    judged = judge_tags(
+        _PLAYBOOK, ["pat-001", {"name": 3}, _tag("pat-001", "neutral")], {"pat-001"}, [_USER], "fetched"
+    )
+
+    assert [(vote.name, vote.tag) for vote in judged.votes] == [("pat-001", "neutral")]
+    assert [note.index for note in judged.notes] == [0, 1]
+
+
+_ADD = {"type": "ADD", "text": "Run make reset-db before the tests.", "section": "OTHERS"}
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        _ADD,
+        {"type": "UPDATE", "target_id": "pat-001", "text": "run the tests twice"},
+        {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "tests first"},
+        {"type": "DELETE", "target_id": "pat-001", "reason": "no use"},
+    ],
+    ids=lambda operation: operation["type"],
+)
+def test_an_operation_counts_by_its_lowest_evidence(operation: dict[str, Any]) -> None:
+    """Whatever it is; without any, it is proposed."""
+    places = [_USER, _TESTS]
+    good, bad, none = (
+        judge_operations(_PLAYBOOK, [{**operation, "evidence": quotes}], [*places, *read], "fetched")
+        for quotes, read in (([_CLASH], []), ([_CLASH, _NIGHT], [_PAGE]), ([], []))
+    )
+
+    assert good.counting == [{**operation, "evidence": [_CLASH]}]
+    assert [one.trust for one in good.evidence[0]] == ["tests"]
+    assert not good.proposed
+    for judged in (bad, none):
+        assert not judged.counting
+        ((proposed, trust),) = [(dict(each.operation), each.trust) for each in judged.proposed]
+        assert ({**operation, "doubt": proposed["doubt"]}, "fetched") == (proposed, trust)
+
+
+def test_review_may_be_asked_for_all_or_nothing() -> None:
+    """As the user sets it."""
+    trusted, bare = {**_ADD, "evidence": [_CLASH]}, {**_ADD, "text": "another thing", "evidence": []}
+
+    everything, nothing = (
+        judge_operations(_PLAYBOOK, [trusted, bare], [_USER, _TESTS], review) for review in ("all", "none")
+    )
+
+    assert (len(everything.proposed), len(everything.counting)) == (2, 0)
+    assert (len(nothing.proposed), len(nothing.counting)) == (0, 2)
+
+
+def test_what_breaks_a_rule_is_skipped_and_never_proposed() -> None:
+    """A person is asked about what could be done alone."""
+    operations = [
+        {"type": "DELETE", "target_id": "pat-404", "evidence": []},
+        {**_ADD, "text": "Run the tests first.", "evidence": []},
+        "nonsense",
+        *[{**_ADD, "text": f"thing {number}", "evidence": [_CLASH]} for number in range(9)],
+    ]
+
+    judged = judge_operations(_PLAYBOOK, operations, [_USER, _TESTS], "fetched")
+
+    assert [each.index for each in judged.skipped] == [0, 1, 2, 10, 11]
+    assert not judged.proposed
+    assert len(judged.counting) == 7
+
+
+def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> None:
+    """As a vote that met no point, as ever."""
+    judged = judge_tags(_PLAYBOOK, [_tag("pat-777", "helpful")], set(), [_USER], "fetched")
+
+    assert [vote.name for vote in judged.votes] == ["pat-777"]
+    assert not judged.notes
+
+
+def test_what_takes_a_point_away_is_judged_by_the_points_text() -> None:
+    """Beside a page, evidence has to speak of it: for a removal as for a harmful vote."""
+    places, about = [_USER, _TESTS, _PAGE], "Please mend the booking clash"
+    playbook = playbook_of([KeyPoint("pat-001", "a booking never clashes", SLUG_SECTIONS["pat"])])
+    for quote, counts in ((about, True), (_CLASH, False)):
+        removal = {"type": "DELETE", "target_id": "pat-001", "reason": "no use", "evidence": [quote]}
+        vote = _tag("pat-001", "harmful", quote)
+
+        assert bool(judge_operations(playbook, [removal], places, "fetched").counting) is counts
+        assert bool(judge_tags(playbook, [vote], {"pat-001"}, places, "fetched").votes) is counts
+
+
+def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
+    """Where the evidence is the user's own, so that it alone wouldn't tell."""
+    operation = {"type": "ADD", "text": _NIGHT, "section": "OTHERS", "evidence": ["mend the booking clash"]}
+
+    (proposed,) = judge_operations(_PLAYBOOK, [operation], [_USER, _PAGE], "fetched").proposed
+
+    assert proposed.evidence[0].trust == "user"
+    assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")

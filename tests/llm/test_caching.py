@@ -1,0 +1,188 @@
+"""What stays the same between calls is read from the prompt cache, by the rules that the API documents for it."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.llm import marks
+from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.curator import Curation, curate
+from playbook_db.llm.marks import PointMarks
+from playbook_db.llm.reflector import Reflection, reflect
+from playbook_db.services.templates import load_template
+from tests.builders import a_key_point
+from tests.llm.conftest import a_prompt, soon
+from tests.messages_api import Answer, MessagesApi, PromptCache, Request
+
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
+Start = Callable[..., PromptCache]
+POINTS = [
+    a_key_point(f"pat-{n:03}", text=f"advice {n} that is so long " + "that it matters " * 5) for n in range(1, 31)
+]
+OLD_REFLECTOR = "Judge. " * 700 + "{playbook} {cited_ids} {transcript}"
+OLD_CURATOR = "Decide. " * 700 + "{playbook} {room} {candidates} {analysis}"
+
+
+@pytest.fixture
+def cached(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts an API with a cache that takes so many tokens at least; its answers hold what was asked for, empty."""
+    with ExitStack() as stack:
+
+        def start(minimum: int = 1024, answer: Callable[[Request], Answer | str] | str = "") -> PromptCache:
+            empty = {"analysis": "a", "bullet_tags": [], "lessons": [], "reasoning": "r", "operations": [], "apart": []}
+            cache = PromptCache(minimum)
+            api = stack.enter_context(MessagesApi(answer or json.dumps(empty), cache=cache))
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+            monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-key")
+            return cache
+
+        yield start
+
+
+def reflected(
+    model: AnthropicModel, transcript: str, points: list[KeyPoint] = POINTS, template: str | None = None
+) -> Reflection:
+    """What the reflector says of *transcript*."""
+    template = template or load_template("reflector.txt")
+    told = [PointMarks(point.name, point.helpful, point.harmful, was_shown=True) for point in points]
+    text, marked = marks.texts(template, points, told)
+    return reflect(
+        model, template=template, transcript=transcript, playbook_text=text, marks=marked, cited=[], deadline=soon()
+    )
+
+
+def curated(
+    model: AnthropicModel, analysis: str, points: list[KeyPoint] = POINTS, template: str | None = None
+) -> Curation:
+    """What the curator makes of *analysis*."""
+    template = template or load_template("curator.txt")
+    told = [PointMarks(point.name, point.helpful, point.harmful, last_vote="2026-11-22") for point in points]
+    text, marked = marks.texts(template, points, told)
+    pairs = [(points[0].name, points[1].name)] if analysis == "second" else []
+    given: dict[str, Any] = {"analysis": analysis, "pairs": pairs, "size": analysis, "deadline": soon()}
+    return curate(model, template=template, playbook_text=text, marks=marked, **given)
+
+
+@pytest.mark.parametrize("ask", [reflected, curated])
+def test_a_second_call_reads_instructions_and_points_from_the_cache(
+    cached: Start, model: AnthropicModel, ask: Callable[..., Any]
+) -> None:
+    """Two chunks of a session, or two sessions: votes, candidates and what was said don't change what comes first."""
+    cache = cached()
+    ask(model, "first")
+    voted = [replace(point, helpful=point.helpful + 1) for point in POINTS]
+
+    ask(model, "second", voted)
+
+    first, second = cache.usages
+    assert first.cache_read_input_tokens == 0
+    assert second.cache_read_input_tokens == first.cache_creation_input_tokens > 1024 + 30 * 25
+    assert second.cache_creation_input_tokens == 0
+    assert second.input_tokens < second.cache_read_input_tokens
+
+
+@pytest.mark.parametrize("ask", [reflected, curated])
+def test_another_playbook_reads_the_instructions_all_the_same(
+    cached: Start, model: AnthropicModel, ask: Callable[..., Any]
+) -> None:
+    """A lesson that was added, or another project: only the points are written anew."""
+    cache = cached()
+    ask(model, "first")
+
+    ask(model, "second", [*POINTS, a_key_point("pat-031", text="new")])
+
+    first, second = cache.usages
+    assert second.cache_read_input_tokens > 1024
+    assert 0 < second.cache_creation_input_tokens < first.cache_creation_input_tokens
+
+
+@pytest.mark.parametrize(("ask", "template"), [(reflected, OLD_REFLECTOR), (curated, OLD_CURATOR)])
+def test_a_template_whose_points_have_counters_is_cached_up_to_them(
+    cached: Start, model: AnthropicModel, ask: Callable[..., Any], template: str
+) -> None:
+    """What a vote changes isn't worth a mark."""
+    cache = cached()
+    ask(model, "first", POINTS, template)
+
+    ask(model, "second", POINTS, template)
+
+    first, second = cache.usages
+    assert second.cache_read_input_tokens == first.cache_creation_input_tokens
+    assert first.cache_creation_input_tokens < first.input_tokens + len(template) // 4
+
+
+def test_the_parts_of_an_answer_read_the_question_from_the_cache(cached: Start, model: AnthropicModel) -> None:
+    """The second part reads what the first one wrote, the third the transcript too."""
+    transcript = "[user]\n" + "what was said " * 1000
+
+    def answer(request: Request) -> Answer | str:
+        number = len(cache.usages) + 1
+        tag = json.dumps({"name": f"pat-{number:03}", "tag": "helpful"})
+        if number == 3:
+            return f'{{"analysis": "", "bullet_tags": [{tag}]}}'
+        return Answer(f'{{"analysis": "a", "bullet_tags": [{tag}, {{"name": "pat', stop_reason="max_tokens")
+
+    cache = cached(answer=answer)
+    assert len(reflected(model, transcript).tags) == 3
+
+    first, second, third = cache.usages
+    assert second.cache_read_input_tokens == first.cache_creation_input_tokens
+    assert second.cache_creation_input_tokens > len(transcript) // 4
+    assert third.cache_read_input_tokens > second.cache_read_input_tokens + len(transcript) // 4
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "is_marked"),
+    [
+        ("claude-sonnet-5-5", 1024, True),
+        ("claude-sonnet-5-5", 1000, False),
+        ("claude-opus-5-5", 512, True),
+        ("claude-opus-5-5", 500, False),
+        ("claude-opus-4-8", 1024, True),
+        ("claude-opus-4-7", 2047, False),
+        ("claude-opus-4-5", 4095, False),
+        ("claude-haiku-4-5-20251001", 4096, True),
+        ("claude-haiku-4-5-20251001", 4000, False),
+        ("a-model-of-a-gateway", 4000, False),
+        ("a-model-of-a-gateway", 4096, True),
+    ],
+)
+def test_a_beginning_is_marked_only_where_the_model_keeps_so_much(
+    scripted: Callable[..., MessagesApi],
+    model: AnthropicModel,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    length: int,
+    is_marked: bool,
+) -> None:
+    """The system prompt counts too; the last block is never marked."""
+    monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", name)
+    api = scripted("yes")
+
+    model.ask(a_prompt(system="s" * 400, blocks=("x" * (length * 4 - 400), "y" * 20_000)), deadline=soon())
+
+    first, last = api.messages()[0].body["messages"][0]["content"]
+    assert ("cache_control" in first) is is_marked
+    assert "cache_control" not in last
+
+
+def test_what_the_cache_wrote_and_read_is_paid_for_as_such(cached: Start, model: AnthropicModel) -> None:
+    """Writing costs a quarter more than input, reading a tenth of it; only what was written counts as input."""
+    cache = cached()
+
+    replies = [exchange.reply for text in ("first", "second") for exchange in reflected(model, text).exchanges]
+
+    for usage, reply in zip(cache.usages, replies, strict=True):
+        assert reply
+        fresh, written, read = (
+            usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens,
+        )  # fmt: skip
+        assert (reply.usage.input_tokens, reply.usage.cached_tokens) == (fresh + written, read)
+        cost = (fresh * 2 + written * 2.5 + read * 0.2 + usage.output_tokens * 10) / 1e6
+        assert reply.usage.cost_usd == pytest.approx(cost)

@@ -1,0 +1,113 @@
+"""Pinned points: first in what a session gets, beside the history."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from playbook_db.domain.operations import REST_SHOWN
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.errors import PointNotFoundError
+from playbook_db.services import edit, history, import_export, undo
+from playbook_db.services.projects import Project
+from tests.builders import a_key_point, last_revision
+
+
+@pytest.fixture
+def pinned(project: Project) -> Project:
+    """Three points, the last of which is pinned."""
+    for text in ("one", "two", "three"):
+        edit.add(project, text)
+    edit.pin(project, "oth-003")
+    return project
+
+
+def _shown(project: Project) -> list[str]:
+    return re.findall(r"^\[([\w-]+)\] helpful", import_export.prompt(project), re.MULTILINE)
+
+
+def test_a_pin_is_no_revision_and_outlives_all_that_happens_to_the_point(pinned: Project) -> None:
+    """Votes, edits, a retirement that is taken back, an undo of what was before it."""
+    assert (last_revision(pinned), _shown(pinned)) == (3, ["oth-003", "oth-001", "oth-002"])
+
+    edit.vote(pinned, "oth-003", "harmful", "oth-001")
+    edit.edit(pinned, "oth-003", text="another")
+    edit.retire(pinned, "oth-003")
+    undo.undo(pinned)
+    edit.retire(pinned, "oth-003")
+    edit.restore(pinned, "oth-003")
+    undo.undo(pinned, RevisionRange(4, 4))
+
+    assert _shown(pinned)[0] == "oth-003"
+    assert history.prompt_at(pinned, "now") == import_export.prompt(pinned)
+    edit.unpin(pinned, "oth-003")
+    assert _shown(pinned)[0] != "oth-003"
+
+
+def test_what_a_pinned_point_is_merged_into_is_pinned(pinned: Project) -> None:
+    """The curator doesn't know better than who pinned it; taken back, the merge leaves it as it was."""
+    merge = {"type": "MERGE", "source_ids": ["oth-002", "oth-003"], "merged_text": "two and three"}
+    edit.apply_batch(pinned, [merge], origin="test")
+
+    assert _shown(pinned) == ["oth-004", "oth-001"]
+    undo.undo(pinned)
+    assert _shown(pinned) == ["oth-003", "oth-001", "oth-002"]
+
+
+def test_a_pinned_point_never_rests_and_pinning_wakes_it(pinned: Project) -> None:
+    """However often it is shown in vain."""
+    for number in range(REST_SHOWN):
+        with pinned.store.write(pinned.key) as book:
+            book.connection.exec_driver_sql(
+                "INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)"
+                f" VALUES ({book.playbook_id}, 's-{number}', 1, 'startup', 3, '[1,3]', 1, '2026-03-01')"
+            )
+            book.rest_points()
+
+    assert _shown(pinned) == ["oth-003", "oth-002"]
+    with pinned.store.read(pinned.key) as book:
+        marks = book.marks()
+    assert [(name, each.pinned, each.resting) for name, each in sorted(marks.items())] == [
+        ("oth-001", False, True), ("oth-002", False, False), ("oth-003", True, False),
+    ]  # fmt: skip
+    edit.pin(pinned, "oth-001")
+    assert _shown(pinned) == ["oth-001", "oth-003", "oth-002"]
+
+
+def test_all_are_pinned_or_none(pinned: Project) -> None:
+    """A name that isn't there, or has left."""
+    edit.retire(pinned, "oth-002")
+    for name in ("oth-002", "oth-999"):
+        with pytest.raises(PointNotFoundError):
+            edit.pin(pinned, "oth-001", name)
+    with pytest.raises(PointNotFoundError):
+        edit.unpin(pinned, "oth-003", "oth-999")
+
+    assert _shown(pinned) == ["oth-003", "oth-001"]
+
+
+def test_what_was_confirmed_long_before_the_last_revision_is_to_be_verified(project: Project) -> None:
+    """Whatever the clock says when it is read, and the same for a state of the past."""
+    for month, name in ((1, "oth-001"), (7, "oth-002"), (8, "oth-003")):
+        with project.store.write(project.key, now=datetime(2020, month, 1, tzinfo=UTC)) as book:
+            book.draft.add(a_key_point(name, f"of month {month}", section="OTHERS"))
+            book.commit("edit", "added")
+
+    assert "of month 1 (last confirmed 2020-01; verify first)\n" in import_export.prompt(project)
+    assert import_export.prompt(project).count("verify first") == 1
+    assert history.prompt_at(project, "3") == import_export.prompt(project)
+    assert "verify first" not in history.prompt_at(project, "2")
+
+
+def test_a_pinned_point_is_shown_where_not_all_fit(project: Project) -> None:
+    """However low its rank; of the past, too."""
+    for number in range(8):
+        edit.add(project, f"{number} " + "x" * 2000)
+    edit.vote(project, "oth-001", "harmful", "oth-005")
+    assert {"oth-001", "oth-005"}.isdisjoint(_shown(project))
+
+    edit.pin(project, "oth-005")
+
+    assert _shown(project)[0] == "oth-005"
+    assert "oth-001" not in _shown(project)
+    assert history.prompt_at(project, "now") == import_export.prompt(project)

@@ -1,0 +1,112 @@
+"""What waits for a person: kept once however often it is proposed, decided once."""
+
+from typing import Any
+
+import pytest
+
+from playbook_db.domain import operations
+from playbook_db.domain.evidence import Evidence
+from playbook_db.services.projects import Project
+from playbook_db.store.proposals import Kind, Proposal, State
+
+PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "fetched")
+TEST = Evidence("1 failed", "Bash: pytest -q", "tests")
+ADD = {"type": "ADD", "text": "Use uv, not pip", "section": "pat"}
+EACH: list[tuple[Kind, dict[str, Any], dict[str, Any]]] = [
+    ("ADD", ADD, {"text": " use UV,  not pip. "}),
+    ("UPDATE", {"target_id": "pat-001", "text": "Use uv"}, {"target_id": "pat-001", "text": "use uv!", "reason": "x"}),
+    ("MERGE", {"source_ids": ["a", "b"], "merged_text": "Both"}, {"source_ids": ["b", "a"], "merged_text": "both"}),
+    ("DELETE", {"target_id": "pat-001", "reason": "stale"}, {"target_id": "pat-001", "reason": "another"}),
+    ("VOTE", {"name": "pat-001", "tag": "harmful", "rationale": "it lied"}, {"name": "pat-001", "tag": "harmful"}),
+]
+OTHERS: dict[Kind, dict[str, Any]] = {
+    "ADD": {"text": "Use pip, not uv"},
+    "UPDATE": {"target_id": "pat-002", "text": "Use uv"},
+    "MERGE": {"source_ids": ["a", "b", "c"], "merged_text": "Both"},
+    "DELETE": {"target_id": "pat-002"},
+    "VOTE": {"name": "pat-002", "tag": "harmful"},
+}
+
+
+def _propose(
+    project: Project, operation: dict[str, Any], kind: Kind = "ADD", session: str | None = "s1", evidence: Any = (PAGE,)
+) -> Proposal | None:
+    with project.store.write(project.key) as book:
+        return book.add_proposal(operation, kind, evidence, "fetched", session)
+
+
+def _waiting(project: Project) -> list[Proposal]:
+    with project.store.read(project.key) as book:
+        waiting = book.waiting_proposals()
+        assert book.proposals_waiting() == (len(waiting), waiting[-1].id if waiting else 0)
+        return waiting
+
+
+@pytest.mark.parametrize(("kind", "operation", "same"), EACH, ids=[kind for kind, *_ in EACH])
+def test_what_is_proposed_again_waits_once_and_counts_its_sessions(
+    project: Project, kind: Kind, operation: dict[str, Any], same: dict[str, Any]
+) -> None:
+    """Case, spaces, closing punctuation, an order of sources and a reason make no other proposal; a session that says
+    it twice is one session. The evidence of all is kept."""
+    first = _propose(project, operation, kind)
+    again = _propose(project, same, kind, evidence=(PAGE,))
+    later = _propose(project, same, kind, "s2", evidence=(TEST,))
+    other = _propose(project, OTHERS[kind], kind)
+
+    assert first is not None
+    assert again is not None
+    assert (first.id, first.sessions, again.sessions) == (1, 1, 1)
+    assert _waiting(project) == [later, other]
+    assert later is not None
+    assert (later.sessions, later.session_id, later.evidence) == (2, "s2", (PAGE, TEST))
+    assert later.operation == {**operation, "type": kind}
+
+
+def test_what_was_rejected_is_not_asked_again(project: Project) -> None:
+    """Nobody is asked twice; what was accepted and has gone since may come again."""
+    decisions: list[tuple[dict[str, Any], State]] = [(ADD, "rejected"), (OTHERS["ADD"], "accepted")]
+    for operation, state in decisions:
+        proposal = _propose(project, operation)
+        with project.store.write(project.key) as book:
+            assert proposal is not None
+            book.decide([proposal.id], state, "ann", None)
+
+    assert _propose(project, {"text": "use uv, not pip."}) is None
+    assert _propose(project, OTHERS["ADD"]) is not None
+    with project.store.read(project.key) as book:
+        rejected = book.proposal(1)
+        assert rejected is not None
+        assert (rejected.state, rejected.decided_by, rejected.revision) == ("rejected", "ann", None)
+        assert rejected.decided_at is not None
+        assert book.proposal(17) is None
+
+
+def test_a_later_session_with_better_evidence_ends_it(project: Project) -> None:
+    """The waiting one that says the same is accepted with that session's revision; what is decided stays decided."""
+    _propose(project, ADD)
+    with project.store.write(project.key) as book:
+        match = book.matching_proposal({"type": "ADD", "text": "use uv, NOT pip"})
+        assert match is not None
+        assert book.matching_proposal({"type": "ADD", "text": "another"}) is None
+        operations.apply_operations(book.draft, [ADD])
+        result = book.commit("learn", "learned from a session", session_id="s2")
+        book.decide([match.id], "accepted", "s2", result.revision)
+    with project.store.write(project.key) as book:
+        book.decide([match.id], "rejected", "ann", None)
+        assert book.matching_proposal({"type": "ADD", "text": "use uv, NOT pip"}) is None
+        decided = book.proposal(match.id)
+
+    assert decided is not None
+    assert (decided.state, decided.decided_by, decided.revision) == ("accepted", "s2", 1)
+
+
+def test_what_a_model_says_that_no_database_takes_is_kept_all_the_same(project: Project) -> None:
+    """Half a surrogate pair, a NUL, fields of the model's own, things that are no text."""
+    proposal = _propose(
+        project, {"text": "half \ud800 and \0 none", "source_ids": [None, 3], "own": "x" * 10**6}, evidence=()
+    )
+
+    assert proposal is not None
+    assert proposal.operation == {"text": "half ? and \ufffd none", "source_ids": [None, 3], "type": "ADD"}
+    assert _waiting(project) == [proposal]
+    assert _propose(project, {"source_ids": [{}, "a"], "merged_text": 7}, "MERGE") is not None

@@ -1,0 +1,199 @@
+"""Which points rest, and what wakes them."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from playbook_db.domain import operations
+from playbook_db.domain.playbook import Vote
+from playbook_db.services import edit, import_export, undo
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import check, hook_queries
+from tests.databases import raw_connection
+
+OFTEN = 3
+
+
+@pytest.fixture
+def raw(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A plain connection to a playbook of two points, which rest after OFTEN sessions in vain."""
+    monkeypatch.setattr(operations, "REST_SHOWN", OFTEN)
+    for text in ("run the tests", "say what was run"):
+        edit.add(project, text, section="pat")
+    with raw_connection(project.store) as connection:
+        yield connection
+
+
+def show(raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2), left_out: int = 9) -> None:
+    """Keep that *sessions* were shown *points*, while so many were *left_out*."""
+    for session in sessions:
+        row = (session, json.dumps(points), left_out, f"2026-11-21T01:05:0{session}.123456+00:00")
+        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, ?, ?)", row)
+
+
+def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
+    """Let a session teach *votes* and have *cited* points; which points rest then."""
+    with project.store.write(project.key) as book:
+        book.commit("learn", "a lesson", votes=operations.cast_votes(book.draft, votes), session_id="s")
+        book.add_citations(cited, session_id="s")
+        book.rest_points()
+    return resting(project)
+
+
+def resting(project: Project) -> set[str]:
+    """The names of the points that rest; no session is shown them, and they are live all the same."""
+    with project.store.read(project.key) as book:
+        names = {name for name, marks in book.marks().items() if marks.resting}
+    shown = import_export.prompt(project)
+    assert {point.name for point in read_playbook(project).points if f"[{point.name}] helpful" not in shown} == names
+    with project.store.snapshot() as connection:
+        assert check.run(connection, check.THOROUGH) == []
+    return names
+
+
+HELPFUL, HARMFUL = Vote("pat-001", "helpful"), Vote("pat-001", "harmful")
+
+
+def test_a_point_that_was_shown_often_in_vain_rests(project: Project, raw: Any) -> None:
+    """Neither voted on, cited nor reworded; one session less, and it is shown."""
+    show(raw, "1", "2")
+    assert learn(project) == set()
+    show(raw, "3", points=(1,))
+
+    assert learn(project) == {"pat-001"}
+
+
+def test_where_all_points_have_room_none_rests_for_being_shown_in_vain(project: Project, raw: Any) -> None:
+    """Those that rest already take none: whoever is left out besides lacks room. A session that was held out says
+    nothing."""
+    show(raw, "1", "2", "3", left_out=0)
+    assert learn(project) == set()
+    show(raw, "4", points=(), left_out=2)
+    assert learn(project) == set()
+    show(raw, "5", points=(1,), left_out=1)
+    raw.execute("UPDATE key_points SET resting = 1 WHERE id = 2")
+    assert learn(project) == {"pat-002"}
+    show(raw, "6", points=(1,), left_out=2)
+
+    assert learn(project) == {"pat-001", "pat-002"}
+
+
+def test_no_more_points_rest_than_others_lack_room(project: Project, raw: Any) -> None:
+    """Those that were shown in vain the longest; else a session's start would be half empty."""
+    show(raw, "1", points=(2,), left_out=1)
+    show(raw, "2", "3", "4", left_out=1)
+
+    assert learn(project) == {"pat-002"}
+    assert learn(project) == {"pat-002"}
+
+
+@pytest.mark.parametrize("use", ["helpful", "harmful", "cited", "edit"])
+def test_a_use_begins_the_count_anew(project: Project, raw: Any, use: str) -> None:
+    """And says when the point was last used: after how many sessions."""
+    show(raw, "1", "2")
+    if use == "edit":
+        edit.edit(project, "pat-001", text="run all tests")
+    elif use == "cited":
+        learn(project, cited=("pat-001",))
+    else:
+        learn(project, Vote("pat-001", use))
+    show(raw, "3", "4")
+
+    assert learn(project) == {"pat-002"}
+    assert [tuple(row) for row in raw.execute("SELECT point_id, used_at FROM showings ORDER BY point_id")] == [
+        (1, 2),
+        (2, 0),
+    ]
+
+
+def test_a_neutral_vote_is_no_use(project: Project, raw: Any) -> None:
+    """It says that the point did nothing there."""
+    show(raw, "1", "2")
+    learn(project, Vote("pat-001", "neutral"))
+    show(raw, "3", points=(1,))
+
+    assert learn(project, Vote("pat-001", "neutral")) == {"pat-001"}
+
+
+@pytest.mark.parametrize("use", ["vote", "cited", "edit", "pin", "retire and restore"])
+def test_what_wakes_a_point(project: Project, raw: Any, use: str) -> None:
+    """It is shown again, and stays so with the next lesson."""
+    show(raw, "1", "2", "3", points=(1,))
+    assert learn(project) == {"pat-001"}
+
+    if use == "vote":
+        edit.vote(project, "pat-001", "helpful")
+    elif use == "cited":
+        learn(project, cited=("pat-001",))
+    elif use == "edit":
+        edit.edit(project, "pat-001", text="run all tests")
+    elif use == "pin":
+        edit.pin(project, "pat-001")
+    else:
+        edit.retire(project, "pat-001")
+        edit.restore(project, "pat-001")
+
+    assert resting(project) == set()
+    assert learn(project) == set()
+
+
+def test_three_harmful_votes_in_a_row_let_a_point_rest_however_much_it_had_helped(project: Project, raw: Any) -> None:
+    """Neutral ones between them don't matter; a helpful one begins the count anew."""
+    learn(project, *[HELPFUL] * 9)
+    assert learn(project, HARMFUL, HARMFUL) == set()
+    assert learn(project, HELPFUL, HARMFUL, Vote("pat-001", "neutral")) == set()
+    assert learn(project, HARMFUL) == set()
+
+    assert learn(project, HARMFUL) == {"pat-001"}
+    assert learn(project, HELPFUL) == set()
+
+
+def test_only_a_lesson_lets_a_point_rest(project: Project, raw: Any) -> None:
+    """What a person votes is counted, and the next harmful vote of a session decides."""
+    edit.vote(project, "pat-001", "helpful")
+    learn(project, *[HELPFUL] * 9)
+    for _ in range(3):
+        edit.vote(project, "pat-001", "harmful")
+    assert resting(project) == set()
+    assert learn(project, Vote("pat-002", "harmful")) == set()
+
+    assert learn(project, HARMFUL) == {"pat-001"}
+
+
+def test_votes_that_were_taken_back_let_nothing_rest(project: Project, raw: Any) -> None:
+    """Only what counts as a vote counts here."""
+    learn(project, *[HELPFUL] * 9)
+    learn(project, HARMFUL, HARMFUL)
+    undo.undo(project)
+
+    assert learn(project, HARMFUL) == set()
+
+
+def test_a_pinned_point_never_rests(project: Project, raw: Any) -> None:
+    """Neither in vain nor for its votes."""
+    edit.pin(project, "pat-001")
+    learn(project, *[HELPFUL] * 9)
+    show(raw, "1", "2", "3", "4", points=(1,))
+
+    assert learn(project) == set()
+    assert learn(project, HARMFUL, HARMFUL, HARMFUL) == set()
+
+
+def test_a_pin_is_a_use(project: Project, raw: Any) -> None:
+    """A point that was pinned for a moment doesn't rest with the next lesson."""
+    show(raw, "1", "2", "3", points=(1,))
+    edit.pin(project, "pat-001")
+    edit.unpin(project, "pat-001")
+
+    assert learn(project) == set()
+
+
+def test_the_best_points_are_read_by_their_index_and_no_further_than_needed(project: Project, raw: Any) -> None:
+    """Nothing is sorted, whether points are pinned or rest: the first ones cost the same in a playbook of any size."""
+    if project.store.is_shared:
+        pytest.skip("a server's plan of two points says nothing of many")
+    plan = raw.execute(f"EXPLAIN QUERY PLAN {hook_queries.RANKED_POINTS}", {"playbook_id": 1}).fetchall()
+
+    assert [row["detail"] for row in plan] == ["SEARCH k USING INDEX ix_key_points_rank (playbook_id=?)"]
