@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as Connection
     from typing import Any
 
+    from playbook_db.domain.search_words import Term
 
-SCHEMA = 6  # the migration that this code is written for, as in PRAGMA user_version
+
+SCHEMA = 7  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
@@ -81,6 +83,17 @@ SELECT v.revision, v.tag, v.ignored, v.evidence FROM key_points AS k
 JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id AND (v.evidence IS NOT NULL OR v.ignored = 1)
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 ORDER BY 1
+"""
+
+# The live points that have a term, by the numbers that `search.sql` gives them: those of one playbook are one stretch.
+MATCHING = """
+SELECT rowid - :before FROM point_search
+WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :most
+"""
+_OF_PLAYBOOK = 1 << 32  # such numbers
+LENGTHS = "SELECT k.id, length(k.text) FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.id IN "
+POINTS = f"""
+SELECT k.id, {_POINT} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
 """
 
 # The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
@@ -448,6 +461,46 @@ def candidates(
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
     """The live points in canonical order."""
     return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
+
+
+def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term") -> "list[int]":
+    """The numbers of the live points that have *term*, by the index for full text."""
+    before = playbook_id * _OF_PLAYBOOK
+    rows = execute(MATCHING, {"term": term.quoted(), "before": before, "most": _OF_PLAYBOOK - 1})
+    return [row[0] for row in rows]
+
+
+def search(
+    execute: "Callable[..., Any]",
+    playbook_id: int,
+    live: int,
+    question: str,
+    *,
+    matching: "Callable[[Callable[..., Any], int, Term], Collection[int]]" = matching,
+) -> "list[tuple[StoredPoint, float]]":
+    """The live points that answer *question* best, each with how well, the best first; *live* is how many there are.
+
+    *execute* runs a statement, *matching* asks the index. The driver's errors come where there is no index, or it is
+    damaged.
+    """
+    from playbook_db.domain import search_words
+
+    found = [(term, matching(execute, playbook_id, term)) for term in search_words.terms(question)]
+    of_playbook = {"playbook_id": playbook_id}
+
+    def lengths(ids: "Sequence[int]") -> "dict[int, int]":
+        return dict(map(tuple, execute(LENGTHS + _listed(ids), of_playbook))) if ids else {}
+
+    ranked = search_words.ranked(found, live, lengths)
+    if not ranked:
+        return []
+    rows = execute(POINTS + _listed([number for number, _ in ranked]), of_playbook)
+    points = {row[0]: StoredPoint(row) for row in rows}
+    return [(points[number], score) for number, score in ranked if number in points]
+
+
+def _listed(ids: "Sequence[int]") -> str:
+    return f"({','.join(map(str, ids))})"
 
 
 def marks(connection: "Connection", playbook_id: int) -> "dict[str, StoredMarks]":

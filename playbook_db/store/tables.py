@@ -36,6 +36,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
 TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
+EVENTS = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
 _WHITE_SPACE = (
     9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
 )  # fmt: skip
@@ -106,6 +107,13 @@ def yes_or_no(table: str, column: str) -> Column[int]:
     """A column that came with a later migration; its check stands in the column, as SQLite adds it."""
     check = CheckConstraint(f"{column} IN (0, 1)", name=f"ck_{table}_{column}")
     return Column(column, Integer, check, nullable=False, server_default=sql("0"))
+
+
+def event(table: str) -> Column[str]:
+    """By which event of a session points were shown; it came with a later migration, too."""
+    values = ", ".join(f"'{name}'" for name in EVENTS)
+    check = CheckConstraint(f"event IN ({values})", name=f"ck_{table}_event")
+    return Column("event", TEXT, check, nullable=False, server_default=sql("'SessionStart'"))
 
 
 def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
@@ -474,6 +482,7 @@ injections = table(
     Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
     Column("time", TEXT, nullable=False),
+    event("injections"),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
 )
@@ -488,6 +497,7 @@ unsent_injections = table(
     Column("revision", COUNT, nullable=False),
     Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
+    event("unsent_injections"),
     *at_least(0, "unsent_injections", "left_out"),
     with_rowid=False,
 )

@@ -34,7 +34,7 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
         with store.transaction() as connection:
             number = PlaybookRepository(connection, project.key).playbook_id
             run = connection.exec_driver_sql
-            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?)"
+            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?, 'SessionStart')"
             for session in range(1, 1235):
                 run(shown, (number, f"s-{session}", timestamp(now)))
             run("INSERT INTO citations VALUES (?, 's-1', 3, 1, ?)", (number, timestamp(now)))
@@ -297,7 +297,7 @@ def _hold_out(playbook: Playbook, home: Path, folder: Path, *, held_out: int, sh
             is_held_out = session % ((held_out + shown) // held_out) == 0 and session // held_out < held_out
             given = (number, f"s-{session}", "[]" if is_held_out else "[1]", f"2026-03-01T00:00:00.{session:06d}+00:00")
             run = connection.exec_driver_sql
-            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?)", given)
+            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?, 'SessionStart')", given)
             failed = session % 3 + (4 if is_held_out else 0)
             run("INSERT INTO session_outcomes VALUES (?, ?, 20, ?, 0, 5, 1234567, '2026')", (*given[:2], failed))
 

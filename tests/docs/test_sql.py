@@ -83,8 +83,11 @@ def connection(hafen: Project) -> Iterator[sqlite3.Connection]:
 
 
 def live(connection: sqlite3.Connection, kind: str) -> dict[str, list[str]]:
-    """The columns of each view or table that the database has."""
-    ours = "SELECT name FROM sqlite_master WHERE type = ? AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+    """The columns of each view or table that the database has, without what is the index for full text."""
+    ours = (
+        "SELECT name FROM sqlite_master WHERE type = ? AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        " AND name NOT LIKE 'point!_search%' ESCAPE '!' AND name <> 'search_texts'"
+    )
     names = [name for (name,) in connection.execute(ours, (kind,))]
     return {name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for name in names}
 

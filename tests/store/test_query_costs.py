@@ -77,7 +77,10 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
                 (number, seq, point, kind, text, successor),
             )
         shown = json.dumps(rng.sample(live, min(SHOWN, len(live))))
-        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', ?, ?, 0, ?)", (session, number, shown, time))
+        raw.execute(
+            "INSERT INTO injections VALUES (1, ?, 1, 'startup', ?, ?, 0, ?, 'SessionStart')",
+            (session, number, shown, time),
+        )
         raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, rng.choice(live), time))
         raw.execute(
             "INSERT INTO reflections (playbook_id, id, revision, session_id, created_at, finished_at)"

@@ -295,6 +295,10 @@ class PostgresDialect:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
         return ""
 
+    def rebuild_search(self, connection: Connection) -> bool:
+        """Nothing: there is no index for full text yet."""
+        return False
+
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database."""
         return int(connection.scalar(sql("SELECT pg_database_size(current_database())")) or 0)

@@ -24,7 +24,7 @@ from playbook_db import settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.projects import upwards
 from playbook_db.store.hook_queries import ADD_HEAD, OLDEST_SQLITE, is_at_rest
-from playbook_db.store.sqlite import backups, files
+from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
 
 _FIND = sql("""
@@ -190,7 +190,8 @@ class SqliteDialect:
 
     def make_views_and_triggers(self, connection: Connection) -> None:
         """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
-        for file_name in ("views.sql", "triggers.sql", "planning.sql"):
+        of_index = ("search_triggers.sql",) if full_text.make(connection.exec_driver_sql) else ()
+        for file_name in ("views.sql", *of_index, "triggers.sql", "planning.sql"):
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
@@ -228,6 +229,10 @@ class SqliteDialect:
     def by_index(self, name: str) -> str:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
         return f"INDEXED BY {name}"
+
+    def rebuild_search(self, connection: Connection) -> bool:
+        """Make the index for full text anew; whether there is one."""
+        return full_text.rebuild(connection.exec_driver_sql)
 
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database as the transaction sees it, once its log is worked into the file."""

@@ -1,0 +1,215 @@
+"""The index for full text is what the live points give, whatever happened to them."""
+
+import re
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playbook_db.domain import playbook_file
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
+from playbook_db.services import edit, import_export, maintenance, undo
+from playbook_db.services.forget import Request, forget
+from playbook_db.services.projects import Project
+from playbook_db.store import hook_queries, replica
+from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite import backups, full_text
+from tests.builders import few_texts, playbooks_of_few_texts
+from tests.databases import NewProject
+from tests.sample_database import write_sample_database
+
+pytestmark = pytest.mark.sqlite
+
+WORDS = "ruff mypy pytest cache uv parser 缓存 重启 設定"
+_names = st.sampled_from([f"{slug}-{number:03d}" for slug in ("oth", "pat") for number in (1, 2, 3)])
+_texts = st.one_of(few_texts, st.lists(st.sampled_from(WORDS.split()), min_size=1, max_size=4).map(" ".join))
+_operations = st.one_of(
+    st.builds(lambda text: {"type": "ADD", "text": text, "section": "pat"}, _texts),
+    st.builds(lambda name, text: {"type": "UPDATE", "target_id": name, "text": text}, _names, _texts),
+    st.builds(lambda name: {"type": "DELETE", "target_id": name}, _names),
+    st.builds(
+        lambda names, text: {"type": "MERGE", "source_ids": names, "merged_text": text},
+        st.lists(_names, min_size=2, max_size=3, unique=True),
+        _texts,
+    ),
+)
+_deeds = st.one_of(
+    st.tuples(st.just("apply"), st.lists(_operations, min_size=1, max_size=4)),
+    st.tuples(st.just("restore"), _names),
+    st.tuples(st.just("forget"), _names),
+    st.tuples(st.sampled_from(["import", "replace"]), playbooks_of_few_texts()),
+    st.tuples(st.just("undo"), st.integers(1, 8)),
+)
+
+
+def _do(project: Project, what: str, of: Any) -> None:
+    def bring_in(*, replaces: bool) -> None:
+        reading = playbook_file.decode(playbook_file.encode(of), source="a test")
+        import_export.import_playbook(project, reading, source="a test", replace=replaces)
+
+    deeds: dict[str, Callable[[], object]] = {
+        "apply": lambda: edit.apply_batch(project, of, origin="a test"),
+        "restore": lambda: edit.restore(project, of),
+        "forget": lambda: forget(project, Request(name=of)),
+        "import": lambda: bring_in(replaces=False),
+        "replace": lambda: bring_in(replaces=True),
+        "undo": lambda: undo.undo(project, RevisionRange(of, of), prefer="theirs"),
+    }
+    with suppress(PointRuleError, PointNotFoundError, UndoError, RevisionNotFoundError):
+        deeds[what]()
+
+
+def _require_true(path: str | Path) -> None:
+    """The index by FTS5's own comparison with the texts; and each word is found in the live points that have it."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert full_text.has_index(connection.execute)
+        full_text.compare(connection.execute)
+        live = "SELECT playbook_id * 4294967296 + id, text FROM key_points WHERE retired_in IS NULL"
+        points = dict(connection.execute(live))
+        for word in WORDS.split():
+            phrase = word if word.isascii() else " ".join(word)
+            query = "SELECT rowid FROM point_search WHERE point_search MATCH ?"
+            found = {number for (number,) in connection.execute(query, (f'text : "{phrase}"',))}
+            assert found == {number for number, text in points.items() if word in _words(text, whole=word.isascii())}
+        connection.rollback()
+
+
+def _words(text: str, *, whole: bool) -> Sequence[str]:
+    return re.findall(r"\w+", text.casefold()) if whole else text
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(histories=st.lists(st.lists(_deeds, max_size=6), min_size=2, max_size=2))
+def test_the_index_is_what_the_live_points_give(new_project: NewProject, histories: Sequence[Any]) -> None:
+    """Through batches, merges, imports, undos, restores and erasures, of two projects in one database."""
+    project = new_project()
+    other = Project(project.store, f"{project.key}/other")
+    for each, history in zip((project, other), histories, strict=True):
+        edit.add(each, "use ruff and mypy", section="pat")
+        for what, of in history:
+            _do(each, what, of)
+
+    _require_true(project.store.where)
+
+
+@pytest.fixture
+def lived(tmp_path: Path) -> Path:
+    """A database with a bit of everything."""
+    path = tmp_path / "lived" / "playbook.db"
+    path.parent.mkdir()
+    write_sample_database(path)
+    with open_store(f"sqlite:///{path}") as store:
+        edit.add(Project(store, "/work/harbour"), "restart the cache with uv 缓存")
+        store.tidy()
+    return path
+
+
+@pytest.mark.slow
+def test_it_goes_along_into_copies(lived: Path, tmp_path: Path) -> None:
+    """Into another database, a backup and a team's replica."""
+    other = tmp_path / "other.db"
+    maintenance.transfer(f"sqlite:///{lived}", f"sqlite:///{other}")
+    backup = backups.take(str(lived), backups.BY_HAND, now=datetime.now(UTC)).path
+    with open_store(f"sqlite:///{lived}") as store, store.read("/work/harbour") as book:
+        replica.write(str(tmp_path / "replica.db"), replica.read(book))
+
+    for path in (lived, other, Path(backup), tmp_path / "replica.db"):
+        _require_true(path)
+
+
+def test_a_difference_is_noticed(project: Project) -> None:
+    """A text that somebody changed past the triggers isn't what the index has."""
+    edit.add(project, "use ruff")
+    with closing(sqlite3.connect(project.store.where)) as connection:
+        connection.execute("DROP TRIGGER point_search_after")
+        connection.execute("UPDATE key_points SET text = 'use mypy'")
+
+        with pytest.raises(sqlite3.DatabaseError):
+            full_text.compare(connection.execute)
+        full_text.rebuild(connection.execute)
+        full_text.compare(connection.execute)
+
+
+def test_what_was_forgotten_is_in_none_of_the_index_s_segments(project: Project) -> None:
+    """A word that is taken out of FTS5's index stays in it until segments are merged; an erasure doesn't wait."""
+    edit.add(project, "the password is hunterxyzzy")
+
+    forget(project, Request(name="oth-001"))
+
+    with closing(sqlite3.connect(project.store.where)) as connection:
+        blocks = [block for (block,) in connection.execute("SELECT block FROM point_search_data")]
+    assert not [block for block in blocks if b"xyzzi" in block or b"xyzzy" in block]
+    assert b"hunterxyzz" not in Path(project.store.where).read_bytes()
+
+
+def _found(project: Project, question: str) -> list[str]:
+    with closing(sqlite3.connect(project.store.where)) as connection:
+        stored = hook_queries.find_project(connection, project.key)
+        assert stored is not None
+        found = hook_queries.search(connection.execute, stored.id, stored.live_points, question)
+    return [point.name for point, _ in found]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("why does users.py fail", ["oth-001"]),
+        ("src/api/users.py", ["oth-001"]),
+        ("api", ["oth-001"]),
+        ("--no-cache", ["oth-002"]),
+        ("parse_header", ["oth-003"]),
+        ("the header", ["oth-003"]),
+        ("uv", ["oth-002"]),
+        ("E1101", ["oth-004"]),
+        ("服务", ["oth-005"]),
+        ("caching", ["oth-002"]),
+        ("oth-004", ["oth-004"]),
+        ("oth", []),
+        ("retired", []),
+        ('" OR rowid:1 --', []),
+    ],
+)
+def test_what_is_found(project: Project, question: str, expected: list[str]) -> None:
+    """Files, options, identifiers and error codes whole and by their parts; short words; Chinese; other forms of a
+    word; a point by its name, but not all by what their names have in common."""
+    for text in (
+        "In src/api/users.py the session must be closed",
+        "Install with uv and --no-cache",
+        "parse_header wants bytes",
+        "E1101 comes from a stale stub",
+        "改了配置要重启服务",
+        "retired advice",
+    ):
+        edit.add(project, text)
+    edit.retire(project, "oth-006")
+
+    assert _found(project, question) == expected
+
+
+def test_retired_points_and_other_projects_change_neither_order_nor_scores(project: Project) -> None:
+    """Also where they hold the words a hundred times."""
+    for text in ("parser tests", "parser of headers, for tests", "tests of all kinds"):
+        edit.add(project, text)
+
+    def answer() -> list[tuple[str, float]]:
+        with closing(sqlite3.connect(project.store.where)) as connection:
+            found = hook_queries.search(connection.execute, 1, 3, "parser headers tests")
+        return [(point.name, score) for point, score in found]
+
+    before = answer()
+    other = Project(project.store, "/other")
+    for number in range(50):
+        edit.add(other, f"parser parser headers {number}")
+    edit.add(project, "headers headers headers")
+    edit.retire(project, "oth-004")
+
+    assert answer() == before
+    assert [name for name, _ in before] == ["oth-002", "oth-001", "oth-003"]
