@@ -58,15 +58,18 @@ def upgrade(as_json: bool) -> None:
 
 @database.command()
 @click.option("--quick", is_flag=True, help="Leave out what takes long.")
+@click.option("--rebuild-search", is_flag=True, help="First make the index for full text anew.")
 @as_json
-def check(quick: bool, as_json: bool) -> None:
+def check(quick: bool, rebuild_search: bool, as_json: bool) -> None:
     """Check that the database is sound. Exit code 1 if not.
 
     That is the file, its references, and that every playbook equals what its history says. Nothing is changed, whatever
-    is there.
+    is there, but the index for full text with --rebuild-search.
     """
     from playbook_db.services import maintenance
 
+    if rebuild_search and not maintenance.rebuild_search(database_url()):
+        notify(["there is no index for full text here"])
     report = maintenance.check_database(database_url(), quick=quick)
     left_out = maintenance.NOT_CHECKED_QUICKLY if quick else ()
     if as_json:

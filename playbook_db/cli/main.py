@@ -26,8 +26,8 @@ _GROUPS = {
         "doctor": "setup", "project": "setup",
     },
     "Look": {
-        "status": "status", "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",
-        "stats": "stats", "sql": "sql",
+        "status": "status", "list": "points", "search": "search", "show": "points", "render": "points",
+        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql",
     },
     "Change": {
         "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",

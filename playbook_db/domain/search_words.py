@@ -15,6 +15,7 @@ MOST_RANKED = 100  # points
 _MOST_PARTS = 8  # of an identifier that is looked up whole
 _SATURATION, _LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25, as everybody has them
 _USUAL_CHARS = 160  # of a point's text
+_LEAST_STEM = 4  # letters; a shorter word has no other forms
 _WHOLE = 1.5  # how much more an identifier says than a word as rare
 _JOINTS = "/\\._-:@#+"
 _STOP_WORDS = (
@@ -128,16 +129,18 @@ def _humps(chunk: str) -> "list[str]":
 
 
 def ranked(
-    found: "Sequence[tuple[Term, Collection[int]]]", live: int, lengths: "Callable[[Sequence[int]], Mapping[int, int]]"
+    matches: "Sequence[tuple[Term, Collection[int]]]",
+    live: int,
+    lengths: "Callable[[Sequence[int]], Mapping[int, int]]",
 ) -> "list[tuple[int, float]]":
     """The points that answer best, at most MOST_RANKED, each with how well, the best first.
 
-    It is BM25, but of each playbook by itself and against a usual length: what others write changes no order. *found*
+    It is BM25, but of each playbook by itself and against a usual length: what others write changes no order. *matches*
     are the points that have each term, *live* is how many there are in the playbook, *lengths* gives the lengths of
     some points' texts, in characters. A term that stands in one text twice says no more than once.
     """
     weights: dict[int, float] = {}
-    for term, points in found:
+    for term, points in matches:
         weight = _log(1 + (live - len(points) + 0.5) / (len(points) + 0.5)) * (_WHOLE if term.is_whole else 1)
         for point in points:
             weights[point] = weights.get(point, 0.0) + weight
@@ -145,6 +148,25 @@ def ranked(
     chars = lengths(best)
     scored = [(point, weights[point] * _of_length(chars.get(point, _USUAL_CHARS))) for point in best]
     return sorted(scored, key=lambda each: (-each[1], each[0]))
+
+
+def has_parts(text: str, term: Term) -> bool:
+    """Whether *text*, in small letters, has the words of *term*, each if only as a part of another."""
+    return "".join(term.words) in text if stands_alone(term.words[0]) else all(word in text for word in term.words)
+
+
+def marked(question: str) -> str:
+    """A pattern, for small and large letters alike, of what to mark in a text that answers *question*: what was asked
+    for to the end of its word, without the ending that other forms of the word have in place of it."""
+    patterns = set()
+    for term in terms(question):
+        if stands_alone(term.words[0]):
+            patterns.add("".join(term.words))
+        elif not term.is_whole:
+            (word,) = term.words
+            stem = word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
+            patterns.add(rf"(?<![^\W_]){stem}" + (r"[^\W_]*" if stem != word else r"(?![^\W_])"))
+    return "|".join(sorted(patterns, key=lambda each: (-len(each), each))) or r"(?!)"
 
 
 def _of_length(chars: int) -> float:

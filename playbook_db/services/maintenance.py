@@ -236,6 +236,13 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     return Report(where, tuple(problems), remedy if problems else None)
 
 
+def rebuild_search(url: str) -> bool:
+    """Make the index for full text of the database at *url* anew from its points; whether there can be one."""
+    migrate.require_current(url)
+    with open_store(url) as store, store.transaction() as connection:
+        return connect.dialect_of(connection).rebuild_search(connection)
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 

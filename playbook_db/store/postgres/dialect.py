@@ -295,6 +295,10 @@ class PostgresDialect:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
         return ""
 
+    def has_search(self, connection: Connection) -> bool:
+        """Not yet: a server is searched by parts of words."""
+        return False
+
     def rebuild_search(self, connection: Connection) -> bool:
         """Nothing: there is no index for full text yet."""
         return False

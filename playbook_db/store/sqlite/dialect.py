@@ -18,6 +18,7 @@ from importlib import resources
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
@@ -230,9 +231,26 @@ class SqliteDialect:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
         return f"INDEXED BY {name}"
 
+    def has_search(self, connection: Connection) -> bool:
+        """Whether there is an index for full text, and this SQLite can ask it."""
+        return full_text.can_index(connection.exec_driver_sql) and full_text.has_index(connection.exec_driver_sql)
+
     def rebuild_search(self, connection: Connection) -> bool:
-        """Make the index for full text anew; whether there is one."""
-        return full_text.rebuild(connection.exec_driver_sql)
+        """Make the index for full text anew; whether this SQLite can. One that is too damaged for that is emptied, one
+        that isn't there, since another SQLite made the file, is made with what keeps it."""
+        execute = connection.exec_driver_sql
+        if not full_text.can_index(execute):
+            return False
+        had_index = full_text.has_index(execute)
+        try:
+            if not full_text.rebuild(execute):
+                full_text.make(execute)
+        except SqlError:
+            full_text.empty(execute)
+            full_text.rebuild(execute)
+        for statement in () if had_index else statements("search_triggers.sql"):
+            execute(statement)
+        return True
 
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database as the transaction sees it, once its log is worked into the file."""

@@ -16,6 +16,12 @@ VIEW = "search_texts"
 _SHADOWS = ("", "_config", "_data", "_docsize", "_idx")
 TABLES = frozenset(f"{TABLE}{end}" for end in _SHADOWS)  # FTS5 keeps an index in tables of its own
 _REBUILD = f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')"
+# An index as FTS5 makes it: no averages, and of its structure a cookie with no levels, no segments, nothing written.
+_EMPTIED = (
+    *(f"DELETE FROM {TABLE}_{part}" for part in ("data", "idx", "docsize", "config")),
+    f"INSERT INTO {TABLE}_data (id, block) VALUES (1, x''), (10, zeroblob(7))",
+    f"INSERT INTO {TABLE}_config (k, v) VALUES ('version', 4)",
+)
 _COMPARE = f"INSERT INTO {TABLE} ({TABLE}, rank) VALUES ('integrity-check', 1)"
 HAS_FTS5 = "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
 _HAS_TABLE = f"SELECT 1 FROM sqlite_master WHERE name = '{TABLE}'"
@@ -48,6 +54,12 @@ def rebuild(execute: "Any") -> bool:
         return False
     execute(_REBUILD)
     return True
+
+
+def empty(execute: "Any") -> None:
+    """Take out all that the index holds, where FTS5 itself can't open it for what is damaged in it; then it can."""
+    for statement in _EMPTIED:
+        execute(statement)
 
 
 def compare(execute: "Any") -> None:

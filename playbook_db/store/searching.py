@@ -1,0 +1,56 @@
+"""Which live points answer a question: by the index for full text, else by parts of words.
+
+There is an answer, too, where there is no index, on a server or with an SQLite that has no FTS5, or a damaged one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import text as sql
+from sqlalchemy.exc import DatabaseError
+
+from playbook_db.domain import search_words
+from playbook_db.store import hook_queries
+from playbook_db.store.connect import dialect_of
+from playbook_db.store.hook_queries import StoredPoint
+from playbook_db.store.repository import PlaybookRepository
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The points that were found, each with how well it answers, the best first; and whether there is an index that
+    should have been asked, but can't be read."""
+
+    points: tuple[tuple[StoredPoint, float], ...]
+    is_damaged: bool = False
+
+
+def search(book: PlaybookRepository, question: str) -> Searched:
+    """The live points of *book* that answer *question*."""
+    dialect = dialect_of(book.connection)
+    live = book.stored().live_points
+
+    def execute(statement: str, values: Mapping[str, Any]) -> Any:
+        return book.connection.execute(sql(statement), values)
+
+    is_damaged = False
+    if dialect.has_search(book.connection):
+        try:
+            with dialect.apart(book.connection):
+                return Searched(tuple(hook_queries.search(execute, book.playbook_id, live, question)))
+        except DatabaseError:
+            is_damaged = True
+    rows = execute(hook_queries.LIVE_POINTS, {"playbook_id": book.playbook_id})
+    return Searched(tuple(_by_parts([StoredPoint(row) for row in rows], question)), is_damaged)
+
+
+def _by_parts(points: Sequence[StoredPoint], question: str) -> list[tuple[StoredPoint, float]]:
+    by_number = {point.id: point for point in points}
+    texts = {point.id: f"{point.name}\n{point.text}".lower() for point in points}
+    found = [
+        (term, [number for number, text in texts.items() if search_words.has_parts(text, term)])
+        for term in search_words.terms(question)
+    ]
+    ranked = search_words.ranked(found, len(points), lambda ids: {number: len(texts[number]) for number in ids})
+    return [(by_number[number], score) for number, score in ranked]
