@@ -15,7 +15,7 @@ from playbook_db.claude_code.condensing import condense, limit_of, share
 from playbook_db.claude_code.tally import Tally
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
 from playbook_db.domain import influence
-from playbook_db.domain.evidence import FETCHED, Place
+from playbook_db.domain.evidence import FETCHED, TESTS, USER, Place
 from playbook_db.domain.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.playbook import LEGACY_PREFIX
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -174,6 +174,9 @@ class _Writer:
             if line.end > start:
                 return
             for part in line.entry.parts if line.entry else ():
+                known = places.place_of(part, "", self.trusted)  # of most parts, which need not be condensed for it
+                if known is None or known.trust in (USER, TESTS):
+                    continue
                 place = places.place_of(part, condense(part), self.trusted)
                 if place is not None and influence.speaks(place):
                     yield Place(FETCHED, self.redact(place.label), self.redact(place.text))

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 
 def keep(content: "Mapping[str, object]") -> str:
-    """Keep *content* in the spool; its file. Raises OSError where nothing can be written."""
+    """Keep *content* in the spool; its file. On a full disk a job takes the room that is kept for it, which isn't spent
+    on what a session was shown. Raises OSError where nothing can be written."""
     try:
         return _write(content)
     except OSError as error:
         import errno
 
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT) or content.get("kind") == SHOWING:
             raise
         os.unlink(_reserve())
         return _write(content)

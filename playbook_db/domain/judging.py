@@ -119,9 +119,8 @@ def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
 
 def _text(operation: Any, playbook: Playbook) -> str:
     """The text that *operation* would give a point, else that of the points which it takes away."""
-    fields = operation if isinstance(operation, dict) else {}
-    texts = [text for key in ("text", "merged_text") if isinstance(text := fields.get(key), str)]
-    return "\n".join(texts or [playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name])
+    text = operations.text_of(operation, str(operation.get("type"))) if isinstance(operation, dict) else ""
+    return text or "\n".join(playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name)
 
 
 def _names(operation: Any) -> tuple[str, ...]:

@@ -70,8 +70,14 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
     """What *operation*, of that *kind*, comes to: the points that it names, and its text without what makes no
     difference. Two with the same are the same to a person."""
-    says = operation.get("tag") if kind == "VOTE" else operation.get(TEXT_KEYS.get(kind, ""))
+    says = operation.get("tag") if kind == "VOTE" else text_of(operation, kind)
     return frozenset(named_points(operation, kind)), normalised(storable(says)) if isinstance(says, str) else ""
+
+
+def text_of(operation: Mapping[str, Any], kind: str) -> str:
+    """The text that *operation*, of that *kind*, would give a point; `""` where none would be added or reworded."""
+    text = operation.get(TEXT_KEYS.get(kind, ""))
+    return text if isinstance(text, str) else ""
 
 
 def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:

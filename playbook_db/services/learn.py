@@ -117,7 +117,7 @@ def learn(
             book.revision,
             _shown_to(project, book, chunk.session_id),
             book.kept_apart(),
-            book.point_marks([point.name for point in _points_with_room(playbook, chunk.cited)]),
+            book.point_signals([point.name for point in _points_with_room(playbook, chunk.cited)]),
         )
         waiting = book.waiting_reflection(chunk.key)
     lesson = _Lesson(project, chunk, model, deadline, secrets, budget, review)

@@ -271,15 +271,15 @@ class LearningRows(PlaybookRows):
             names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
         return names
 
-    def point_marks(self, names: Sequence[str]) -> dict[str, PointSignals]:
+    def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
         """What became of the points *names*, by name."""
         query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
         query = query.bindparams(bindparam("names", expanding=True))
-        marks: dict[str, PointSignals] = {}
+        signals: dict[str, PointSignals] = {}
         for start in range(0, len(names), _NAMES_AT_ONCE):
             rows = self._execute(query, names=names[start : start + _NAMES_AT_ONCE])
-            marks |= {name: PointSignals(*signals) for name, *signals in rows}
-        return marks
+            signals |= {name: PointSignals(*values) for name, *values in rows}
+        return signals
 
     def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
         """Add *counts*, of a chunk, to how the session went."""

@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import evidence as evidence_rules
 from playbook_db.domain.evidence import TRUST, Evidence
-from playbook_db.domain.operations import TEXT_KEYS, gist, named_points
+from playbook_db.domain.operations import gist, named_points, text_of
 from playbook_db.domain.playbook import storable
 from playbook_db.store import hook_queries
 from playbook_db.store.playbook_rows import PlaybookRows
@@ -52,8 +52,8 @@ class Proposal:
     """What learning would change, and what that rests on.
 
     `operation` is the curator's, with its `type`; for a harmful vote it is `{"type": "VOTE", "name", "tag",
-    "rationale", "ignored"}`. `sessions` sessions proposed it, `session_id` the last of them; `revision` is the one that
-    carried it out.
+    "rationale", "ignored"}`. Its `doubt` says what a page may have to do with it. `sessions` sessions proposed it,
+    `session_id` the last of them; `revision` is the one that carried it out.
     """
 
     id: int
@@ -77,8 +77,7 @@ class Proposal:
     @property
     def text(self) -> str:
         """The text that a point would have; `""` where none would be added or reworded."""
-        text = self.operation.get(TEXT_KEYS.get(self.kind, ""))
-        return text if isinstance(text, str) else ""
+        return text_of(self.operation, self.kind)
 
 
 class ProposalRows(PlaybookRows):

@@ -198,7 +198,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
     ended = json.loads(done.stdout)
     for command in map(" ".join, writes):
         code, out, err = ended.pop(command)
-        assert (code, "Traceback" in err) == (EXIT_KNOWN_ERROR, False), err
+        assert (code, "Traceback" in err) == (EXIT_KNOWN_ERROR, False), (command, err)
         assert why in err or "Read-only file system" in err
     for command, (code, out, err) in ended.items():
         is_noted = "was not brought in step" in err

@@ -19,6 +19,7 @@ from tests.client.install import Client
 from tests.client.ours import ask_playbook, data_folder, jobs, times_told
 from tests.learning.conftest import curation, is_reflector, reflection
 from tests.messages_api import MessagesApi, Request, Rule
+from tests.quoting import quoting
 
 OWN = "Run the narrowest pytest selection first"
 LEARNED = {"ann": "Reset the database before the tests", "ben": "The user wants short commit messages"}
@@ -76,10 +77,14 @@ def members(client: Client, tmp_path: Path) -> Iterator[dict[str, World]]:
             subprocess.run(["git", "-C", folder, "remote", "set-url", "origin", REMOTES[name]], check=True)
             fresh_home(home, folder)
             learns = curation({"type": "ADD", "text": text, "section": "PATTERNS & APPROACHES"})
-            api = apis.enter_context(MessagesApi(Rule(reflection(), when=is_reflector), Rule(learns, when=_is_curator)))
+            api = apis.enter_context(MessagesApi(*_rules(learns)))
             worlds[name] = World(client, home, folder, api, {"PLAYBOOK_ACTOR": f"{name}@laptop"})
             ask_playbook(worlds[name], "install")
         yield worlds
+
+
+def _rules(learns: str) -> tuple[Rule, Rule]:
+    return Rule(quoting(reflection()), when=is_reflector), Rule(quoting(learns), when=_is_curator)
 
 
 def _is_curator(request: Request) -> bool:

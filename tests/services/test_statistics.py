@@ -340,8 +340,8 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
     edit.pin(project, "oth-003")
 
     with project.store.read(project.key) as book:
-        marks = book.point_marks(["oth-001", "oth-003", "oth-404"])
-        assert book.point_marks([]) == {}
+        marks = book.point_signals(["oth-001", "oth-003", "oth-404"])
+        assert book.point_signals([]) == {}
 
     first, second, third, *_ = map(timestamp, days)
     shown_in_vain = marks["oth-001"].shown_in_vain
