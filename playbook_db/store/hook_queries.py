@@ -499,6 +499,14 @@ def search(
     return [(points[number], score) for number, score in ranked if number in points]
 
 
+def fitting(
+    execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
+) -> "list[tuple[StoredPoint, float]]":
+    """The live points that fit *question* well enough to be shown unasked, each with how well, the best first; of those
+    that fit *strongly*, as an error wants it. The driver's errors come as in `search`."""
+    return search(execute, playbook_id, live, question)
+
+
 def _listed(ids: "Sequence[int]") -> str:
     return f"({','.join(map(str, ids))})"
 
