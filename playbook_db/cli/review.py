@@ -112,10 +112,14 @@ def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
         print_json([records.proposal_record(item) for item in items])
         return
     rows = [
-        (item.name, review_batch.summary(item), item.proposal.trust, str(item.proposal.sessions), _says(item))
-        for item in items
+        (item.name, review_batch.summary(item), item.proposal.trust, _sessions(item), _says(item)) for item in items
     ]
     print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposal waits")
+
+
+def _sessions(item: "ReviewItem") -> str:
+    """How many sessions proposed it; nothing of what came from a file."""
+    return str(item.proposal.sessions) if item.proposal.session_id else "-"
 
 
 def _says(item: "ReviewItem") -> str:
