@@ -226,6 +226,7 @@ def _showing(
         "team": project.team_name,
         "session_id": event.session_id,
         "source": event.source or "",
+        "event": EVENT,
         "revision": shown.revision,
         "points": [point.id for point in points],
         "left_out": shown.live_points - len(points),
@@ -252,6 +253,7 @@ def _record(
             session_id=showing["session_id"],
             source=showing["source"],
             now=showing["time"],
+            event=EVENT,
             unsent_of=None if project.team_name is None else project.id,
         )
     except Exception as error:  # whatever the driver may raise; the session has its playbook

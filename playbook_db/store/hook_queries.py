@@ -177,15 +177,15 @@ ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CO
 ADD_HEAD = "INSERT INTO heads (playbook_id) VALUES (:playbook_id) ON CONFLICT (playbook_id) DO NOTHING"
 
 ADD_INJECTION = """
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
-SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now, :event
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 
 # Of a team's playbook, whose database only the worker asks.
 ADD_UNSENT_INJECTION = """
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out)
-VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out)
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out, :event)
 """
 
 # A transcript that waits already is not queued twice.
@@ -625,10 +625,11 @@ def add_injection(
     session_id: str,
     source: str,
     now: str,
+    event: str,
     unsent_of: "int | None" = None,
 ) -> None:
-    """Keep which points a session was shown; of a team's playbook, for the project's own that has the number
-    *unsent_of*."""
+    """Keep which points a session was shown by which *event*; of a team's playbook, for the project's own that has the
+    number *unsent_of*."""
     connection.execute(
         ADD_INJECTION if unsent_of is None else ADD_UNSENT_INJECTION,
         {
@@ -639,6 +640,7 @@ def add_injection(
             "points": "[" + ",".join([str(point.id) for point in points]) + "]",
             "left_out": project.live_points - len(points),
             "now": now,
+            "event": event,
         },
     )
 

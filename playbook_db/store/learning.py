@@ -42,11 +42,12 @@ UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND poin
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
-# How many points lacked room when a session was last shown some: those left out that don't rest.
+# How many points lacked room when a session began with some the last time: those left out that don't rest.
 _WITHOUT_ROOM = sql("""
 SELECT i.left_out - (SELECT count(*) FROM key_points AS r
                      WHERE r.playbook_id = :playbook_id AND r.retired_in IS NULL AND r.resting = 1)
-FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.points <> '[]' ORDER BY i.time DESC LIMIT 1
+FROM injections AS i
+WHERE i.playbook_id = :playbook_id AND i.event = 'SessionStart' AND i.points <> '[]' ORDER BY i.time DESC LIMIT 1
 """)
 _REST_IN_VAIN = sql("""
 UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (

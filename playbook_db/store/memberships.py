@@ -24,7 +24,7 @@ _LEAVE_ALL = sql("DELETE FROM memberships")
 _LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
 _DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
 _UNSENT = sql("""
-SELECT session_id, time, source, revision, points, left_out FROM unsent_injections
+SELECT session_id, time, source, revision, points, left_out, event FROM unsent_injections
 WHERE playbook_id = :playbook_id ORDER BY time LIMIT :most
 """)
 _UNSENT_OF = sql("SELECT points FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
@@ -33,16 +33,16 @@ DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = 
 """)
 # Of the membership there was then: what was shown of a team that was left since is dropped, as leaving does.
 _KEEP_UNSENT = sql("""
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out)
-SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event
 FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND t.joined_at <= :time
 ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
 _COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id")
 # Sent once more where a worker was killed before it noted that it had been: the session and the time tell.
 _TAKE_IN = sql("""
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
-SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 HAVING count(CASE WHEN i.time = :time THEN 1 END) = 0
 """)
@@ -73,7 +73,8 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What a session was shown: the numbers of the points as a JSON list, with what the playbook was then."""
+    """What a session was shown by which event: the numbers of the points as a JSON list, with what the playbook was
+    then."""
 
     session_id: str
     time: str
@@ -81,6 +82,7 @@ class Showing:
     revision: int
     points: str
     left_out: int
+    event: str
 
 
 @dataclass(frozen=True, slots=True)

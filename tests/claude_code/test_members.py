@@ -85,8 +85,9 @@ def test_a_session_is_shown_the_teams_points_and_that_is_noted_here(client: Clie
     assert "the team's oldest point" in done.context
     assert "from before joining" not in done.context
     assert again.context == done.context
-    noted = client.rows("SELECT session_id, source, revision, points, left_out FROM unsent_injections ORDER BY time")
-    assert noted == [(running.SESSION, source, 1, "[1]", 0) for source in ("startup", "resume")]
+    columns = "session_id, source, event, revision, points, left_out"
+    noted = client.rows(f"SELECT {columns} FROM unsent_injections ORDER BY time")
+    assert noted == [(running.SESSION, source, "SessionStart", 1, "[1]", 0) for source in ("startup", "resume")]
     assert client.rows("SELECT count(*) FROM injections") == [(0,)]
     assert client.log() == []
 

@@ -217,7 +217,8 @@ def hold_out(project: Project, now: datetime) -> None:
     session = "90c4e7d2-3b15-4f86-a7e9-1c8d5b20f634"
     with project.store.write(project.key, now=now) as book:
         shown = {"playbook_id": book.playbook_id, "session_id": session, "revision": book.revision, "left_out": 40}
-        given = {"source": "startup", "points": "[]", "now": timestamp(now - timedelta(hours=1))}
+        before = timestamp(now - timedelta(hours=1))
+        given = {"source": "startup", "points": "[]", "now": before, "event": "SessionStart"}
         book.connection.execute(sql(hook_queries.ADD_INJECTION), shown | given)
         book.add_counts(SessionCounts(38, 9, 3, 11, 1_480_000), session_id=session)
 
@@ -234,5 +235,5 @@ def show(project: Project, session: Session, now: datetime) -> None:
         )
         shown = {"playbook_id": past.playbook_id, "session_id": session.id, "revision": past.revision, "left_out": 0}
         for source in session.shown:
-            told = {"source": source, "points": json.dumps(points), "now": timestamp(now)}
+            told = {"source": source, "event": "SessionStart", "points": json.dumps(points), "now": timestamp(now)}
             connection.execute(sql(hook_queries.ADD_INJECTION), shown | told)

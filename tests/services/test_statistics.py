@@ -57,7 +57,7 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
     with project.store.write(project.key) as book:
         shown = {
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
-            "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at),
+            "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
         book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
 
