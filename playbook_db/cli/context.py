@@ -27,7 +27,7 @@ def in_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         time.tzset()
 
 
-def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+def _keep(ctx: click.Context, param: click.Parameter, value: str | bool | None) -> None:
     if value is not None:
         ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
@@ -39,6 +39,9 @@ PROJECT_OPTIONS: list[click.Parameter] = [
             ("project", "DIR", "The project's folder."),
             ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
         )
+    ),
+    click.Option(
+        ["--user", "is_user"], is_flag=True, default=None, help="Your own playbook.", expose_value=False, callback=_keep
     ),
     click.Option(["--utc"], is_flag=True, help="Read and show times in UTC.", expose_value=False, callback=in_utc),
 ]
@@ -85,21 +88,38 @@ def named_project() -> str | None:
     return _options().get("project")
 
 
-def database_and_folder() -> tuple[str, str]:
-    """Both, for a project whose folder must be there."""
-    return database_url(), project_folder(must_exist=True)
+def is_users_own(names: Iterable[str] = ()) -> bool:
+    """Whether the user's own playbook is meant: by `--user`, or by the *names* of its points, where a command is given
+    some. Raises a usage error where that is said beside a project, or the names are of two playbooks."""
+    from playbook_db.domain.playbook import is_users_name
+
+    if _options().get("is_user"):
+        if named_project():
+            raise click.UsageError("--user means your own playbook, in every project: it goes without --project.")
+        return True
+    kinds = {is_users_name(name) for name in names}
+    if len(kinds) > 1:
+        raise click.UsageError("Some of these names are of your own playbook, others of the project's: one at a time.")
+    return True in kinds
+
+
+def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
+    """Both, for a project whose folder must be there; no folder where the user's own playbook is meant, as by *names*
+    of its points."""
+    return database_url(), None if is_users_own(names) else project_folder(must_exist=True)
 
 
 @contextmanager
 def opened(
-    *,
+    *names: str,
     sync: bool = True,
     begins_anew: bool = False,
     may_be_new: bool = False,
     is_own: bool = False,
     may_be_old: bool = False,
 ) -> "Iterator[Project]":
-    """The project that the options and the environment name, in its database.
+    """The project that the options and the environment name, in its database; the user's own playbook, where they mean
+    that, or the *names* are those of its points.
 
     Where it has joined a team that is the team's, unless it *is_own*; who only looks at what is there now can do with
     what this machine last knew of it, and says that it *may_be_old*.
@@ -109,9 +129,13 @@ def opened(
     *may_be_new*: the person is asked first, where the folder doesn't look like one. A session's folder is a project to
     the hooks, so it is one here.
     """
-    from playbook_db.services.projects import is_known, open_project
+    from playbook_db.services.projects import Project, is_known, open_project, open_store
 
-    url, folder = database_and_folder()
+    url, folder = database_and_folder(names)
+    if folder is None:
+        with open_store(url, begins_anew=begins_anew) as store:
+            yield Project.of_user(store)
+        return
     with open_project(
         url,
         folder,
@@ -169,12 +193,15 @@ def read_input(file: str) -> bytes:
 
 
 def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of the live points that begin so, for a shell's completion, which no error may disturb."""
+    """The names of the live points that begin so, for a shell's completion, which no error may disturb: the project's,
+    and the user's own."""
     from playbook_db.services import quick_reads
 
     ctx.obj = ctx.find_root().params
     with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
-        points = quick_reads.live_points(*database_and_folder(), may_be_old=True) or []
+        url, folder = database_and_folder()
+        points = [] if folder is None else quick_reads.live_points(url, folder, may_be_old=True) or []
+        points += quick_reads.live_points(url, None) or []
         return [point.name for point in points if point.name.startswith(incomplete)]
     return []
 

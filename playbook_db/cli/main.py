@@ -91,15 +91,16 @@ class _Commands(Group):
 @click.version_option(__version__, prog_name="playbook")
 @click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else around here).")
 @click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else Claude Code's folder).")
+@click.option("--user", "is_user", is_flag=True, help="Your own playbook, in every project, in the project's place.")
 @click.option("--utc", is_flag=True, help="Times in UTC (default: as here).", expose_value=False, callback=in_utc)
 @click.pass_context
-def cli(ctx: click.Context, project: str | None, db: str | None) -> None:
+def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) -> None:
     """Look at, correct and share what Claude Code learned in a project.
 
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.
     """
-    ctx.obj = {"project": project, "db": db}
+    ctx.obj = {"project": project, "db": db, "is_user": is_user}
 
 
 def run() -> None:

@@ -147,13 +147,13 @@ def show(name: str, as_json: bool) -> None:
 
     A point may be live or retired; of a revision (12 or r12) it is all that it did, and why.
     """
-    point = quick_reads.find_point(*database_and_folder(), name)
+    point = quick_reads.find_point(*database_and_folder([name]), name)
     if point is not None:
         _show_point(*point, as_json=as_json)
         return
     from playbook_db.services import history
 
-    with opened(may_be_old=not history.is_revision(name)) as project:
+    with opened(name, may_be_old=not history.is_revision(name)) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
@@ -188,7 +188,7 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
 
     if text is None and section is None and not is_interactive():
         raise click.UsageError("Give --text, --section or both; on a terminal your editor opens without them.")
-    with opened() as project:
+    with opened(name) as project:
         was = None
         if text is None and section is None:
             was = edit.find_live(project, name).text
@@ -210,7 +210,7 @@ def pin(names: tuple[str, ...], as_json: bool) -> None:
     """
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(*names) as project:
         notify(edit.pin(project, *names))
         _print_pinned(project, names, as_json=as_json, is_pinned=True)
 
@@ -222,7 +222,7 @@ def unpin(names: tuple[str, ...], as_json: bool) -> None:
     """Let pinned key points come in their turn again."""
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(*names) as project:
         edit.unpin(project, *names)
         _print_pinned(project, names, as_json=as_json, is_pinned=False)
 
@@ -245,7 +245,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
     """
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(*names) as project:
         _print(edit.retire(project, *names, reason=reason), as_json=as_json)
 
 
@@ -262,7 +262,7 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
 
     if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
         raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
-    with opened() as project:
+    with opened(*names) as project:
         _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 
 

@@ -12,6 +12,7 @@ from playbook_db.errors import PointRuleError
 
 MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
+USERS_MARK = "u"  # begins the names in the user's own playbook: upat-001
 MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
 NOTE = "a note: "  # begins the reason why something counts nothing that is no operation
@@ -82,12 +83,14 @@ class Playbook:
 
     `spent` are the names of the retired points, which are never given again. `last_position` is the highest
     position of any point, where a retired one has it: a new point must not take the place of one that may come back.
+    `is_users` says that it is the user's own, whose points have names of their kind.
     """
 
     points: tuple[KeyPoint, ...] = ()
     spent: frozenset[str] = frozenset()
     header: Header = field(default_factory=Header)
     last_position: int = 0
+    is_users: bool = False
 
     @cached_property
     def by_name(self) -> dict[str, KeyPoint]:
@@ -192,6 +195,19 @@ def highest_number(names: Iterable[str], prefix: str) -> int:
         if len(digits) <= MAX_DIGITS
     ]
     return max(numbers, default=0)
+
+
+def name_pattern(least_digits: int = 1) -> str:
+    """A regular expression, without groups, for the names that are given to points, whosever playbook they are in."""
+    digits = rf"\d{{{least_digits},}}"
+    return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-{digits}|{LEGACY_PREFIX}_{digits})"
+
+
+def is_users_name(name: str) -> bool:
+    """Whether *name* is one of the user's own playbook, as `upat-001`; no project's point has such a name."""
+    slug, hyphen, digits = name.partition("-")
+    is_slug = slug.startswith(USERS_MARK) and slug[len(USERS_MARK) :] in SLUG_SECTIONS
+    return is_slug and bool(hyphen) and digits.isascii() and digits.isdigit()
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:

@@ -1,8 +1,8 @@
 """The playbook read as the hooks read it, without SQLAlchemy: for commands that only look, and so start at once.
 
-Each function gives None where it can't tell, and the other services must be asked: the database is no SQLite file, is
-at another schema or damaged; the mirror isn't in step or waits for consent; there is no such point; the playbook is a
-team's.
+Without a folder the user's own playbook is meant, in place of a project's. Each function gives None where it can't
+tell, and the other services must be asked: the database is no SQLite file, is at another schema or damaged; the mirror
+isn't in step or waits for consent; there is no such point; the playbook is a team's.
 """
 
 import os
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 
 
-def live_points(url: str, folder: str, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
+def live_points(url: str, folder: str | None, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
     """The live points of the project in *folder*, in canonical order; of a team's playbook those that this machine
     knows, if they *may_be_old*."""
 
@@ -43,7 +43,7 @@ def live_points(url: str, folder: str, *, may_be_old: bool = False) -> "list[Sto
     return _read(url, folder, query, [], of_replica=may_be_old)
 
 
-def listing(url: str, folder: str) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
+def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
     """The live points of the project in *folder*, in canonical order, and what is known of each beside, by name."""
     return _read(
         url,
@@ -56,19 +56,19 @@ def listing(url: str, folder: str) -> "tuple[Sequence[StoredPoint], Mapping[str,
     )
 
 
-def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement]] | None":
+def retired_points(url: str, folder: str | None) -> "list[tuple[StoredPoint, Retirement]] | None":
     """The retired points of the project in *folder*, the last one first."""
     return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
 
 
 def find_point(
-    url: str, folder: str, name: str
+    url: str, folder: str | None, name: str
 ) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
     """The point *name* of the project in *folder*, live or retired, as `hook_queries.find_point` has it."""
     return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
 
 
-def prompt(url: str, folder: str, *, whole: bool) -> str | None:
+def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
     """The text that goes into a session of the project in *folder*: the best points that fit, or with *whole* all;
     `""` for an empty playbook. Raises TemplateError."""
 
@@ -84,7 +84,7 @@ def prompt(url: str, folder: str, *, whole: bool) -> str | None:
     return _read(url, folder, query, "")
 
 
-def known_times(url: str, folder: str, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
+def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
     """What is known of files of the project in *folder* by their *times*, as `hook_queries.known_times` says."""
     return _read(
         url,
@@ -97,7 +97,7 @@ def known_times(url: str, folder: str, times: "Collection[str]") -> "dict[str, t
 
 def _read(
     url: str,
-    folder: str,
+    folder: str | None,
     query: "Callable[[Connection, StoredProject], T]",
     nothing: "N",
     *,
@@ -113,7 +113,8 @@ def _read(
         connection = hook_queries.connect(path, wait_s=_WAIT_S)
         try:
             connection.execute("BEGIN")
-            project = hook_queries.find_project(connection, projects.project_key(folder))
+            key = projects.USER_KEY if folder is None else projects.project_key(folder)
+            project = hook_queries.find_project(connection, key)
             if project is not None and project.team_name is not None:
                 if not of_replica:
                     return None
@@ -123,7 +124,7 @@ def _read(
                     return query(replica, shown) if shown else nothing
                 finally:
                     replica.close()
-            if in_step and not _is_mirror_in_step(connection, project, folder):
+            if in_step and folder is not None and not _is_mirror_in_step(connection, project, folder):
                 return None
             return query(connection, project) if project else nothing
         finally:

@@ -65,31 +65,35 @@ class Status:
     is_on_server: bool = False
 
 
-def read(url: str, folder: str) -> Status:
-    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too.
+def read(url: str, folder: str | None) -> Status:
+    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too. Without a
+    folder that of the user's own playbook.
 
     Raises DatabaseError, TemplateError, SettingError.
     """
     path = settings.sqlite_file(url)
+    key = projects.USER_KEY if folder is None else projects.project_key(folder)
     if path is not None and os.path.exists(path):
         try:
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             try:
-                found = hook_queries.find_project(connection, projects.project_key(folder))
-                return _read(connection.execute, path, folder, found)
+                found = hook_queries.find_project(connection, key)
+                return _read(connection.execute, path, key, folder, found)
             finally:
                 connection.close()
         except (hook_queries.UnusableError, hook_queries.driver().Error):
             pass  # the store says what is wrong, or puts it right
-    from playbook_db.store.engine import open_store, runner_of  # late: it brings SQLAlchemy
+    from playbook_db.services.projects import Project  # late: it brings SQLAlchemy
+    from playbook_db.store.engine import open_store, runner_of
 
-    with open_store(url) as store, store.read(projects.project_key(folder)) as book:
-        status = _read(runner_of(book.connection), store.where, folder, book.stored())
+    with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
+        status = _read(runner_of(book.connection), store.where, book.key, folder, book.stored())
         return replace(status, shown=0, is_on_server=True) if store.is_shared else status
 
 
-def _read(execute: Execute, database: str, folder: str, found: hook_queries.StoredProject | None) -> Status:
-    key = projects.project_key(folder)
+def _read(
+    execute: Execute, database: str, key: str, folder: str | None, found: hook_queries.StoredProject | None
+) -> Status:
     project = found or hook_queries.StoredProject(_NOTHING)
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
@@ -158,7 +162,9 @@ def _learned(rows: list[Any]) -> Learned | None:
     return Learned(number, time, session_id, {kind: count for *_, kind, count in rows if kind})
 
 
-def _waits_for_the_user(folder: str, project: hook_queries.StoredProject) -> list[str]:
+def _waits_for_the_user(folder: str | None, project: hook_queries.StoredProject) -> list[str]:
+    if folder is None:
+        return []
     waits = []
     mirror = projects.mirror_path(folder)
     if project.mirror == "undecided" and project.team_name is None and os.path.exists(mirror):

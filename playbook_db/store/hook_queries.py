@@ -173,7 +173,9 @@ SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - 
 FROM model_calls AS m WHERE m.time >= :since
 """
 
-ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
+ADD_PROJECT = """
+INSERT INTO playbooks (key, kind, created_at) VALUES (:key, :kind, :now) ON CONFLICT (key) DO NOTHING
+"""
 ADD_HEAD = "INSERT INTO heads (playbook_id) VALUES (:playbook_id) ON CONFLICT (playbook_id) DO NOTHING"
 
 ADD_INJECTION = """
@@ -654,7 +656,7 @@ def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *,
     # A session's last act: it must outlive even a power cut, so this one commit waits for the disk.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute(ADD_PROJECT, {"key": key, "now": now})
+    connection.execute(ADD_PROJECT, {"key": key, "kind": "project", "now": now})
     project = find_project(connection, key)
     if project is None or project.is_ignored:
         connection.execute("ROLLBACK")

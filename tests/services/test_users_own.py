@@ -1,0 +1,85 @@
+"""The user's own playbook: its key, its kind, the names of its points."""
+
+from sqlalchemy import select
+
+from playbook_db import projects
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export
+from playbook_db.services.projects import Project, list_projects, read_playbook
+from playbook_db.store import repository
+from playbook_db.store.engine import Store
+from playbook_db.store.tables import playbooks
+
+
+def names_in(project: Project) -> list[str]:
+    """The names of the live points, in canonical order."""
+    return list(read_playbook(project).by_name)
+
+
+def in_file(project: Project, name: str, text: str, *, replace: bool = False) -> None:
+    """Take in a file with one point."""
+    reading = playbook_file.decode(
+        f'{{"key_points": [{{"name": "{name}", "text": "{text}"}}]}}'.encode(), source="a file"
+    )
+    import_export.import_playbook(project, reading, source="a file", replace=replace)
+
+
+def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project: Project) -> None:
+    """It is of the kind `user`; no list of projects has it, nor is it looked through for transcripts."""
+    own = Project.of_user(store)
+    edit.add(project, "use uv here")
+    assert not read_playbook(own).points
+
+    edit.add(own, "say it briefly", section="pref")
+
+    with store.snapshot() as connection:
+        kinds = dict(connection.execute(select(playbooks.c.key, playbooks.c.kind)).all())
+        assert [key for key, _ in repository.learning_projects(connection)] == [project.key]
+    assert kinds == {project.key: "project", own.key: "user"}
+    assert [each.key for each in list_projects(store)] == [project.key]
+    assert names_in(own) == ["upref-001"]
+    assert names_in(project) == ["oth-001"]
+
+
+def test_each_role_of_a_server_has_its_own(store: Store) -> None:
+    """A file is one person's; a server has those of many."""
+    key = Project.of_user(store).key
+
+    assert projects.is_users(key)
+    assert (key == projects.USER_KEY) is not store.is_shared
+    if store.is_shared:
+        assert key == f"user:{store.url.username}"
+
+
+def test_names_of_the_users_own_count_as_in_a_project(store: Store) -> None:
+    """One more than the highest of its section, retired ones included, whatever the project's have."""
+    own = Project.of_user(store)
+    for text in ("one", "two"):
+        edit.add(own, text, section="pat")
+    edit.retire(own, "upat-002")
+
+    edit.add(own, "three", section="pat")
+
+    assert names_in(own) == ["upat-001", "upat-003"]
+
+
+def test_a_name_of_the_other_kind_is_given_anew(store: Store, project: Project) -> None:
+    """So a name tells whose a point is; said twice, it changes nothing, and all of a file is taken in."""
+    own = Project.of_user(store)
+    for _ in range(2):
+        in_file(project, "upat-007", "from the user's own")
+        in_file(own, "kpt_007", "from a flat file")
+
+    assert names_in(project) == ["oth-001"]
+    assert names_in(own) == ["uoth-001"]
+
+
+def test_a_name_of_the_other_kind_is_given_anew_where_the_file_replaces_all(store: Store, project: Project) -> None:
+    """What is here already under a name of this kind keeps it."""
+    own = Project.of_user(store)
+    edit.add(own, "say it briefly", section="pref")
+    edit.add(own, "goes away", section="pref")
+
+    in_file(own, "pref-031", "say it briefly", replace=True)
+
+    assert names_in(own) == ["upref-001"]
