@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
+    _Told = tuple[session_message.Book, Sequence[hook_queries.StoredPoint]]  # a playbook, and its points in the text
+
 DEADLINE_S = 0.3
 _WORKER_EVERY_S = 3600.0
 _REPLICA_FOR_S = 60.0  # that a team's playbook is taken for current without asking
@@ -65,8 +67,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
     problem = text = replica = key = ""
-    points: Sequence[hook_queries.StoredPoint] = ()
-    is_held_out = False
+    told: list[_Told] = []
     try:
         problem = hook_queries.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
@@ -82,11 +83,9 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
                     replica = hook_queries.replica_of(path, project.id)
                     work_waits = work_waits or _is_replica_old(replica)
                     shown = _of_team(replica, project.team_name)
-                is_held_out = shown is not None and shown[1].live_points > 0 and _is_held_out(hook, event)
-                if shown is not None and not is_held_out:
-                    template = templates.playbook_template()
-                    candidates = hook_queries.candidates(shown[0].execute, shown[1])
-                    text, points = prompt_text.compose(template, *candidates)
+            if project is None or not project.is_ignored:
+                own = hook_queries.find_project(connection, projects.USER_KEY)
+                text, told = _text(hook, event, shown, (connection, own) if own is not None else None)
     except hook_queries.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
@@ -99,14 +98,40 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     message, keep_told = _message(hook, event, folder, problem, book, shown)
     if hook.say(_output(text, message)):
         _keep(hook, keep_told)
-        if (text or is_held_out) and book and shown and event.session_id:
-            pending.append(_showing(key, book[1], shown[1], points, event))
-            _record(hook, book, shown[1], points, pending[0])
-            pending.clear()
+        showings = [
+            (each, book if book and each is shown else each, key if each is shown else projects.USER_KEY, points)
+            for each, points in told
+            if event.session_id
+        ]
+        pending += [_showing(of, here[1], each[1], points, event) for each, here, of, points in showings]
+        for each, here, _, points in showings:
+            _record(hook, here, each[1], points, pending[0])
+            del pending[0]
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
+
+
+def _text(
+    hook: hook_runner.Hook,
+    event: events.Event,
+    shown: "session_message.Book | None",
+    own: "session_message.Book | None",
+) -> "tuple[str, list[_Told]]":
+    """What the session is told of the playbook *shown* and of the user's *own*, and which points of each."""
+    books = [each for each in (shown, own) if each is not None and each[1].live_points]
+    if not books:
+        return "", []
+    if _is_held_out(hook, event):
+        return "", [(each, []) for each in books]
+    of_both = [
+        hook_queries.candidates(each[0].execute, each[1]) if each in books else ((), 0, "") for each in (shown, own)
+    ]
+    text, of_project, of_user = prompt_text.compose_both(templates.playbook_template(), *of_both)
+    return text, [
+        (each, points) for each, points in ((shown, of_project), (own, of_user)) if each is not None and points
+    ]
 
 
 def _message(
