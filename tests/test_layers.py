@@ -57,6 +57,7 @@ def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
         "domain.prompt_text",
         "services.templates",
         "store.hook_queries",
+        "claude_code.showing",
         "claude_code.inject",
         "claude_code.enqueue",
     ],
