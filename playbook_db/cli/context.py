@@ -40,11 +40,18 @@ PROJECT_OPTIONS: list[click.Parameter] = [
             ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
         )
     ),
-    click.Option(
-        ["--user", "is_user"], is_flag=True, default=None, help="Your own playbook.", expose_value=False, callback=_keep
-    ),
     click.Option(["--utc"], is_flag=True, help="Read and show times in UTC.", expose_value=False, callback=in_utc),
 ]
+
+
+_USER_OPTION = click.Option(
+    ["--user", "is_user"], is_flag=True, default=None, help="Your own playbook.", expose_value=False, callback=_keep
+)
+# The commands on one playbook, be it a project's or the user's own; all others are about a project or the database.
+_OF_ONE_PLAYBOOK = {
+    "add", "apply", "at", "dedup", "diff", "edit", "export", "forget", "import", "list", "log", "pin", "prune",
+    "render", "restore", "retire", "review", "search", "show", "sql", "stats", "status", "undo", "unpin", "vote", "why",
+}  # fmt: skip
 
 
 class Command(click.Command):
@@ -54,11 +61,35 @@ class Command(click.Command):
         super().__init__(*args, **given)
         self.params += PROJECT_OPTIONS
 
+    def invoke(self, ctx: click.Context) -> Any:
+        _refuse_user(ctx, self)
+        return super().invoke(ctx)
+
+
+class OwnCommand(Command):
+    """One that isn't in a group; it has `--user`, too, where it is on one playbook."""
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        if self.name in _OF_ONE_PLAYBOOK:
+            self.params += [_USER_OPTION]
+
 
 class Group(click.Group):
     """A group of such commands."""
 
     command_class = Command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if ctx.parent is not None:
+            _refuse_user(ctx, self)
+        return super().invoke(ctx)
+
+
+def _refuse_user(ctx: click.Context, command: click.Command) -> None:
+    """Raise a usage error where `--user` stands before a *command* that has it not."""
+    if (ctx.find_object(dict) or {}).get("is_user") and _USER_OPTION not in command.params:
+        raise click.UsageError(f"`{ctx.command_path}` isn't on a playbook of your own: it goes without --user.")
 
 
 def database_url() -> str:
@@ -91,12 +122,12 @@ def named_project() -> str | None:
 def is_users_own(names: Iterable[str] = ()) -> bool:
     """Whether the user's own playbook is meant: by `--user`, or by the *names* of its points, where a command is given
     some. Raises a usage error where that is said beside a project, or the names are of two playbooks."""
-    from playbook_db.domain.playbook import is_users_name
-
     if _options().get("is_user"):
         if named_project():
             raise click.UsageError("--user means your own playbook, in every project: it goes without --project.")
         return True
+    from playbook_db.domain.playbook import is_users_name  # late: not every command needs it
+
     kinds = {is_users_name(name) for name in names}
     if len(kinds) > 1:
         raise click.UsageError("Some of these names are of your own playbook, others of the project's: one at a time.")

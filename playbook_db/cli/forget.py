@@ -75,7 +75,7 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
             "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."
         )
     request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
-    with opened() as project:
+    with opened(*filter(None, [name])) as project:
         if dry_run or not yes:
             planned = forget_service.preview(project, request)
             if dry_run:

@@ -253,7 +253,7 @@ def why(name: str, as_json: bool) -> None:
     """
     from playbook_db.services import history
 
-    with opened(sync=False) as project:
+    with opened(name, sync=False) as project:
         life, lifespan = history.life(project, name), history.lifespan(project, name)
     if as_json:
         print_json(records.life_record(name, life, lifespan))

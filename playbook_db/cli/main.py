@@ -13,7 +13,7 @@ from contextlib import suppress
 import click
 
 from playbook_db import __version__, project_env, settings
-from playbook_db.cli.context import Group, in_utc
+from playbook_db.cli.context import Group, OwnCommand, in_utc
 from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError
 
@@ -59,6 +59,7 @@ class _ReaderLeftError(Exception):
 class _Commands(Group):
     """A group that imports a sub-command's module, which adds it, when the sub-command is asked for."""
 
+    command_class = OwnCommand
     group_class = Group
 
     def list_commands(self, ctx: click.Context) -> list[str]:

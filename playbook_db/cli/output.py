@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
+from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
     from playbook_db.domain.evidence import Evidence
@@ -141,7 +142,7 @@ def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
     elif revised.revision is None:
         say("nothing changed")
     else:
-        say(f"revision {revised.revision} of {one_line(revised.key)}")
+        say(f"revision {revised.revision} of {playbook_of(revised.key)}")
 
 
 def write_text(text: str, output: str | None) -> None:
@@ -189,6 +190,11 @@ def session_name(session_id: str) -> str:
 def count_of(number: int, word: str) -> str:
     """*number* with the word for what is counted, as in `1 point`, `2,000 points`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def playbook_of(key: str) -> str:
+    """The playbook of *key* in words: its project's folder, or that it is the user's own."""
+    return "your own playbook" if is_users(key) else one_line(key)
 
 
 def one_line(text: str) -> str:

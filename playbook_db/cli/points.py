@@ -24,6 +24,7 @@ from playbook_db.cli.output import (
     evidence_line,
     folded,
     one_line,
+    playbook_of,
     print_answer,
     print_json,
     print_points,
@@ -35,6 +36,7 @@ from playbook_db.cli.output import (
     write_text,
 )
 from playbook_db.errors import OperationsFileError
+from playbook_db.projects import is_users
 from playbook_db.services import quick_reads, records
 
 if TYPE_CHECKING:
@@ -456,7 +458,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
         points = count_of(len(read_playbook(project).points), "point")
-        of_playbook = f"the playbook of {one_line(project.key)} has {points}"
+        of_playbook = f"{'' if is_users(project.key) else 'the playbook of '}{playbook_of(project.key)} has {points}"
         if as_json:
             print_json(records.batch_record(revised, dry_run=False))
         elif revised.revision is None:

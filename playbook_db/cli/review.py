@@ -8,7 +8,7 @@ import click
 
 from playbook_db import settings
 from playbook_db.cli import review_batch
-from playbook_db.cli.context import Command, as_json, notify, opened
+from playbook_db.cli.context import OwnCommand, as_json, notify, opened
 from playbook_db.cli.history_view import marked_words
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
@@ -33,7 +33,7 @@ _KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
 _SEVERAL = ("--accept", "--reject")  # each takes all words up to the next option
 
 
-class _ReviewCommand(Command):
+class _ReviewCommand(OwnCommand):
     """One whose `--accept` and `--reject` take several names."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

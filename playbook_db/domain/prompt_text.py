@@ -237,6 +237,11 @@ def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, besi
     return "\n".join(lines)
 
 
+def render_both(points: "Iterable[PromptPoint]", own: "Iterable[PromptPoint]") -> str:
+    """All *points* of a project, and then the user's *own*."""
+    return "\n\n".join(filter(None, [render_points(points), render_points(own, beside=OWN)]))
+
+
 def _entry(point: "PromptPoint", old_before: str) -> str:
     """The line of *point*."""
     line = render_point(point.name, point.helpful, point.harmful, point.text)

@@ -1,7 +1,8 @@
 """Playbook files in and out, and the text that a session gets: what `import`, `export` and `render` do."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from playbook_db.domain import draft, merge, playbook_file, prompt_text
@@ -9,7 +10,7 @@ from playbook_db.domain.evidence import MAX_QUOTE_CHARS, Evidence
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
-from playbook_db.domain.prompt_text import render_points, shown
+from playbook_db.domain.prompt_text import render_both, shown
 from playbook_db.services import markdown, templates
 from playbook_db.services.markdown import Note
 from playbook_db.services.projects import Project, read_playbook
@@ -117,16 +118,28 @@ def reading_of(book: PlaybookRepository) -> Reading:
 
 
 def prompt(project: Project) -> str:
-    """The text that goes into a session of *project*: the best points that fit under Claude Code's limit; `""` for
-    an empty playbook. Raises TemplateError."""
-    with project.store.read(project.key) as book:
-        candidates = book.candidates()
-        return prompt_text.compose(templates.playbook_template(), *candidates)[0] if candidates[1] else ""
+    """The text that goes into a session of *project*: the best points that fit under Claude Code's limit, of its
+    playbook and the user's own; `""` where both are empty. Raises TemplateError."""
+    with _both(project) as books:
+        candidates = [book.candidates() if book else ((), 0, "") for book in books]
+        if not any(total for _, total, _ in candidates):
+            return ""
+        return prompt_text.compose_both(templates.playbook_template(), *candidates)[0]
 
 
 def prompt_with_all(project: Project) -> str:
-    """The text with every live point in it, however long it gets. Raises TemplateError."""
-    return templates.fill_points(render_points(read_playbook(project).points))
+    """The text with every live point of both in it, however long it gets. Raises TemplateError."""
+    with _both(project) as books:
+        return templates.fill_points(render_both(*(book.live_points() if book else () for book in books)))
+
+
+@contextmanager
+def _both(project: Project) -> Iterator[tuple[PlaybookRepository | None, PlaybookRepository]]:
+    """The playbook of *project* and the user's own; the latter alone where that is meant."""
+    own = Project.of_user(project.own.store)
+    with ExitStack() as stack:
+        of_project = None if project == own else stack.enter_context(project.store.read(project.key))
+        yield of_project, stack.enter_context(own.store.read(own.key))
 
 
 def summary(result: RevisionResult) -> str:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
         StoredProject,
     )
 
-    N = TypeVar("N")
     T = TypeVar("T")
 
+_NOT_MADE = hook_queries.StoredProject(hook_queries.NOT_MADE)
 _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 
 
@@ -40,7 +40,7 @@ def live_points(url: str, folder: str | None, *, may_be_old: bool = False) -> "l
     def query(connection: "Connection", project: "StoredProject") -> "list[StoredPoint]":
         return hook_queries.live_points(connection, project.id)
 
-    return _read(url, folder, query, [], of_replica=may_be_old)
+    return _read(url, folder, query, of_replica=may_be_old)
 
 
 def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
@@ -52,36 +52,38 @@ def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mappi
             hook_queries.live_points(connection, project.id),
             hook_queries.marks(connection, project.id),
         ),
-        ([], {}),
     )
 
 
 def retired_points(url: str, folder: str | None) -> "list[tuple[StoredPoint, Retirement]] | None":
     """The retired points of the project in *folder*, the last one first."""
-    return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
+    return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id))
 
 
 def find_point(
     url: str, folder: str | None, name: str
 ) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
     """The point *name* of the project in *folder*, live or retired, as `hook_queries.find_point` has it."""
-    return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
+    return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name))
 
 
 def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
-    """The text that goes into a session of the project in *folder*: the best points that fit, or with *whole* all;
-    `""` for an empty playbook. Raises TemplateError."""
+    """The text that goes into a session of the project in *folder*: the best points that fit, or with *whole* all, and
+    those of the user's own playbook; `""` where both are empty. Raises TemplateError."""
 
     def query(connection: "Connection", project: "StoredProject") -> str:
-        if not project.live_points:
+        own = project if folder is None else hook_queries.find_project(connection, projects.USER_KEY)
+        both = [each or _NOT_MADE for each in (None if folder is None else project, own)]
+        if not any(each.live_points for each in both):
             return ""
         if whole:
-            return templates.fill_points(prompt_text.render_points(hook_queries.live_points(connection, project.id)))
-        return prompt_text.compose(
-            templates.playbook_template(), *hook_queries.candidates(connection.execute, project)
-        )[0]
+            return templates.fill_points(
+                prompt_text.render_both(*(hook_queries.live_points(connection, each.id) for each in both))
+            )
+        candidates = [hook_queries.candidates(connection.execute, each) for each in both]
+        return prompt_text.compose_both(templates.playbook_template(), *candidates)[0]
 
-    return _read(url, folder, query, "")
+    return _read(url, folder, query)
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
@@ -90,7 +92,6 @@ def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict
         url,
         folder,
         lambda connection, project: hook_queries.known_times(connection, project.id, times),
-        {},
         in_step=False,
     )
 
@@ -99,13 +100,12 @@ def _read(
     url: str,
     folder: str | None,
     query: "Callable[[Connection, StoredProject], T]",
-    nothing: "N",
     *,
     in_step: bool = True,
     of_replica: bool = False,
-) -> "T | N | None":
-    """What *query* finds in one state of the database; *nothing* where the project has no playbook yet. The mirror must
-    be *in_step*, where that matters. A team's playbook is only read *of_replica*."""
+) -> "T | None":
+    """What *query* finds in one state of the database, of an empty playbook where none is made yet. The mirror must be
+    *in_step*, where that matters. A team's playbook is only read *of_replica*."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -121,12 +121,12 @@ def _read(
                 replica = hook_queries.open_replica(hook_queries.replica_of(path, project.id))
                 try:
                     shown = hook_queries.find_project(replica, project.team_name)
-                    return query(replica, shown) if shown else nothing
+                    return query(replica, shown or _NOT_MADE)
                 finally:
                     replica.close()
             if in_step and folder is not None and not _is_mirror_in_step(connection, project, folder):
                 return None
-            return query(connection, project) if project else nothing
+            return query(connection, project or _NOT_MADE)
         finally:
             connection.close()
     except (hook_queries.UnusableError, hook_queries.driver().Error, UnicodeDecodeError, OSError, LookupError):

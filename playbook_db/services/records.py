@@ -444,6 +444,8 @@ def status_record(status: "Status") -> Record:
         "team_as_of": status.team_as_of,
         "points": status.points,
         "shown": status.shown,
+        "own_points": status.own_points,
+        "own_shown": status.own_shown,
         "revision": status.revision,
         "learned": learned
         and {

@@ -36,9 +36,11 @@ class Question:
     note: str
 
 
-def database_of(url: str, folder: str) -> tuple[str, str]:
+def database_of(url: str, folder: str | None) -> tuple[str, str]:
     """The URL of the database that has the playbook of the project in *folder*, where *url* is the user's own, and its
-    key there; a project that has joined no team costs a look at the file."""
+    key there; a project that has joined no team costs a look at the file. Without a folder, the user's own playbook."""
+    if folder is None:
+        return url, _users_key(url)
     key = projects.project_key(folder)
     path = settings.sqlite_file(url)
     try:
@@ -54,6 +56,15 @@ def database_of(url: str, folder: str) -> tuple[str, str]:
     with open_store(url) as store:
         membership = team.require(Project.in_folder(store, folder))
         return server_url(store, membership), membership.name
+
+
+def _users_key(url: str) -> str:
+    if settings.sqlite_file(url) is not None:
+        return projects.USER_KEY
+    from playbook_db.services.projects import Project, open_store
+
+    with open_store(url) as store:
+        return Project.of_user(store).key
 
 
 def read_docs() -> str:

@@ -301,6 +301,9 @@ class StoredProject:
         self.is_ignored = bool(ignored)
 
 
+NOT_MADE = (0, 0, "undecided", 0, 0, None)  # the row of a playbook that isn't there yet; nothing has its number
+
+
 class UnusableError(Exception):
     """The database can't be used by this code, though nothing may be wrong with it; the text says why and what to do.
 

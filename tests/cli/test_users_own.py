@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Playbook
 
 
@@ -43,3 +45,75 @@ def test_user_goes_without_a_project(playbook: Playbook, tmp_path: Path) -> None
 
     assert refused.code == 2
     assert "without --project" in refused.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["init"], ["mirror", "on"], ["team", "status"], ["project", "list"], ["project", "ignore"], ["install"]),
+        *(["doctor"], ["jobs"], ["jobs", "drop", "1"], ["bootstrap"], ["config"], ["db", "path"], ["backup"]),
+    ],
+)
+def test_what_is_about_a_project_or_the_database_goes_without_user(playbook: Playbook, arguments: list[str]) -> None:
+    """Said before the command or behind it, nothing is done."""
+    for refused in (playbook("--user", *arguments), playbook(*arguments, "--user")):
+        assert refused.code == 2
+        assert "--user" in refused.err
+        assert refused.out == ""
+    assert playbook("list", "--user", "--json").json == []
+
+
+def test_every_command_on_one_playbook_has_user(playbook: Playbook) -> None:
+    """What changes it, what looks at it, what takes back; what is shown names it, not a key."""
+    playbook("add", "use uv here")
+    added = playbook("--user", "add", "say it briefly")
+    playbook("--user", "add", "say it in brief")
+
+    assert added.out.endswith("revision 1 of your own playbook\n")
+    assert "your own playbook" in playbook("status", "--user").out
+    assert playbook("search", "briefly", "--user", "--json").json[0]["name"] == "uoth-001"
+    assert playbook("why", "uoth-001", "--json").code == 0
+    assert playbook("stats", "--user", "--json").json["points"]["live"] == 2
+    sql = "SELECT name FROM live_key_points WHERE playbook = :project"
+    assert [row["name"] for row in playbook("sql", sql, "--user", "--json").json] == ["uoth-001", "uoth-002"]
+    assert playbook("dedup", "--user", "--json").code == 0
+    assert playbook("dedup", "--merge", "uoth-001", "uoth-002").code == 0
+    assert playbook("undo", "--user").code == 0
+    assert playbook("diff", "2", "--user", "--json").code == 0
+    assert playbook("review", "--user", "--json").json == []
+    assert playbook("pin", "uoth-001").code == 0
+    assert playbook("forget", "uoth-002", "--yes").code == 0
+    batch = '[{"type": "ADD", "text": "English names"}]'
+    assert playbook("apply", "-", "--user", stdin=batch).code == 0
+    assert [each["name"] for each in playbook("list", "--user", "--json").json] == ["uoth-001", "uoth-003"]
+    assert [each["name"] for each in playbook("list", "--json").json] == ["oth-001"]
+
+
+def test_render_prints_what_a_session_is_told_of_both(playbook: Playbook) -> None:
+    """The project's first; with --user the user's own alone, as a project without a playbook is told them."""
+    playbook("add", "use uv here")
+    alone = playbook("render").out
+    playbook("--user", "add", "say it briefly")
+
+    both, own, whole = (playbook("render", *given).out for given in ([], ["--user"], ["--all"]))
+
+    header = "## OTHERS (the user's own, in every project)"
+    entry = "[oth-001] helpful=0 harmful=0 :: use uv here"
+    added = f"\n\n{header}\n[uoth-001] helpful=0 harmful=0 :: say it briefly"
+    assert both == whole == alone.replace(entry, entry + added)
+    assert own == alone.replace(f"## OTHERS\n{entry}", added.lstrip("\n"))
+    playbook("retire", "oth-001")
+    assert playbook("render").out == own
+
+
+def test_status_tells_how_many_of_ones_own_there_are(playbook: Playbook) -> None:
+    """In a project that has no playbook, too."""
+    assert "your own" not in playbook("status").out
+    playbook("--user", "add", "say it briefly")
+
+    status = playbook("status", "--json").json
+    assert (status["points"], status["shown"], status["own_points"], status["own_shown"]) == (0, 0, 1, 1)
+    assert "1 in your own playbook; a session is shown 1: playbook list --user" in playbook("status").out
+    status = playbook("status", "--user", "--json").json
+    assert (status["points"], status["shown"], status["own_points"]) == (1, 1, 1)
+    assert status["project"] == "user"

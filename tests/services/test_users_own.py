@@ -83,3 +83,17 @@ def test_a_name_of_the_other_kind_is_given_anew_where_the_file_replaces_all(stor
     in_file(own, "pref-031", "say it briefly", replace=True)
 
     assert names_in(own) == ["upref-001"]
+
+
+def test_a_prompt_has_both_whatever_the_database(store: Store, project: Project) -> None:
+    """As the hook has it, which reads SQLite alone."""
+    own = Project.of_user(store)
+    edit.add(project, "use uv here")
+    edit.add(own, "say it briefly")
+
+    text = import_export.prompt(project)
+
+    assert text == import_export.prompt_with_all(project)
+    assert text.index("use uv here") < text.index("## OTHERS (the user's own") < text.index("say it briefly")
+    assert "use uv here" not in import_export.prompt(own)
+    assert "say it briefly" in import_export.prompt(own)
