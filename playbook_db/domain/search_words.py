@@ -1,23 +1,35 @@
-"""What a text asks for, in words that an index for full text can look up, and which points answer it best.
+"""What a text asks for, in words that an index for full text can look up, which points answer it best, and which well
+enough to be shown unasked.
 
-Pure, and without imports: the hooks use it as the store does. A question is a text of any kind, such as a prompt or the
-message of an error. What is in it of file names, commands and identifiers counts whole and by its parts.
+Pure, and of imports only the words that say little: the hooks use it as the store does. A question is a text of any
+kind, such as a prompt or the message of an error. What is in it of file names, commands and identifiers counts whole
+and by its parts.
 """
+
+from playbook_db.domain.common_words import is_common
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
 
-MOST_TERMS = 12  # of a question; a cap at half as many costs up to a fifteenth of the answers (docs/evidence.md)
-READ_CHARS = 20_000  # of a question; what is longer is a log or a file, and its beginning says what it is
+MOST_TERMS = 48  # of a question; of these the rarest in the playbook count (benchmarks/quality/retrieval.py)
+_MOST_COUNTED = 16  # terms
+READ_FIRST, READ_LAST = 6_000, 2_000  # characters of a question; what is longer is a log or a file
 MOST_RANKED = 100  # points
+_MOST_MATCHING = 100  # points, and one in as many
 _MOST_PARTS = 8  # of an identifier that is looked up whole
-_SATURATION, _LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25, as everybody has them
-_USUAL_CHARS = 160  # of a point's text
 _LEAST_STEM = 4  # letters; a shorter word has no other forms
-_WHOLE = 1.5  # how much more an identifier says than a word as rare
+# How much a term says that stands in one point alone; that of a plain word is 1.
+_WHOLE = 1.5  # an identifier, or a word that is written as a name, such as TS2589
+_COMMON = 0.6  # a word that texts of every kind have
+_SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
+# The least that a point must have in common with a question to be shown unasked: less than one plain word that it
+# alone has, as that is often all that a short prompt names; but in a long text something is always found.
+_FITS, _FITS_MORE, _FEW_WORDS = 0.7, 0.03, 5
+_AS_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
 _JOINTS = "/\\._-:@#+"
+_CONTRACTED = ("'s", "'t", "'re", "'ve", "'ll", "'d", "'m")
 _STOP_WORDS = (
     "a about above after again against all also am an and any are as at be because been before being below between "
     "both but by can cannot could did do does doing done down during each few for from further get gets getting give "
@@ -25,7 +37,8 @@ _STOP_WORDS = (
     "let like look make may me might more most must my need no nor not now of off ok okay on once only or other our "
     "out over own please same see shall she should show so some such take tell than thank thanks that the their them "
     "then there these they this those through to too try under until up us use used using very via want was we were "
-    "what when where which while who whom why will with within without would yes yet you your"
+    "what when where which while who whom why will with within without would yes yet you your "
+    "ain aren couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn weren won wouldn"
 )
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 _ALONE = (
@@ -35,12 +48,13 @@ _ALONE = (
 
 
 class Term:
-    """One thing that a question asks for: the words that stand side by side in a text that has it."""
+    """One thing that a question asks for: the words that stand side by side in a text that has it, and how much it
+    says."""
 
-    __slots__ = ("is_whole", "words")
+    __slots__ = ("is_whole", "says", "words")
 
-    def __init__(self, words: "tuple[str, ...]", *, is_whole: bool = False) -> None:
-        self.words, self.is_whole = words, is_whole
+    def __init__(self, words: "tuple[str, ...]", *, is_whole: bool = False, says: float = 1.0) -> None:
+        self.words, self.is_whole, self.says = words, is_whole, _WHOLE if is_whole else says
 
     def quoted(self) -> str:
         """As FTS5 takes it: between quotes nothing is an operator. A word alone isn't looked for in names, of which one
@@ -67,14 +81,17 @@ def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
     the longest first where there are too many, without those that stand in every text."""
     wholes: dict[tuple[str, ...], Term] = {}
     words: dict[tuple[str, ...], Term] = {}
-    for chunk in question[:READ_CHARS].split():
+    if len(question) > READ_FIRST + READ_LAST:
+        question = f"{question[:READ_FIRST]} {question[-READ_LAST:]}"
+    for chunk in map(_uncontracted, dict.fromkeys(question.replace("\u2019", "'").split())):
         parts = _parts(chunk)
         if 1 < len(parts) <= _MOST_PARTS and _is_identifier(chunk):
             wholes.setdefault(tuple(parts), Term(tuple(parts), is_whole=True))
-        for part in [*parts, *(_humps(chunk) if chunk.isascii() else ())]:
+        humps = _humps(chunk) if chunk.isascii() and not chunk[1:].islower() else []
+        for part in [*parts, *humps]:
             if part not in STOP_WORDS:
                 for split in _pairs(part) if stands_alone(part[0]) else ((part,),):
-                    words.setdefault(split, Term(split))
+                    words.setdefault(split, Term(split, says=_saying(part, is_name=part in parts and bool(humps))))
     room = max(most - min(len(wholes), most // 3), 0)
     kept = [*words.values()]
     if len(kept) > room:
@@ -83,8 +100,29 @@ def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
     return [*[*wholes.values()][: most // 3], *kept]
 
 
+def _uncontracted(chunk: str) -> str:
+    """*chunk* without the `'s` or `'t` at its end."""
+    if "'" in chunk[1:]:
+        bare = chunk.rstrip(".,;:!?)'\"")
+        for ending in _CONTRACTED:
+            if len(bare) > len(ending) and bare.endswith(ending):
+                return bare[: -len(ending)]
+    return chunk
+
+
+def _saying(word: str, *, is_name: bool) -> float:
+    """How much *word* says; *is_name* where it is written like parseHeader."""
+    if stands_alone(word[0]) or len(word) == 1 or (len(word) == 2 and word.isdigit()):
+        return _SHORT
+    if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
+        return _WHOLE
+    return _COMMON if is_common(word) else 1.0
+
+
 def _parts(chunk: str) -> "list[str]":
     """The runs of letters and digits in *chunk*; those of a script without spaces are runs of their own."""
+    if chunk.isascii():
+        return chunk.lower().translate(_AS_SPACES).split()
     parts: list[str] = []
     last = ""  # the kind of the letter before
     for letter in chunk.lower():
@@ -128,26 +166,36 @@ def _humps(chunk: str) -> "list[str]":
     return humped if len(humped) > len(_parts(chunk)) else []
 
 
-def ranked(
-    matches: "Sequence[tuple[Term, Collection[int]]]",
-    live: int,
-    lengths: "Callable[[Sequence[int]], Mapping[int, int]]",
-) -> "list[tuple[int, float]]":
+def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "list[tuple[int, float]]":
     """The points that answer best, at most MOST_RANKED, each with how well, the best first.
 
-    It is BM25, but of each playbook by itself and against a usual length: what others write changes no order. *matches*
-    are the points that have each term, *live* is how many there are in the playbook, *lengths* gives the lengths of
-    some points' texts, in characters. A term that stands in one text twice says no more than once.
+    *matches* are the points that have each term, *live* is how many there are in the playbook. How well is what the
+    terms say that a point has, each the less the more points have it: 1 for a plain word that no other has, in a
+    playbook of any size. What other playbooks hold changes nothing, nor does how long a text is or how often a term
+    stands in it. Two forms of a word that the same points have count once.
     """
-    weights: dict[int, float] = {}
+    top = _rarity(1, live)
+    found: dict[object, tuple[float, Collection[int]]] = {}
     for term, points in matches:
-        weight = _log(1 + (live - len(points) + 0.5) / (len(points) + 0.5)) * (_WHOLE if term.is_whole else 1)
+        if points:
+            says = term.says * (_rarity(len(points), live) / top) ** 2
+            key = term if term.is_whole else (term.words[0][:_LEAST_STEM], tuple(points))
+            found.setdefault(key, (says, points))
+    weights: dict[int, float] = {}
+    for says, points in sorted(found.values(), key=lambda each: -each[0])[:_MOST_COUNTED]:
         for point in points:
-            weights[point] = weights.get(point, 0.0) + weight
-    best = sorted(weights, key=lambda point: (-weights[point], point))[:MOST_RANKED]
-    chars = lengths(best)
-    scored = [(point, weights[point] * _of_length(chars.get(point, _USUAL_CHARS))) for point in best]
-    return sorted(scored, key=lambda each: (-each[1], each[0]))
+            weights[point] = weights.get(point, 0.0) + says
+    return sorted(weights.items(), key=lambda each: (-each[1], each[0]))[:MOST_RANKED]
+
+
+def most_matching(live: int) -> int:
+    """How many of the *live* points may have a term that says something; who asks for more waits for nothing."""
+    return _MOST_MATCHING + live // _MOST_MATCHING
+
+
+def least_fitting(words: int) -> float:
+    """How well a point must answer a question of so many words to be shown unasked."""
+    return _FITS + _FITS_MORE * max(0, words - _FEW_WORDS)
 
 
 def has_parts(text: str, term: Term) -> bool:
@@ -169,9 +217,9 @@ def marked(question: str) -> str:
     return "|".join(sorted(patterns, key=lambda each: (-len(each), each))) or r"(?!)"
 
 
-def _of_length(chars: int) -> float:
-    share = 1 - _LENGTH_SHARE + _LENGTH_SHARE * chars / _USUAL_CHARS
-    return (1 + _SATURATION) / (1 + _SATURATION * share)
+def _rarity(points: int, live: int) -> float:
+    """How much it says to be one of so many of the *live* points."""
+    return _log(1 + (max(live, points) - points + 0.5) / (points + 0.5))
 
 
 def _log(number: float) -> float:

@@ -88,13 +88,13 @@ ORDER BY 1
 # The live points that have a term, by the numbers that `search.sql` gives them: those of one playbook are one stretch.
 MATCHING = """
 SELECT rowid - :before FROM point_search
-WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :most
+WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest LIMIT :most
 """
 _OF_PLAYBOOK = 1 << 32  # such numbers
-LENGTHS = "SELECT k.id, length(k.text) FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.id IN "
 POINTS = f"""
 SELECT k.id, {_POINT} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
 """
+FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # those that may be shown unasked
 
 # The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
 LIFESPAN = """
@@ -468,11 +468,10 @@ def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint
     return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
 
 
-def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term") -> "list[int]":
-    """The numbers of the live points that have *term*, by the index for full text."""
-    before = playbook_id * _OF_PLAYBOOK
-    rows = execute(MATCHING, {"term": term.quoted(), "before": before, "most": _OF_PLAYBOOK - 1})
-    return [row[0] for row in rows]
+def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
+    """The numbers of the live points that have *term*, by the index for full text, at most *most*."""
+    values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
+    return [row[0] for row in execute(MATCHING, values)]
 
 
 def search(
@@ -481,7 +480,7 @@ def search(
     live: int,
     question: str,
     *,
-    matching: "Callable[[Callable[..., Any], int, Term], Collection[int]]" = matching,
+    matching: "Callable[[Callable[..., Any], int, Term, int], Collection[int]]" = matching,
 ) -> "list[tuple[StoredPoint, float]]":
     """The live points that answer *question* best, each with how well, the best first; *live* is how many there are.
 
@@ -490,26 +489,43 @@ def search(
     """
     from playbook_db.domain import search_words
 
-    found = [(term, matching(execute, playbook_id, term)) for term in search_words.terms(question)]
-    of_playbook = {"playbook_id": playbook_id}
-
-    def lengths(ids: "Sequence[int]") -> "dict[int, int]":
-        return dict(map(tuple, execute(LENGTHS + _listed(ids), of_playbook))) if ids else {}
-
-    ranked = search_words.ranked(found, live, lengths)
-    if not ranked:
-        return []
-    rows = execute(POINTS + _listed([number for number, _ in ranked]), of_playbook)
-    points = {row[0]: StoredPoint(row) for row in rows}
-    return [(points[number], score) for number, score in ranked if number in points]
+    return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
 
 
 def fitting(
     execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
 ) -> "list[tuple[StoredPoint, float]]":
-    """The live points that fit *question* well enough to be shown unasked, each with how well, the best first; of those
-    that fit *strongly*, as an error wants it. The driver's errors come as in `search`."""
-    return search(execute, playbook_id, live, question)
+    """The live points that fit *question* well enough to be shown unasked, each with how well, the best first, without
+    those that rest; of those that fit *strongly*, as an error wants it. The driver's errors come as in `search`."""
+    from playbook_db.domain import search_words
+
+    terms = search_words.terms(question)
+    least = search_words.least_fitting(sum(not term.is_whole for term in terms)) * (2 if strongly else 1)
+    return _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
+
+
+def _ranked(
+    execute: "Callable[..., Any]",
+    playbook_id: int,
+    live: int,
+    terms: "Sequence[Term]",
+    query: str,
+    matching: "Callable[[Callable[..., Any], int, Term, int], Collection[int]]",
+    least: float = 0.0,
+) -> "list[tuple[StoredPoint, float]]":
+    """The points that have *terms*, read by *query*, each with how well it answers, at least *least*: the best first,
+    of two alike the shorter."""
+    from playbook_db.domain import search_words
+
+    most = search_words.most_matching(live)
+    found = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
+    telling = [each for each in found if len(each[1]) <= most] or found
+    scores = dict(each for each in search_words.ranked(telling, live) if each[1] >= least)
+    if not scores:
+        return []
+    points = map(StoredPoint, execute(query + _listed(list(scores)), {"playbook_id": playbook_id}))
+    ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
+    return [(point, scores[point.id]) for point in ordered]
 
 
 def _listed(ids: "Sequence[int]") -> str:

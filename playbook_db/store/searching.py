@@ -52,5 +52,4 @@ def _by_parts(points: Sequence[StoredPoint], question: str) -> list[tuple[Stored
         (term, [number for number, text in texts.items() if search_words.has_parts(text, term)])
         for term in search_words.terms(question)
     ]
-    ranked = search_words.ranked(found, len(points), lambda ids: {number: len(texts[number]) for number in ids})
-    return [(by_number[number], score) for number, score in ranked]
+    return [(by_number[number], score) for number, score in search_words.ranked(found, len(points))]

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain import search_words
-from playbook_db.domain.search_words import MOST_TERMS, Term, ranked, terms
+from playbook_db.domain.search_words import MOST_TERMS, Term, least_fitting, ranked, terms
 
 
 def _words(question: str) -> list[str]:
@@ -36,16 +35,44 @@ def test_what_a_question_asks_for(question: str, expected: list[str]) -> None:
 
 
 def test_of_many_words_the_longest_are_asked_for() -> None:
-    """About twelve; identifiers leave two thirds of the room to words."""
-    found = terms(" ".join(f"a{n}.py {'word' * n}" for n in range(1, 40)))
+    """Some dozens; identifiers leave two thirds of the room to words."""
+    found = terms(" ".join(f"a{n}.py {'word' * n}" for n in range(1, 80)))
 
     assert len(found) == MOST_TERMS
     assert sum(term.is_whole for term in found) == MOST_TERMS // 3
 
 
-def test_a_hundred_kilobytes_are_as_good_as_their_beginning() -> None:
-    """What somebody pasted costs no more time than what we read of it."""
-    assert terms("parser " + "x" * 100_000) == terms("parser " + "x" * (search_words.READ_CHARS - 7))
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("umlaut", 1.0),
+        ("tests", 0.6),
+        ("working", 0.6),
+        ("TS2589", 1.5),
+        ("parseHeader", 1.5),
+        ("x", 0.5),
+        ("42", 0.5),
+        ("500", 1.0),
+        ("uv", 1.0),
+        ("猫", 0.5),
+    ],
+)
+def test_a_name_says_more_than_a_word_and_a_common_word_less(question: str, says: float) -> None:
+    """In whichever form it stands."""
+    assert terms(question)[0].says == says
+
+
+@pytest.mark.parametrize("question", ["umlaut's", "umlaut\u2019s,", "isn't the umlaut", "'umlaut'"])
+def test_what_is_contracted_isn_t_asked_for(question: str) -> None:
+    """An `s` or `t` would be found in most texts."""
+    assert _words(question) == ["umlaut"]
+
+
+def test_a_hundred_kilobytes_are_as_good_as_their_beginning_and_end() -> None:
+    """What somebody pasted costs no more time than what we read of it; a log says at its end what went wrong."""
+    found = terms("parser " + "x " * 50_000 + "umlaut")
+
+    assert found == terms("parser x umlaut")
 
 
 @given(st.text(max_size=200))
@@ -56,20 +83,28 @@ def test_no_text_makes_a_term_that_is_more_than_letters_and_digits(text: str) ->
         assert all(word.isalnum() for word in term.words)
 
 
-def test_who_has_the_rarer_words_comes_first_and_the_shorter_of_two_alike() -> None:
+def test_who_has_the_rarer_words_comes_first() -> None:
     """What stands in every text says next to nothing."""
     common, rare = Term(("tests",)), Term(("parser",))
-    found = [(common, range(100)), (rare, [7, 3])]
 
-    best = ranked(found, 100, lambda ids: {number: 100 if number == 7 else 400 for number in ids})
+    best = ranked([(common, range(100)), (rare, [7, 3])], 100)
 
-    assert [number for number, _ in best[:2]] == [7, 3]
-    assert best[2][1] < best[1][1] / 10
+    assert [number for number, _ in best[:3]] == [3, 7, 0]
+    assert best[2][1] < best[1][1] / 100
 
 
-def test_what_other_playbooks_hold_has_no_say() -> None:
-    """The counts are those of one playbook: two with the same points are answered alike."""
-    found = [(Term(("parser",)), [1])]
+@pytest.mark.parametrize("live", [1, 20, 500, 10_000])
+def test_a_word_that_one_point_alone_has_counts_one(live: int) -> None:
+    """In a playbook of any size, so that one threshold serves all; and in two forms no more."""
+    once = [(Term(("parser",)), [1])]
 
-    assert ranked(found, 10, lambda _: {1: 50}) == ranked(found, 10, lambda _: {1: 50, 2: 90_000})
-    assert ranked([], 10, lambda _: {}) == []
+    assert ranked(once, live) == [(1, pytest.approx(1))]
+    assert ranked([*once, (Term(("parsers",)), [1])], live) == ranked(once, live)
+    assert ranked([*once, (Term(("umlaut",)), [1])], live) == [(1, pytest.approx(2))]
+    assert ranked([], live) == []
+
+
+def test_one_plain_word_is_enough_for_a_short_question_and_a_common_one_is_not() -> None:
+    """Of a long text something is always found."""
+    assert 0.6 < least_fitting(1) == least_fitting(5) < 1
+    assert least_fitting(40) > 1.5
