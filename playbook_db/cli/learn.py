@@ -263,6 +263,8 @@ def why(name: str, as_json: bool) -> None:
         say(f"since r{lifespan.created_in}, {local(lifespan.created_at)}{confirmed}")
     if life.merged:
         say(f"merged from {', '.join(map(one_line, life.merged))}")
+    elif lifespan.origin:
+        say(one_line(lifespan.origin))
     rows = [
         (
             f"r{event.revision}",

@@ -32,6 +32,7 @@ _GROUPS = {
     "Change": {
         "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",
         "unpin": "points", "apply": "points", "prune": "points", "dedup": "dedup",
+        "promote": "promotion", "demote": "promotion",
     },
     "Look back, take back": {
         "log": "history", "at": "history", "diff": "history", "undo": "history", "restore": "history",

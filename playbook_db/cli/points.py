@@ -302,6 +302,7 @@ def _show_point(
         print_json(records.full_point_record(point, retired, lifespan, extra, evidence))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
+    age += f", {one_line(lifespan.origin)}" if lifespan.origin else ""
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
     if lifespan.confirmed_at and lifespan.confirmed_at != lifespan.created_at:

@@ -47,6 +47,11 @@ class Project:
             return cls(store, repository.users_key(connection))
 
     @property
+    def is_users(self) -> bool:
+        """Whether it is the user's own playbook."""
+        return projects.is_users(self.key)
+
+    @property
     def own(self) -> "Project":
         """Where what concerns this user alone is kept, whoever shares the playbook: jobs, and what learning took."""
         return self.here or self

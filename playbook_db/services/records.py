@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from playbook_db.services.forget import Forgotten
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken
+    from playbook_db.services.promotion import Move
     from playbook_db.services.repair import Repaired
     from playbook_db.services.review import ReviewItem, ReviewResult
     from playbook_db.services.statistics import SessionComparison, Statistics
@@ -77,6 +78,7 @@ def full_point_record(
         "created_at": lifespan.created_at,
         "changed_in": lifespan.changed_in,
         "changed_at": lifespan.changed_at,
+        "origin": lifespan.origin,
         **_marks_record(lifespan),
         "extra": json.loads(extra),
         "evidence": [
@@ -111,6 +113,19 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
         "skipped": [
             {"operation": item.index + 1, "reason": item.reason, "given": item.item} for item in revised.skipped
         ],
+    }
+
+
+def move_record(move: "Move", *, dry_run: bool) -> Record:
+    """What became of a point that went into another playbook (`promote`, `demote`); `copied` and `retired` are None
+    where there was nothing to do."""
+    return {
+        "name": move.name,
+        "copy": move.copy,
+        "dry_run": dry_run,
+        "copied": batch_record(move.copied, dry_run=dry_run) if move.copied else None,
+        "retired": batch_record(move.retired, dry_run=dry_run) if move.retired else None,
+        "notes": list(move.notes),
     }
 
 
@@ -269,6 +284,7 @@ def life_record(name: str, life: "Life", lifespan: "PointLifespan") -> Record:
     return {
         "name": name,
         "created_at": lifespan.created_at,
+        "origin": lifespan.origin,
         **_marks_record(lifespan),
         "merged": list(life.merged),
         "events": [_record(event, session_id="session", text="told") for event in life.events],

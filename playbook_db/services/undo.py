@@ -18,7 +18,7 @@ from playbook_db.domain.undo import (
     undone_by,
 )
 from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, UndoCollisionError, UndoError
-from playbook_db.services import edit
+from playbook_db.services import edit, promotion
 from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
@@ -54,7 +54,8 @@ def undo(
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         chosen = _chosen(book, revisions)
-        return _undo(book, chosen, _description(book, chosen), prefer=prefer)
+        undone = _undo(book, chosen, _description(book, chosen), prefer=prefer)
+    return _with_what_is_elsewhere(project, undone)
 
 
 @tried_again
@@ -87,7 +88,7 @@ def undo_session(
         if dry_run:
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError
-    return results
+    return [_with_what_is_elsewhere(project, each) for each in results]
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
@@ -110,7 +111,8 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResu
             note = f"nothing came after revision {revision}; nothing is to be taken back"
             return UndoResult(None, None, False, book.commit("undo", "", notes=[note]))
         later = RevisionRange(revision + 1, book.revision)
-        return _undo(book, later, f"all after revision {revision}", prefer=None)
+        undone = _undo(book, later, f"all after revision {revision}", prefer=None)
+    return _with_what_is_elsewhere(project, undone)
 
 
 @tried_again
@@ -134,6 +136,14 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
             raise PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
+
+
+def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
+    """*undone*, with notes on what it leaves in another playbook, of points that went there or came from there."""
+    if undone.message is None or undone.revisions is None:
+        return undone
+    notes = [*undone.result.notes, *promotion.elsewhere(project, undone.revisions)]
+    return replace(undone, result=replace(undone.result, notes=notes))
 
 
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:

@@ -98,7 +98,10 @@ FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # those that
 
 # The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
 LIFESPAN = """
-SELECT f.number, f.time, l.number, l.time, k.confirmed_at, k.pinned, k.resting
+SELECT f.number, f.time, l.number, l.time, k.confirmed_at,
+    (SELECT a.reason FROM changes AS a WHERE a.playbook_id = :playbook_id AND a.point_id = k.id
+       AND a.revision = k.created_in AND a.kind = 'add' ORDER BY a.seq LIMIT 1),
+    k.pinned, k.resting
 FROM key_points AS k
 JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
 JOIN revisions AS l ON l.playbook_id = k.playbook_id
@@ -268,19 +271,21 @@ class PointEvidence:
 
 
 class PointLifespan:
-    """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; whether
-    it is pinned, and whether it rests."""
+    """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; its
+    `origin`, as "promoted from pat-001 of /home/ann/shop", where one is noted; whether it is pinned, and whether it
+    rests."""
 
-    __slots__ = ("changed_at", "changed_in", "confirmed_at", "created_at", "created_in", "pinned", "resting")
+    __slots__ = ("changed_at", "changed_in", "confirmed_at", "created_at", "created_in", "origin", "pinned", "resting")
 
     created_in: int
     created_at: str
     changed_in: int
     changed_at: str
     confirmed_at: "str | None"
+    origin: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.created_in, self.created_at, self.changed_in, self.changed_at, self.confirmed_at, *marks = row
+        self.created_in, self.created_at, self.changed_in, self.changed_at, self.confirmed_at, self.origin, *marks = row
         self.pinned, self.resting = map(bool, marks)
 
 
