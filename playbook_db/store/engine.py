@@ -60,6 +60,7 @@ class Store:
         try:
             with self._dialect.explained(), self._engine.begin() as connection:
                 yield connection
+                self._dialect.before_commit(connection)
                 is_at_end = True
         except ServerAwayError:
             if is_at_end:

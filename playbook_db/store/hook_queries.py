@@ -86,9 +86,12 @@ ORDER BY 1
 """
 
 # The live points that have a term, by the numbers that `search.sql` gives them: those of one playbook are one stretch.
+# What the index has of points that wait for it isn't what they say now.
 MATCHING = """
 SELECT rowid - :before FROM point_search
-WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest LIMIT :most
+WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest
+    AND rowid NOT IN (SELECT id FROM point_search_waiting)
+LIMIT :most
 """
 _OF_PLAYBOOK = 1 << 32  # such numbers
 POINTS = f"""

@@ -1,11 +1,11 @@
--- The index for full text: of live points alone, so that what has left costs a search nothing. It holds no texts of its
--- own; they are read, for a rebuild as for a change, as this view has them. A row's number tells playbook and point, which
--- keeps a search to one stretch of the index. Scripts that put no spaces between words are kept by character: trigrams
--- would not find a word of two, and those are the most.
+-- What the index for full text, `point_search`, is made of: live points alone, so that what has left costs a search
+-- nothing. It holds no texts of its own; they are read, for a rebuild as for a change, as this view has them. A row's
+-- number tells playbook and point, which keeps a search to one stretch of the index. Scripts that put no spaces between
+-- words are kept by character: trigrams would not find a word of two, and those are the most.
 
 CREATE VIEW search_texts AS
 SELECT k.playbook_id, k.id AS point_id, k.playbook_id * 4294967296 + k.id AS id, k.name,
-       CASE WHEN k.text NOT GLOB '*[⺀-〇〡-鿿ꥠ-꥿가-퟿豈-﫿ｦ-ﾟ𛀀-𛅯𠀀-𳿿]*' THEN k.text ELSE (
+       CASE WHEN length(k.text) = length(CAST(k.text AS BLOB)) OR k.text NOT GLOB '*[⺀-𳿿]*' THEN k.text ELSE (
            WITH RECURSIVE letters (at, letter) AS (
                SELECT 1, substr(k.text, 1, 1)
                UNION ALL
@@ -14,7 +14,5 @@ SELECT k.playbook_id, k.id AS point_id, k.playbook_id * 4294967296 + k.id AS id,
                                ELSE letter END, '') FROM letters) END AS text
 FROM key_points AS k WHERE k.retired_in IS NULL;
 
-CREATE VIRTUAL TABLE point_search USING fts5(
-    name, text, content = 'search_texts', content_rowid = 'id', tokenize = 'porter unicode61');
-
-INSERT INTO point_search (point_search) VALUES ('rebuild');
+-- The points whose last change the index hasn't got yet, with what it has of them; NULL is nothing.
+CREATE TABLE IF NOT EXISTS point_search_waiting (id INTEGER PRIMARY KEY, text TEXT) STRICT;

@@ -129,12 +129,12 @@ def test_a_difference_is_noticed(project: Project) -> None:
     """A text that somebody changed past the triggers isn't what the index has."""
     edit.add(project, "use ruff")
     with closing(sqlite3.connect(project.store.where)) as connection:
-        connection.execute("DROP TRIGGER point_search_after")
+        connection.execute("DROP TRIGGER point_search_changed")
         connection.execute("UPDATE key_points SET text = 'use mypy'")
 
         with pytest.raises(sqlite3.DatabaseError):
             full_text.compare(connection.execute)
-        full_text.rebuild(connection.execute)
+        full_text.make(connection.execute)
         full_text.compare(connection.execute)
 
 

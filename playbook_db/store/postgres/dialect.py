@@ -349,6 +349,9 @@ class PostgresDialect:
 
     # What SQLite's write-ahead log asks for.
 
+    def before_commit(self, connection: Connection) -> None:
+        """Nothing to do: the server keeps its indexes."""
+
     def after_commit(self) -> None:
         """Nothing to do: the server looks after its files."""
 

@@ -191,8 +191,8 @@ class SqliteDialect:
 
     def make_views_and_triggers(self, connection: Connection) -> None:
         """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
-        of_index = ("search_triggers.sql",) if full_text.make(connection.exec_driver_sql) else ()
-        for file_name in ("views.sql", *of_index, "triggers.sql", "planning.sql"):
+        full_text.make(connection.exec_driver_sql)
+        for file_name in ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql"):
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
@@ -232,25 +232,14 @@ class SqliteDialect:
         return f"INDEXED BY {name}"
 
     def has_search(self, connection: Connection) -> bool:
-        """Whether there is an index for full text, and this SQLite can ask it."""
-        return full_text.can_index(connection.exec_driver_sql) and full_text.has_index(connection.exec_driver_sql)
+        """Whether there is an index for full text that knows of all points, and this SQLite can ask it."""
+        execute = connection.exec_driver_sql
+        return full_text.can_index(execute) and full_text.has_index(execute) and not full_text.is_behind(execute)
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Make the index for full text anew; whether this SQLite can. One that is too damaged for that is emptied, one
-        that isn't there, since another SQLite made the file, is made with what keeps it."""
-        execute = connection.exec_driver_sql
-        if not full_text.can_index(execute):
-            return False
-        had_index = full_text.has_index(execute)
-        try:
-            if not full_text.rebuild(execute):
-                full_text.make(execute)
-        except SqlError:
-            full_text.empty(execute)
-            full_text.rebuild(execute)
-        for statement in () if had_index else statements("search_triggers.sql"):
-            execute(statement)
-        return True
+        """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite
+        can."""
+        return full_text.make(connection.exec_driver_sql)
 
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database as the transaction sees it, once its log is worked into the file."""
@@ -289,7 +278,27 @@ class SqliteDialect:
         """The structure that *migrate* gives an empty database."""
         return _fresh_structure(migrate)
 
-    # The write-ahead log.
+    # A commit, and the write-ahead log.
+
+    def before_commit(self, connection: Connection) -> None:
+        """Bring the index for full text up to date. One that is damaged is made anew, and where that fails, too, it
+        stays behind: it is no reason to lose what was written."""
+        execute = connection.exec_driver_sql
+        if not full_text.is_behind(execute) or not full_text.can_index(execute):
+            return
+        for way in (full_text.catch_up, full_text.make):
+            execute("SAVEPOINT indexing")
+            try:
+                way(execute)
+            except SqlError:
+                driver: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
+                if not driver.in_transaction:  # a full disk ends all of it
+                    raise
+                execute("ROLLBACK TO indexing")
+                execute("RELEASE indexing")
+            else:
+                execute("RELEASE indexing")
+                return
 
     def after_commit(self) -> None:
         """Work a long write-ahead log into the file."""
