@@ -50,7 +50,8 @@ _USER_OPTION = click.Option(
 # The commands on one playbook, be it a project's or the user's own; all others are about a project or the database.
 _OF_ONE_PLAYBOOK = {
     "add", "apply", "at", "dedup", "diff", "edit", "export", "forget", "import", "list", "log", "pin", "prune",
-    "render", "restore", "retire", "review", "search", "show", "sql", "stats", "status", "undo", "unpin", "vote", "why",
+    "render", "restore", "retire", "review", "search", "show", "sql", "stats", "status", "transfer", "undo", "unpin",
+    "vote", "why",
 }  # fmt: skip
 
 
@@ -67,7 +68,7 @@ class Command(click.Command):
 
 
 class OwnCommand(Command):
-    """One that isn't in a group; it has `--user`, too, where it is on one playbook."""
+    """One that has `--user`, too, where it is on one playbook; those that aren't in a group are of this class."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_url, is_interactive, named_project, notify, project_folder
+from playbook_db.cli.context import (
+    OwnCommand,
+    as_json,
+    database_url,
+    is_interactive,
+    is_users_own,
+    named_project,
+    notify,
+    project_folder,
+)
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
@@ -248,7 +257,7 @@ def metadata(output: str | None) -> None:
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
 
 
-@database.command()
+@database.command(cls=OwnCommand)
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @as_json
@@ -256,14 +265,16 @@ def transfer(source: str, target: str, as_json: bool) -> None:
     """Copy playbooks into another database.
 
     FROM and TO are URLs, or paths of SQLite files; TO is made where there is none. All playbooks are copied, or the one
-    of --project, with their whole history, votes, sessions and jobs; what is in FROM stays there. A playbook that TO
-    has already is refused. All is compared afterwards; where anything differs, or at a kill, nothing is there.
+    of --project or --user, with their whole history, votes, sessions and jobs; what is in FROM stays there. A playbook
+    that TO has already is refused. All is compared afterwards; where anything differs, or at a kill, nothing is there.
     """
     from playbook_db import projects, settings
     from playbook_db.services import maintenance
 
     folder = named_project()
     key = None if folder is None else projects.project_key(projects.project_dir(folder))
+    if is_users_own():
+        key = projects.USER_KEY
     source_url, target_url = settings.database_url(source), settings.database_url(target)
     copied = maintenance.transfer(source_url, target_url, key)
     where = maintenance.location(target_url)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from playbook_db import settings
+from playbook_db import projects, settings
 from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, memberships, migrate
+from playbook_db.store import connect, memberships, migrate, repository
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files, restore
@@ -89,7 +89,8 @@ def distribute(url: str) -> tuple[int, int, bool]:
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
     """Copy the playbook of the project *key*, or all, from one database to another with its whole history, all of it or
-    nothing; the number of revisions of each, by its key.
+    nothing; the number of revisions of each, by its key there. The user's own, which USER_KEY names, becomes his own
+    there, whatever its key.
 
     Each row is compared afterwards, and each playbook with its history. Raises DatabaseError where a playbook is there
     already, or anything differs.
@@ -102,9 +103,11 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
         source.snapshot() as there,
         target.transaction() as here,
     ):
-        keys = rows.keys_to_copy(there, key)
-        copied = {each: rows.copy_playbook(each, there, here) for each in keys}
-        problems = [problem for each in keys for problem in store_check.check_history(each, here)]
+        own = repository.users_key(there)
+        keys = rows.keys_to_copy(there, own if key == projects.USER_KEY else key)
+        key_there = {key: key for key in keys} | {own: repository.users_key(here)}
+        copied = {key_there[each]: rows.copy_playbook(each, there, here, key_there=key_there[each]) for each in keys}
+        problems = [problem for each in copied for problem in store_check.check_history(each, here)]
         if problems:
             raise DatabaseError(f"{problems[0]}. Nothing was copied.")
     return copied

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert, select, update
 
 from playbook_db.errors import DatabaseError
+from playbook_db.projects import is_users
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import (
     changes,
@@ -52,15 +53,16 @@ _LATER = {"retired_in": None, "retired_reason": None, "forgotten": 0}
 Row = dict[str, Any]
 
 
-def copy_playbook(key: str, source: Connection, target: Connection) -> int:
-    """Copy the playbook of the project *key* from *source* to *target*, where there must be none of that key, both
+def copy_playbook(key: str, source: Connection, target: Connection, *, key_there: str) -> int:
+    """Copy the playbook of *key* from *source* to *target*, where there must be none of the key that it has there, both
     inside the transactions that are under way; how many revisions it has. Raises DatabaseError."""
     (known,) = (dict(row) for row in source.execute(select(playbooks).filter_by(key=key)).mappings())
-    if target.scalar(select(playbooks.c.id).filter_by(key=key)) is not None:
-        raise DatabaseError(f"{dialect_of(target).where} has a playbook of {key} already. Nothing was copied.")
+    if target.scalar(select(playbooks.c.id).filter_by(key=key_there)) is not None:
+        of_whom = "your own" if is_users(key) else f"a playbook of {key}"
+        raise DatabaseError(f"{dialect_of(target).where} has {of_whom} already. Nothing was copied.")
     old = known.pop("id")
-    target.execute(insert(playbooks).values(known))
-    new: int = target.execute(select(playbooks.c.id).filter_by(key=key)).scalar_one()
+    target.execute(insert(playbooks).values({**known, "key": key_there}))
+    new: int = target.execute(select(playbooks.c.id).filter_by(key=key_there)).scalar_one()
     _insert(target, heads, new, _rows(source, heads, old))
     with dialect_of(target).at_once(target):
         count = _copy_history(source, target, old, new)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db import projects
 from playbook_db.domain import playbook_file
 from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, forget, maintenance
 from playbook_db.services.forget import Request
-from playbook_db.services.projects import Project
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import transfer
 from playbook_db.store.engine import Store, open_store
 from tests.sample_database import write_sample_database
@@ -136,3 +137,21 @@ def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
     with open_store(url) as again, again.snapshot() as connection:
         assert transfer.keys_to_copy(connection, None) == []
     assert list(maintenance.transfer(lived, url)) == KEYS
+
+
+def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, store: Store, tmp_path: Path) -> None:
+    """Whatever its key there, on a file or a server; where he has one there already, nothing is copied."""
+    url, back = store.url.render_as_string(hide_password=False), f"sqlite:///{tmp_path / 'back.db'}"
+    with open_store(lived) as source:
+        edit.add(Project.of_user(source), "say it briefly", section="pref")
+
+    own = Project.of_user(store).key
+    assert maintenance.transfer(lived, url, projects.USER_KEY) == {own: 1}
+    assert list(maintenance.transfer(url, back)) == [projects.USER_KEY]
+
+    with open_store(back) as target:
+        assert list(read_playbook(Project.of_user(target)).by_name) == ["upref-001"]
+    with pytest.raises(DatabaseError, match="has your own already"):
+        maintenance.transfer(lived, url)
+    with store.read(KEYS[0]) as book:
+        assert not book.playbook_id
