@@ -7,6 +7,7 @@ database of its own.
 import functools
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -21,6 +22,7 @@ from shlex import quote
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
+from playbook_db.domain.playbook import is_users_name
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import ago, local
 from playbook_db.errors import (
@@ -486,6 +488,8 @@ def _silence(url: str, folder: str) -> str:
         project = Project.in_folder(store, folder)
         if is_ignored(project):
             return "this project is ignored"
+        if read_playbook(Project.of_user(store)).points:
+            return ""
         if find_membership(project) is not None:
             replica = team.read_status(project, asks=False).replica
             return "" if replica and replica.points else "the team's playbook is empty, or not here yet"
@@ -503,9 +507,10 @@ def _judge_inject(output: bytes, log: str, silence: str) -> tuple[str, str]:
         return "", f"it shows no playbook: {log or 'the database is gone, or can not be read'}"
     if not text:
         return f"shows nothing, as {silence}", ""
-    entries = sum(" helpful=" in line and line.startswith("[") for line in text.splitlines())
+    names = re.findall(r"^\[([^\]]+)\] helpful=", text, re.MULTILINE)
+    own = sum(map(is_users_name, names))
     limit = prompt_text.CLIENT_LIMIT_UNITS
-    points = "1 point" if entries == 1 else f"{entries} points"
+    points = ("1 point" if len(names) == 1 else f"{len(names)} points") + f", {own} of your own," * bool(own)
     used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
     return ("", f"it {used}, but: {log}") if log else (used, "")
 

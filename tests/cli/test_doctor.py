@@ -489,3 +489,16 @@ def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, play
     assert (old["state"], old["remedy"]) == ("note", "playbook backup")
     assert f"the last of {local('2026-03-01T08:09:10+00:00')}: {folder}" in old["told"]
     assert "what changed since is in none" in old["told"]
+
+
+@pytest.mark.usefixtures("well")
+def test_points_of_ones_own_are_counted_and_shown_where_the_project_has_none(
+    findings: Findings, playbook: Playbook
+) -> None:
+    """What is told of inject says how many of them a session is shown."""
+    playbook("--user", "add", "say it briefly")
+    assert "shows 2 points, 1 of your own, in" in findings()["inject"][0]["told"]
+
+    playbook("retire", "oth-001")
+
+    assert "shows 1 point, 1 of your own, in" in findings()["inject"][0]["told"]

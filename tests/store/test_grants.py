@@ -370,3 +370,20 @@ def test_a_file_knows_no_roles() -> None:
     """Its rights are the system's."""
     with pytest.raises(DatabaseError, match=r"playbook\.db is a file, .* name its database with --db postgresql://"):
         maintenance.grant("sqlite:////nowhere/playbook.db", "ann", "reader")
+
+
+def test_each_member_has_a_playbook_of_his_own(owned: URL) -> None:
+    """By the role that logged in, whatever role he has taken; a reader has none to write to."""
+    for role, right in (("ann", "member"), ("crew", "member"), ("stranger", "reader")):
+        maintenance.grant(str(owned), role, right)
+    for role in ("ann", "crew"):
+        with open_store(str(owned.set(username=role))) as store:
+            own = Project.of_user(store)
+            assert own.key == f"user:{role}"
+            edit.add(own, f"as {role} likes it")
+    for role in ("ann", "crew"):
+        with open_store(str(owned.set(username=role))) as store:
+            (point,) = read_playbook(Project.of_user(store)).points
+            assert (point.name, point.text) == ("uoth-001", f"as {role} likes it")
+    with open_store(str(owned.set(username="stranger"))) as store, pytest.raises(DatabaseError):
+        edit.add(Project.of_user(store), "not his to write")
