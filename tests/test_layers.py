@@ -59,6 +59,8 @@ def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
         "store.hook_queries",
         "claude_code.showing",
         "claude_code.inject",
+        "claude_code.remind",
+        "domain.search_words",
         "claude_code.enqueue",
     ],
 )

@@ -163,3 +163,24 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
     else:
         if why:
             hook.note(f"{why}; what the session was shown waits in {path}")
+
+
+def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
+    """What the session was told of *source* and the database doesn't know yet, as `hook_queries.told` has it."""
+    try:
+        names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        try:
+            content = projects.read_plain(os.path.join(settings.spool_dir(), name))
+        except OSError:
+            continue  # the worker took it in just now
+        showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
+        if not isinstance(showing, dict) or showing.get("session_id") != session_id:
+            continue
+        if (showing.get("project"), showing.get("team")) == (source.key, source.home[1].team_name):
+            time, event, began_by = (str(showing.get(name)) for name in ("time", "event", "source"))
+            found.append((time, event, began_by, str(showing.get("points"))))
+    return found

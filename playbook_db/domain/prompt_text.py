@@ -159,7 +159,7 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, bes
             break
         if point.name in chosen:
             continue
-        cost = utf16_units(_entry(point, old_before)) + 1
+        cost = utf16_units(entry(point, old_before)) + 1
         block = (_is_pinned(point), point.section)
         if block not in blocks:
             cost += len(render_header(point.section)) + len(beside) + 2  # with the blank line before it
@@ -233,7 +233,7 @@ def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, besi
                 lines.append("")
             section = point.section
             lines.append(render_header(section) + beside)
-        lines.append(_entry(point, old_before))
+        lines.append(entry(point, old_before))
     return "\n".join(lines)
 
 
@@ -242,8 +242,8 @@ def render_both(points: "Iterable[PromptPoint]", own: "Iterable[PromptPoint]") -
     return "\n\n".join(filter(None, [render_points(points), render_points(own, beside=OWN)]))
 
 
-def _entry(point: "PromptPoint", old_before: str) -> str:
-    """The line of *point*."""
+def entry(point: "PromptPoint", old_before: str) -> str:
+    """The line of *point*; behind one that was last confirmed before the time *old_before* it says so."""
     line = render_point(point.name, point.helpful, point.harmful, point.text)
     confirmed_at = getattr(point, "confirmed_at", None) if old_before else None  # of those that the store read
     return line + DOUBT.format(confirmed_at[:7]) if confirmed_at and confirmed_at < old_before else line

@@ -196,6 +196,16 @@ INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, 
 VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out, :event)
 """
 
+# What a session was told, and by what; of a team's playbook, as long as that is known here.
+TOLD = """
+SELECT i.time, i.event, i.source, i.points FROM injections AS i
+WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+"""
+TOLD_BY_TEAM = """
+SELECT i.time, i.event, i.source, i.points FROM unsent_injections AS i
+WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+"""
+
 # A transcript that waits already is not queued twice.
 ADD_JOB = """
 INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, created_at)
@@ -466,9 +476,14 @@ def candidates(
 ) -> "tuple[Iterator[StoredPoint], int, str]":
     """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best, read
     as they are asked for; how many are live; the time of the last revision."""
-    of_playbook = {"playbook_id": project.id}
-    time = execute(LAST_TIME, of_playbook).fetchone()
-    return map(StoredPoint, execute(RANKED_POINTS, of_playbook)), project.live_points, time[0] if time else ""
+    ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
+    return ranked, project.live_points, last_time(execute, project.id)
+
+
+def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
+    """The time of the playbook's last revision; `""` where it has none."""
+    row = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone()
+    return row[0] if row else ""
 
 
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
@@ -672,6 +687,17 @@ def add_injection(
             "event": event,
         },
     )
+
+
+def told(
+    execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
+) -> "list[tuple[str, str, str, str]]":
+    """What the session was told of the playbook, or *by_team* of the playbook of its team: when, by which event, what
+    began it, and the numbers of the points as a JSON list."""
+    rows: list[tuple[str, str, str, str]] = execute(
+        TOLD_BY_TEAM if by_team else TOLD, {"playbook_id": playbook_id, "session_id": session_id}
+    ).fetchall()
+    return rows
 
 
 def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
