@@ -72,12 +72,12 @@ def scanned(text: str) -> "Any":
             return None
 
 
-def kept(value: object, most: "int | None" = None) -> "str | None":
-    """A text of a payload as a database can keep it, at *most* so many characters of it: without a half of a surrogate
-    pair, without NUL. None where it is no text."""
+def kept(value: object) -> "str | None":
+    """A text of a payload as a database can keep it, without a half of a surrogate pair and NUL; None where it is
+    none."""
     if not isinstance(value, str):
         return None
-    return projects.as_text(value[:most]).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
+    return projects.as_text(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
 
 
 def session_folder_name(folder: str) -> str:

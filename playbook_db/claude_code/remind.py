@@ -83,17 +83,24 @@ def question_of(event: events.Event, folder: str) -> "str | None":
     if event.hook_event_name == SUBAGENT:
         return ""
     if event.hook_event_name == PROMPT:
-        question = events.kept(event.payload.get("prompt"), search_words.READ_CHARS) or ""
+        question = _read(event.payload.get("prompt"), search_words.READ_FIRST, search_words.READ_LAST)
         if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
             return None
     else:
         if event.payload.get("is_interrupt"):
             return None
-        given, told = event.payload.get("tool_input"), event.payload.get("error")
-        error = events.kept(told if not isinstance(told, str) else f"{told[:_READ_CHARS]}\n{told[-_READ_CHARS:]}")
-        named = [events.kept(given.get(name), _READ_CHARS) for name in _NAMING] if isinstance(given, dict) else []
-        question = "\n".join(filter(None, [*named, error])).replace(f"{folder}/", "")
+        given = event.payload.get("tool_input")
+        texts = [given.get(name) for name in _NAMING] if isinstance(given, dict) else []
+        texts.append(event.payload.get("error"))
+        question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
     return question if search_words.terms(question) else None
+
+
+def _read(text: object, first: int, last: int) -> str:
+    """So many of the *first* and the *last* characters of *text*; `""` where it is none."""
+    if isinstance(text, str) and len(text) > first + last:
+        text = f"{text[:first]} {text[-last:]}"
+    return events.kept(text) or ""
 
 
 def _is_slash_command(prompt: str) -> bool:

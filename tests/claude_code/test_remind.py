@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow  # starts processes
 HEADER = "src/api/users.py: parse_header wants bytes, never text"
 UV = "pip is not installed here; use uv for packages"
 CACHE = "run pytest with --no-cache after a fixture changed"
-FILLERS = tuple(f"the {name} service keeps its own ledger" for name in ("billing", "search", "mail", "login", "export"))
+FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
 ASKS = "why does parse_header in src/api/users.py fail?"
 _SHOWN = "SELECT event, source, points, left_out FROM injections ORDER BY time"
 
@@ -80,7 +80,7 @@ def test_a_prompt_brings_the_points_that_fit_it(client: Client) -> None:
     header, *lines = done.context.splitlines()
     assert "playbook" in header
     assert lines == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
-    assert client.rows(_SHOWN) == [("UserPromptSubmit", "", "[1]", 7)]
+    assert client.rows(_SHOWN) == [("UserPromptSubmit", "", "[1]", 39)]
     assert client.rows("SELECT session_id FROM injections") == [(SESSION,)]
     assert client.log() == []
 
@@ -114,12 +114,12 @@ def test_a_prompt_that_begins_with_a_path_is_no_command(client: Client) -> None:
 
 def test_no_more_than_three_points_come_the_best_first(client: Client) -> None:
     """Though more fit."""
-    client.add(*[f"parse_header: note {number}" for number in range(6)])
+    client.add(*[f"gearbox, clutch and crankshaft: rule {number}" for number in range(4)], "crankshaft, pinion, clutch")
 
-    told = _told(client, client.prompt(f"{ASKS} note 3"))
+    told = _told(client, client.prompt("clutch, pinion and crankshaft of the gearbox"))
 
     assert len(told) == 3
-    assert told[0] in ("oth-001", "oth-012")
+    assert told[0] == "oth-045"
 
 
 @pytest.mark.parametrize("letter", ["x", "💡"])
@@ -127,13 +127,13 @@ def test_what_a_prompt_brings_keeps_its_limit_as_the_client_counts(client: Clien
     """1,500 UTF-16 units; a point that is too long is passed over for one that isn't."""
     units = len(letter.encode("utf-16-le")) // 2
     for length in (3000, 700, 650, 600, 100):
-        client.add(f"gearbox {length} " + letter * (length // units))
+        client.add(f"gearbox clutch {length} " + letter * (length // units))
 
-    done = client.remind(client.prompt("the gearbox"))
+    done = client.remind(client.prompt("gearbox and clutch"))
 
     assert prompt_text.utf16_units(done.context) <= 1500
     assert len(done.context.splitlines()) in (3, 4)
-    assert "gearbox 3000" not in done.context
+    assert "clutch 3000" not in done.context
 
 
 def test_the_session_is_not_told_twice(client: Client) -> None:
@@ -180,7 +180,7 @@ def test_what_waits_in_the_spool_is_not_told_twice(client: Client) -> None:
 
     _work(client)
 
-    assert client.rows(_SHOWN) == [("UserPromptSubmit", "", "[1]", 7)]
+    assert client.rows(_SHOWN) == [("UserPromptSubmit", "", "[1]", 39)]
     assert _told(client, client.prompt(ASKS)) == []
     assert client.log() == []
 
@@ -192,7 +192,7 @@ def test_of_two_errors_at_once_one_is_told_the_point(client: Client) -> None:
         told = list(pool.map(lambda _: _told(client, failure), range(6)))
 
     assert sorted(told) == [[]] * 5 + [["oth-002"]]
-    assert client.rows(_SHOWN) == [("PostToolUseFailure", "", "[2]", 7)]
+    assert client.rows(_SHOWN) == [("PostToolUseFailure", "", "[2]", 39)]
 
 
 def test_an_error_brings_the_one_point_that_names_it(client: Client) -> None:
@@ -242,7 +242,7 @@ def test_a_subagent_is_given_the_best_points_each_time(client: Client) -> None:
     assert "more key points aren't shown here" in first.context
     rows = client.rows(_SHOWN)
     assert [row[:2] for row in rows] == [("SubagentStart", "")] * 2
-    assert len(json.loads(rows[0][2])) + rows[0][3] == 16
+    assert len(json.loads(rows[0][2])) + rows[0][3] == 48
     assert _told(client, client.prompt(ASKS)) == ["oth-001"]
 
 
@@ -277,7 +277,11 @@ def test_each_is_off_by_its_setting(client: Client) -> None:
 
 
 def _events(client: Client) -> list[dict[str, Any]]:
-    return [client.prompt(ASKS), client.failure("pip: command not found", command="pip"), client.subagent_start()]
+    return [
+        client.prompt(ASKS),
+        client.failure("pip: command not found", command="pip install x"),
+        client.subagent_start(),
+    ]
 
 
 @pytest.mark.parametrize("why", ["disabled", "ignored", "private", "held out", "empty", "no database"])
@@ -327,7 +331,7 @@ def test_with_no_database_of_ours_the_session_goes_on_without(client: Client, ki
     assert len(client.log()) == 3
 
 
-@pytest.mark.parametrize("how", ["DROP TABLE point_search", "UPDATE point_search_data SET block = x'ffffffffffffffffffff'"])
+@pytest.mark.parametrize("how", ["DROP TABLE point_search", f"UPDATE point_search_data SET block = x'{'ff' * 10}'"])
 def test_without_an_index_the_log_says_how_to_make_it_anew(client: Client, how: str) -> None:
     """A prompt and an error bring nothing; a subagent's points need none."""
     client.change(how)
@@ -378,7 +382,9 @@ def test_input_that_is_no_event_of_ours_is_answered_with_silence(client: Client,
 def test_a_prompt_of_ten_megabytes_is_read_at_its_beginning(client: Client) -> None:
     """What follows is a log or a file."""
     assert _told(client, client.prompt(f"{ASKS} " + "x" * 10_000_000)) == ["oth-001"]
-    assert _told(client, client.failure("pip: not found\n" + "\ud83d" * 3_000_000, command="pip")) == ["oth-002"]
+    assert _told(client, client.failure("pip: not found\n" + "\ud83d" * 3_000_000, command="pip install x")) == [
+        "oth-002"
+    ]
 
 
 @pytest.mark.parametrize("name", ["UserPromptSubmit", "PostToolUseFailure", "SubagentStart"])
@@ -415,10 +421,10 @@ def test_the_user_s_own_playbook_is_searched_beside(client: Client) -> None:
 
     told = _told(client, client.prompt("the gearbox broke"))
 
-    assert sorted(told) == ["oth-009", "uoth-001"]
+    assert sorted(told) == ["oth-041", "uoth-001"]
     assert _told(client, client.prompt("the gearbox broke")) == []
     keys = dict(client.rows("SELECT p.key, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"))
-    assert keys == {projects.USER_KEY: "[1]", os.path.realpath(client.folder): "[9]"}
+    assert keys == {projects.USER_KEY: "[1]", os.path.realpath(client.folder): "[41]"}
     elsewhere = client.home / "elsewhere"
     elsewhere.mkdir()
     event = client.prompt("the gearbox broke", session_id="another")
