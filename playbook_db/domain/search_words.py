@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 
-MOST_TERMS = 48  # of a question; of these the rarest in the playbook count (benchmarks/quality/retrieval.py)
+MOST_TERMS = 32  # of a question, from its beginning and its end; of these the rarest in the playbook count
 _MOST_COUNTED = 16  # terms
 READ_FIRST, READ_LAST = 6_000, 2_000  # characters of a question; what is longer is a log or a file
 MOST_RANKED = 100  # points
@@ -27,6 +27,7 @@ _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a scrip
 # The least that a point must have in common with a question to be shown unasked: less than one plain word that it
 # alone has, as that is often all that a short prompt names; but in a long text something is always found.
 _FITS, _FITS_MORE, _FEW_WORDS = 0.7, 0.03, 5
+_FITS_STRONGLY = 3.0  # as an error wants it, of which each line has something in common with some point
 _AS_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
 _JOINTS = "/\\._-:@#+"
 _CONTRACTED = ("'s", "'t", "'re", "'ve", "'ll", "'d", "'m")
@@ -78,7 +79,8 @@ def stands_alone(letter: str) -> bool:
 
 def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
     """What *question* asks for, at most *most* terms: first what is written as an identifier, whole; then the words,
-    the longest first where there are too many, without those that stand in every text."""
+    without those that stand in every text. Where there are too many, those at the beginning and at the end stay: of
+    what was pasted there the prompt stands on one side or the other."""
     wholes: dict[tuple[str, ...], Term] = {}
     words: dict[tuple[str, ...], Term] = {}
     if len(question) > READ_FIRST + READ_LAST:
@@ -92,12 +94,12 @@ def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
             if part not in STOP_WORDS:
                 for split in _pairs(part) if stands_alone(part[0]) else ((part,),):
                     words.setdefault(split, Term(split, says=_saying(part, is_name=part in parts and bool(humps))))
-    room = max(most - min(len(wholes), most // 3), 0)
-    kept = [*words.values()]
-    if len(kept) > room:
-        longest = set(sorted(words, key=lambda each: -len("".join(each)))[:room])
-        kept = [term for split, term in words.items() if split in longest]
-    return [*[*wholes.values()][: most // 3], *kept]
+    kept = _ends([*wholes.values()], most // 3)
+    return [*kept, *_ends([*words.values()], most - len(kept))]
+
+
+def _ends(terms: "list[Term]", most: int) -> "list[Term]":
+    return terms if len(terms) <= most else [*terms[: most // 2], *terms[most // 2 - most :]]
 
 
 def _uncontracted(chunk: str) -> str:
@@ -193,9 +195,9 @@ def most_matching(live: int) -> int:
     return _MOST_MATCHING + live // _MOST_MATCHING
 
 
-def least_fitting(words: int) -> float:
+def least_fitting(words: int, *, strongly: bool = False) -> float:
     """How well a point must answer a question of so many words to be shown unasked."""
-    return _FITS + _FITS_MORE * max(0, words - _FEW_WORDS)
+    return _FITS_STRONGLY if strongly else _FITS + _FITS_MORE * max(0, words - _FEW_WORDS)
 
 
 def has_parts(text: str, term: Term) -> bool:

@@ -34,12 +34,13 @@ def test_what_a_question_asks_for(question: str, expected: list[str]) -> None:
     assert _words(question) == expected
 
 
-def test_of_many_words_the_longest_are_asked_for() -> None:
-    """Some dozens; identifiers leave two thirds of the room to words."""
-    found = terms(" ".join(f"a{n}.py {'word' * n}" for n in range(1, 80)))
+def test_of_many_words_those_at_both_ends_are_asked_for() -> None:
+    """The prompt stands before or behind what was pasted; identifiers leave two thirds of the room to words."""
+    found = terms(" ".join(f"a{n}.py {'b' * n}" for n in range(3, 80)))
 
     assert len(found) == MOST_TERMS
     assert sum(term.is_whole for term in found) == MOST_TERMS // 3
+    assert {"a3 py", "a79 py", "a3", "b" * 79} <= {" ".join(term.words) for term in found}
 
 
 @pytest.mark.parametrize(
@@ -107,4 +108,5 @@ def test_a_word_that_one_point_alone_has_counts_one(live: int) -> None:
 def test_one_plain_word_is_enough_for_a_short_question_and_a_common_one_is_not() -> None:
     """Of a long text something is always found."""
     assert 0.6 < least_fitting(1) == least_fitting(5) < 1
-    assert least_fitting(40) > 1.5
+    assert least_fitting(32) > 1.5
+    assert least_fitting(1, strongly=True) == least_fitting(32, strongly=True) == 3

@@ -213,3 +213,60 @@ def test_retired_points_and_other_projects_change_neither_order_nor_scores(proje
 
     assert answer() == before
     assert [name for name, _ in before] == ["oth-002", "oth-001", "oth-003"]
+
+
+def _fitting(project: Project, question: str, *, strongly: bool = False) -> list[str]:
+    with closing(sqlite3.connect(project.store.where)) as connection:
+        stored = hook_queries.find_project(connection, project.key)
+        assert stored is not None
+        found = hook_queries.fitting(connection.execute, stored.id, stored.live_points, question, strongly=strongly)
+    return [point.name for point, _ in found]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("the total in billing/invoice.py is off by a cent", ["oth-001"]),
+        ("is the VAT right?", ["oth-001"]),
+        ("continue", []),
+        ("fix the error", []),
+        ("write some tests", []),
+        ("", []),
+        ("VAT " + " ".join(f"other{n}" for n in range(30)), []),
+        ("the linker of staging says umlauts break", ["oth-003"]),
+    ],
+)
+def test_only_what_fits_is_shown_unasked(project: Project, question: str, expected: list[str]) -> None:
+    """One plain word that a point alone has is enough in a short question; common words aren't, nor is one word of
+    many."""
+    for text in (
+        "billing/invoice.py: round VAT once per line, never the sum",
+        "Run the tests before each commit; the errors stand in a file",
+        "The linker on staging breaks at umlauts",
+        "Answer in English",
+    ):
+        edit.add(project, text)
+
+    assert _fitting(project, question) == expected
+    assert set(expected) <= set(_found(project, question))
+
+
+def test_for_an_error_a_point_has_to_fit_strongly(project: Project) -> None:
+    """It names that error, not just the program; an error of another kind brings nothing."""
+    edit.add(project, "npm install ends with ERESOLVE for eslint: raise eslint in package.json")
+    edit.add(project, "Answer in English")
+    error = "npm install\nnpm ERR! code ERESOLVE\nCould not resolve dependency: peer eslint@^8"
+
+    assert _fitting(project, error, strongly=True) == ["oth-001"]
+    assert _fitting(project, "npm start\nnpm ERR! Missing script: start", strongly=True) == []
+
+
+def test_a_point_that_rests_is_found_and_never_shown_unasked(project: Project) -> None:
+    """Who searches gets it all the same."""
+    edit.add(project, "The linker on staging breaks at umlauts")
+    edit.add(project, "Answer in English")
+    with closing(sqlite3.connect(project.store.where)) as connection, connection:
+        connection.execute("UPDATE key_points SET resting = 1 WHERE name = 'oth-001'")
+
+    assert _found(project, "linker umlauts") == ["oth-001"]
+    assert _fitting(project, "linker umlauts") == []
