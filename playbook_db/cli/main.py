@@ -99,6 +99,8 @@ class _Commands(Group):
 def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) -> None:
     """Look at, correct and share what Claude Code learned in a project.
 
+    A point's name says whose it is: pat-001 is the project's, upat-001 in your own playbook, which --user means.
+
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.
     """

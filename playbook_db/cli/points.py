@@ -147,7 +147,8 @@ def _ordered(
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, or one revision.
 
-    A point may be live or retired; of a revision (12 or r12) it is all that it did, and why.
+    A point may be live or retired, the project's (pat-001) or your own (upat-001), as in every command that is given
+    a name; of a revision (12 or r12) it is all that it did, and why.
     """
     point = quick_reads.find_point(*database_and_folder([name]), name)
     if point is not None:

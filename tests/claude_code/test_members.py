@@ -14,6 +14,7 @@ import pytest
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
+from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, memberships, replica
 from playbook_db.store.engine import Store, open_store
@@ -195,3 +196,20 @@ def test_no_hook_of_a_member_asks_the_system_for_a_network(hook: str, client: Cl
 
     assert b"oldest" in done.stdout or hook == "enqueue"
     assert [line for line in trace.read_text().splitlines() if "(" in line] == []
+
+
+def test_the_users_own_points_come_from_his_own_database(client: Client, team: Team) -> None:
+    """Behind the team's, and so they do before the team's are here; the team is told of none."""
+    with open_store(f"sqlite:///{client.database}") as store:
+        edit.add(Project.of_user(store), "say it briefly")
+
+    told = client.inject().context
+    team.replica.unlink()
+    alone = client.inject().context
+
+    assert told.index("the team's oldest point") < told.index("[uoth-001] helpful=0 harmful=0 :: say it briefly")
+    assert "say it briefly" in alone
+    assert "the team's oldest point" not in alone
+    assert client.rows("SELECT points FROM unsent_injections") == [("[1]",)]
+    shown = "SELECT p.kind, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"
+    assert client.rows(shown) == [("user", "[1]"), ("user", "[1]")]
