@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from playbook_db.domain.outcomes import FEWEST_SESSIONS
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
 from playbook_db.projects import is_users
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.store.hook_queries import StoredMarks
     from playbook_db.store.repository import RevisionResult
+    from playbook_db.store.statistics import EventUse
 
+EVENTS = {  # by which a session is shown points
+    "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
+    "SubagentStart": "to a subagent",
+}  # fmt: skip
 _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
@@ -180,6 +186,16 @@ def evidence_line(evidence: "Evidence") -> str:
         quote = shortened(quote, _LONGEST_QUOTE)
     place = f"; {one_line(evidence.place) or 'in no place of the session'}" if evidence.trust != USER else ""
     return f'"{quote}" ({IN_WORDS.get(evidence.trust, "fetched")}{place})'
+
+
+def event_cells(use: "EventUse") -> tuple[str, ...]:
+    """What became of the points that one event told sessions of, as the cells of a line: by which event, in how many
+    sessions, and what part of them made what of it, where they are enough to say."""
+    counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
+    shares = [(name, count, use.share(count)) for name, count in counts]
+    told = (f"{name} {count:,}" + ("" if share is None else f" ({share:.1%})") for name, count, share in shares)
+    few = "" if use.share(0) is not None else f"too few to compare: fewer than {FEWEST_SESSIONS}"
+    return EVENTS[use.event], f"in {use.shown:,}", *told, few
 
 
 def session_name(session_id: str) -> str:

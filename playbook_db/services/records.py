@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from playbook_db.store.learning import SessionSummary
     from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
     from playbook_db.store.repository import ListedProject, RevisionResult
+    from playbook_db.store.statistics import EventUse
 
     Retired = Retirement | RetiredPoint
 
@@ -279,14 +280,22 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
     }
 
 
-def life_record(name: str, life: "Life", lifespan: "PointLifespan") -> Record:
-    """Where the point *name* came from, and all that happened to it (`why`)."""
+def event_use_record(use: "EventUse") -> Record:
+    """What became of the points that one event told of (`stats`, `why`); shares are null where sessions are few."""
+    counts = {name: getattr(use, name) for name in ("cited", "helpful", "harmful")}
+    return asdict(use) | {f"{name}_share": use.share(count) for name, count in counts.items()}
+
+
+def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Iterable[EventUse]") -> Record:
+    """Where the point *name* came from, what sessions that were shown it made of it, and all that happened to it
+    (`why`)."""
     return {
         "name": name,
         "created_at": lifespan.created_at,
         "origin": lifespan.origin,
         **_marks_record(lifespan),
         "merged": list(life.merged),
+        "by_event": [event_use_record(use) for use in uses],
         "events": [_record(event, session_id="session", text="told") for event in life.events],
     }
 
@@ -490,7 +499,8 @@ def statistics_record(numbers: "Statistics") -> Record:
     """A playbook in numbers (`stats`), as `services.statistics` has them.
 
     `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
-    each `..._share` is a part of `use.shown`, null where nothing was shown; `votes.unmatched` are for no live point;
+    each `..._share` is a part of `use.shown`, null where nothing was shown, and in `use.by_event` of what that event
+    told sessions of first, null where these are too few; `votes.unmatched` are for no live point;
     `stretches` are chunks of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
     own; `holdout` compares sessions that were shown the playbook with those that were not, `low` and `high` of each
     `difference` are null where they are too few; sizes are null where they can't be told.
@@ -511,6 +521,7 @@ def statistics_record(numbers: "Statistics") -> Record:
             "cited_share": use.share_of_shown(use.cited),
             "helpful_share": use.share_of_shown(use.helpful),
             "harmful_share": use.share_of_shown(use.harmful),
+            "by_event": [event_use_record(each) for each in use.by_event],
         },
         "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},
         "learning": {

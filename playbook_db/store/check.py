@@ -38,19 +38,31 @@ SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
 ) AS changed_in
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
 """)
-_SHOWINGS = sql("""
-WITH counted AS (
-    SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, max(i.time) AS last_at
+_KEPT = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
+_SHOWINGS = sql(f"""
+WITH shown AS (
+    SELECT i.playbook_id, k.id AS point_id, i.session_id, min(i.seq) AS first, max(i.time) AS last_at
     FROM injections AS i CROSS JOIN json_each(i.points) AS shown
     CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
-    GROUP BY i.playbook_id, k.id
+    GROUP BY i.playbook_id, k.id, i.session_id
+), told AS (
+    SELECT s.playbook_id, s.point_id, i.event, 1 AS sessions, s.last_at FROM shown AS s
+    JOIN injections AS i ON i.playbook_id = s.playbook_id AND i.session_id = s.session_id AND i.seq = s.first
+    UNION ALL
+    SELECT playbook_id, point_id, event, sessions, last_at FROM folded_showings
+), counted AS (
+    SELECT playbook_id, point_id, sum(sessions) AS sessions,
+           sum(CASE WHEN event = 'UserPromptSubmit' THEN sessions ELSE 0 END) AS by_prompt,
+           sum(CASE WHEN event = 'PostToolUseFailure' THEN sessions ELSE 0 END) AS at_error,
+           sum(CASE WHEN event = 'SubagentStart' THEN sessions ELSE 0 END) AS to_subagent, max(last_at) AS last_at
+    FROM told GROUP BY playbook_id, point_id
 )
 SELECT DISTINCT p.key FROM (
-    SELECT * FROM (SELECT * FROM counted EXCEPT SELECT playbook_id, point_id, sessions, last_at FROM showings) AS less
+    SELECT playbook_id FROM (SELECT * FROM counted EXCEPT {_KEPT}) AS less
     UNION ALL
-    SELECT * FROM (SELECT playbook_id, point_id, sessions, last_at FROM showings EXCEPT SELECT * FROM counted) AS more
+    SELECT playbook_id FROM ({_KEPT} EXCEPT SELECT * FROM counted) AS more
     UNION ALL
-    SELECT playbook_id, point_id, sessions, last_at FROM showings WHERE used_at > sessions
+    SELECT playbook_id FROM showings WHERE used_at > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
 Check = Callable[[Connection], list[str]]

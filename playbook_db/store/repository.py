@@ -37,7 +37,16 @@ from playbook_db.store.playbook_rows import point_of
 from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
-from playbook_db.store.tables import injections, jobs, mirrors, playbooks, proposals, session_outcomes, transcripts
+from playbook_db.store.tables import (
+    folded_sessions,
+    injections,
+    jobs,
+    mirrors,
+    playbooks,
+    proposals,
+    session_outcomes,
+    transcripts,
+)
 from playbook_db.store.verdicts import VerdictRows
 
 # Statements are made once: putting one together costs more than running it.
@@ -374,7 +383,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
             of_empty = table.c.playbook_id == empty.playbook_id
             moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
             self.connection.execute(update(table).where(of_empty).values(moved))
-        self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
+        for table in (injections, folded_sessions):
+            self.connection.execute(delete(table).where(table.c.playbook_id == empty.playbook_id))
         self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
         self.connection.execute(delete(session_outcomes).where(session_outcomes.c.playbook_id == empty.playbook_id))
         for table in (transcripts, mirrors):

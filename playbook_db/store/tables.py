@@ -502,7 +502,8 @@ unsent_injections = table(
     with_rowid=False,
 )
 
-# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it.
+# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it. `sessions` are
+# all; those that another event than their start told of the point are counted beside.
 showings = table(
     "showings",
     *in_playbook("showings", "point_id"),
@@ -516,8 +517,45 @@ showings = table(
         nullable=False,
         server_default=sql("0"),
     ),
+    *(
+        Column(
+            name,
+            COUNT,
+            CheckConstraint(f"{name} >= 0", name=f"ck_showings_{name}"),
+            nullable=False,
+            server_default=sql("0"),
+        )
+        for name in ("by_prompt", "at_error", "to_subagent")
+    ),
     of_point("showings"),
     *at_least(1, "showings", "sessions"),
+    with_rowid=False,
+)
+
+# What is left of injections that are a year old: of points, by the event that first told a session of them, in how many
+# sessions that was and what these made of it; of sessions, when they began and whether they were shown anything.
+folded_showings = table(
+    "folded_showings",
+    *in_playbook("folded_showings", "point_id", "event"),
+    Column("point_id", COUNT, nullable=False),
+    Column("event", TEXT, nullable=False),
+    *(Column(name, COUNT, nullable=False) for name in ("sessions", "cited", "helpful", "harmful")),
+    Column("first_at", TEXT, nullable=False),
+    Column("last_at", TEXT, nullable=False),
+    of_point("folded_showings"),
+    one_of("folded_showings", "event", *EVENTS),
+    *at_least(1, "folded_showings", "sessions"),
+    *at_least(0, "folded_showings", "cited", "helpful", "harmful"),
+    with_rowid=False,
+)
+
+folded_sessions = table(
+    "folded_sessions",
+    *in_playbook("folded_sessions", "session_id"),
+    Column("session_id", TEXT, nullable=False),
+    Column("first_at", TEXT, nullable=False),
+    Column("was_shown", Integer, nullable=False),
+    CheckConstraint("was_shown IN (0, 1)", name="ck_folded_sessions_was_shown"),
     with_rowid=False,
 )
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from itertools import groupby, zip_longest
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, select, update
+from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from playbook_db.errors import DatabaseError
 from playbook_db.projects import is_users
@@ -21,6 +21,8 @@ from playbook_db.store.tables import (
     citations,
     erasures,
     extra_fields,
+    folded_sessions,
+    folded_showings,
     heads,
     injections,
     jobs,
@@ -43,7 +45,7 @@ from playbook_db.store.tables import (
 _OF_REVISIONS = (changes, votes, skipped_operations)
 _AFTERWARDS = (
     taken_back, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations, proposals,
-    kept_apart, session_outcomes,
+    kept_apart, session_outcomes, folded_showings, folded_sessions,
 )  # fmt: skip
 _COPIED = (heads, revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
 _ROWS_AT_ONCE = 500
@@ -68,9 +70,8 @@ def copy_playbook(key: str, source: Connection, target: Connection, *, key_there
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
-        for row in _rows(source, showings, old):  # the trigger knows all but this
-            of_point = {"playbook_id": new, "point_id": row["point_id"]}
-            target.execute(update(showings).filter_by(**of_point).values(used_at=row["used_at"]))
+        target.execute(delete(showings).filter_by(playbook_id=new))  # the trigger knew of what isn't past yet
+        _insert(target, showings, new, _rows(source, showings, old))
     _require_equal(source, target, old, new, key)
     return count
 

@@ -63,7 +63,8 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "points": ["live", "retired", "sections", "age"],
         "use": [
             "shown_since", "cited_since", "sessions_shown", "sessions_citing", "points_shown", "points_cited", "shown",
-            "cited", "helpful", "harmful", "most", "least", "cited_share", "helpful_share", "harmful_share",
+            "cited", "helpful", "harmful", "most", "least", "by_event", "cited_share", "helpful_share",
+            "harmful_share",
         ],
         "votes": ["helpful", "harmful", "neutral", "unmatched"],
         "learning": [
