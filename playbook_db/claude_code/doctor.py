@@ -49,6 +49,7 @@ _LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
 _RUNS = 5  # of each hook
+_PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
 _TIMEOUT_S = 20.0
 _ANSWER_S = 60.0  # for the tiny question
 _RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
@@ -92,7 +93,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         replace(
             each,
             message=redact_message(each.message, os.environ),
-            remedy=causes[0] if causes and each.about == "inject" and each.state == BROKEN else each.remedy,
+            remedy=causes[0] if causes and each.about in ("inject", "remind") and each.state == BROKEN else each.remedy,
         )
         for each in findings
     ]
@@ -455,12 +456,17 @@ _Judge = Callable[[bytes, str], tuple[str, str]]  # of what a hook printed, and 
 
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
-    """Run inject on the user's own database, where it records nothing, as the session has no id; and enqueue on a
-    database and a project of its own."""
+    """Run inject and remind on the user's own database, where they record nothing, as the session has no id; enqueue on
+    a database and a project of its own."""
     programs, silence = install.programs(folder), _silence(project_env.database_url(folder), folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
     here = {"CLAUDE_PROJECT_DIR": folder}
     yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
+    if os.path.exists(
+        os.path.join(programs.hooks_folder, "remind.py")
+    ):  # an older installation's events are told above
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT, "cwd": folder}
+        yield _try(programs, "remind", event, here, _judge_remind)
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
         project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")
         os.mkdir(project)
@@ -513,6 +519,15 @@ def _judge_inject(output: bytes, log: str, silence: str) -> tuple[str, str]:
     points = ("1 point" if len(names) == 1 else f"{len(names)} points") + f", {own} of your own," * bool(own)
     used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
     return ("", f"it {used}, but: {log}") if log else (used, "")
+
+
+def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
+    try:
+        is_object = isinstance(json.loads(output), dict)
+    except ValueError:
+        is_object = False
+    problem = log if is_object else f"it printed {output[:80]!r}, which is no JSON object"
+    return "" if problem else "looks for what fits a prompt, an error or a subagent", problem
 
 
 def _judge_enqueue(output: bytes, log: str, store: Store) -> tuple[str, str]:

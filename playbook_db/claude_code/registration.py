@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 EVENTS = {  # the event, the hook that answers it, the seconds after which Claude Code may end it
     "SessionStart": ("inject", 5),
+    "UserPromptSubmit": ("remind", 5),
+    "PostToolUseFailure": ("remind", 5),
+    "SubagentStart": ("remind", 5),
     "PreCompact": ("enqueue", 5),
     "SubagentStop": ("enqueue", 5),
     "SessionEnd": ("enqueue", 10),  # raises the 1.5 s that Claude Code gives all hooks together at the end
@@ -116,7 +119,7 @@ def subagents_in(path: str) -> "list[str] | None":
 
 
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
-    """The shell command that runs *hook*, `inject` or `enqueue`, under *python*; the worker will use *worker_python*.
+    """The shell command that runs *hook*, one of those in EVENTS, under *python*; the worker will use *worker_python*.
 
     It ends well where an interpreter or a file has gone: Python's exit code for a missing file is 2, with which a
     hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python.

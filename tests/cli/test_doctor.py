@@ -82,6 +82,7 @@ def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findi
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
     assert "shows 1 point in" in found["inject"][0]["told"]
+    assert found["remind"][0]["told"].startswith("looks for what fits a prompt")
     assert "a bare interpreter" in found["enqueue"][0]["told"]
     assert "SQLite" in found["interpreter"][0]["told"]
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
@@ -188,6 +189,41 @@ def test_settings_that_keep_the_hooks_from_running_are_broken(
         if finding["state"] == "broken"
     ]  # fmt: skip
     assert any(told in each and str(path.parent.parent) in each for each in broken), broken
+
+
+@pytest.mark.usefixtures("well")
+def test_an_installation_of_the_version_before_lacks_events_until_it_is_made_again(
+    findings: Findings, playbook: Playbook, home: Path
+) -> None:
+    """Which ones, and what brings them; then nothing is broken."""
+    path = home / ".claude" / "settings.json"
+    content = json.loads(path.read_text())
+    for event in ("UserPromptSubmit", "PostToolUseFailure", "SubagentStart"):
+        del content["hooks"][event]
+    path.write_text(json.dumps(content))
+
+    (finding,) = findings()["hooks"]
+
+    told = f"{path} lacks UserPromptSubmit, PostToolUseFailure, SubagentStart"
+    assert (finding["state"], finding["told"], finding["remedy"]) == ("broken", told, "playbook install --scope user")
+    assert playbook("install").code == 0
+    assert [finding["state"] for finding in findings()["hooks"]] == ["ok"]
+
+
+@pytest.mark.parametrize("say", ["'x'", "'[]'", "''"])
+@pytest.mark.usefixtures("well")
+def test_a_hook_that_says_no_object_to_a_prompt_is_broken(
+    findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, say: str
+) -> None:
+    """The client would put it before the model as it stands."""
+    for name in ("inject", "enqueue", "remind"):
+        (tmp_path / f"{name}.py").write_text(f"import sys; sys.stdout.write({say})")
+    programs = install.Programs(sys.executable, str(tmp_path), sys.executable)
+    monkeypatch.setattr(install, "programs", lambda _: programs)
+
+    (finding,) = findings()["remind"]
+
+    assert (finding["state"], "no JSON object" in finding["told"]) == ("broken", True)
 
 
 @pytest.mark.parametrize(
