@@ -1,7 +1,7 @@
 """From a URL to the dialect of its database, and what a URL means in words."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, MissingExtraError, Remedy, SettingError
 from playbook_db.store import hook_queries
 from playbook_db.store.sqlite.dialect import SqliteDialect
@@ -41,6 +42,7 @@ class Dialect(Protocol):
     def at_once(self, connection: Connection) -> AbstractContextManager[object]: ...
     def by_index(self, name: str) -> str: ...
     def has_search(self, connection: Connection) -> bool: ...
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching": ...
     def rebuild_search(self, connection: Connection) -> bool: ...
     def size_bytes(self, connection: Connection) -> int | None: ...
     def table_bytes(self, connection: Connection) -> dict[str, int]: ...

@@ -172,8 +172,10 @@ def erase(
             .where(key_points.c.playbook_id == playbook_id, key_points.c.id.in_(some))
             .values(text=MARK, retired_reason=REASON, forgotten=1)
         )
-    # What stood in the index stays in its segments until they are merged; the backup that comes next would have it.
-    dialect_of(connection).rebuild_search(connection)
+    # What stood in the index stays in its segments until they are merged; the backup that comes next would have it. On
+    # a server it goes with the deleted rows.
+    if not dialect_of(connection).is_shared:
+        dialect_of(connection).rebuild_search(connection)
     connection.execute(update(erasures).filter_by(**trace).values(fields=len(fields), finished_at=now))
 
 

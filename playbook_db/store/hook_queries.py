@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from playbook_db.domain.search_words import Term
 
+    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # what an index finds in a playbook
 
 SCHEMA = 7  # the migration that this code is written for, as in PRAGMA user_version
 
@@ -503,7 +504,7 @@ def search(
     live: int,
     question: str,
     *,
-    matching: "Callable[[Callable[..., Any], int, Term, int], Collection[int]]" = matching,
+    matching: "Matching" = matching,
 ) -> "list[tuple[StoredPoint, float]]":
     """The live points that answer *question* best, each with how well, the best first; *live* is how many there are.
 
@@ -533,7 +534,7 @@ def _ranked(
     live: int,
     terms: "Sequence[Term]",
     query: str,
-    matching: "Callable[[Callable[..., Any], int, Term, int], Collection[int]]",
+    matching: "Matching",
     least: float = 0.0,
 ) -> "list[tuple[StoredPoint, float]]":
     """The points that have *terms*, read by *query*, each with how well it answers, at least *least*: the best first,

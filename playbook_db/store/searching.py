@@ -1,6 +1,6 @@
 """Which live points answer a question: by the index for full text, else by parts of words.
 
-There is an answer, too, where there is no index, on a server or with an SQLite that has no FTS5, or a damaged one.
+There is an answer, too, where there is no index, as with an SQLite that has no FTS5, or a damaged one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,9 @@ def search(book: PlaybookRepository, question: str) -> Searched:
     if dialect.has_search(book.connection):
         try:
             with dialect.apart(book.connection):
-                return Searched(tuple(hook_queries.search(execute, book.playbook_id, live, question)))
+                matching = dialect.matching(book.connection, search_words.terms(question))
+                found = hook_queries.search(execute, book.playbook_id, live, question, matching=matching)
+                return Searched(tuple(found))
         except DatabaseError:
             is_damaged = True
     rows = execute(hook_queries.LIVE_POINTS, {"playbook_id": book.playbook_id})

@@ -110,6 +110,7 @@ def test_the_one_chain_of_migrations_makes_the_same_schema_on_both(server: Engin
     ours, theirs = _described(sqlite), _described(server)
     ours = {name: described for name, described in ours.items() if name not in full_text.TABLES}
     sqlite.dispose()
+    del theirs["key_points"]["indexes"]["ix_key_points_search"]  # each has an index for full text of its own
 
     assert ours.keys() == theirs.keys() == tables.metadata.tables.keys()
     for table, described in ours.items():

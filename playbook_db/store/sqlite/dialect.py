@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import resources
@@ -22,8 +22,10 @@ from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
+from playbook_db.domain.search_words import Term
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.projects import upwards
+from playbook_db.store import hook_queries
 from playbook_db.store.hook_queries import ADD_HEAD, OLDEST_SQLITE, is_at_rest
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
@@ -235,6 +237,10 @@ class SqliteDialect:
         """Whether there is an index for full text that knows of all points, and this SQLite can ask it."""
         execute = connection.exec_driver_sql
         return full_text.can_index(execute) and full_text.has_index(execute) and not full_text.is_behind(execute)
+
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
+        """What finds the live points that have one of the *terms*, by that index."""
+        return hook_queries.matching
 
     def rebuild_search(self, connection: Connection) -> bool:
         """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite
