@@ -1,5 +1,6 @@
 """By which event of a session points were shown; those that are there were shown at its start. What was
-shown more than a year ago gets a place where it is counted, without a row for each time.
+shown more than a year ago gets a place where it is counted, without a row for each time. And when a team's database
+had what a session was shown, which is kept here for a while: none of those that are there.
 
 The index for full text comes with it: it is no table of a migration but made after each, as views and triggers are.
 """
@@ -21,6 +22,7 @@ def upgrade() -> None:
     for table in ("injections", "unsent_injections"):
         check = sa.CheckConstraint(f"event IN ({_EVENTS})", name=f"ck_{table}_event")
         op.add_column(table, sa.Column("event", TEXT, check, nullable=False, server_default=sa.text("'SessionStart'")))
+    op.add_column("unsent_injections", sa.Column("sent_at", TEXT))
     for column in ("by_prompt", "at_error", "to_subagent"):
         check = sa.CheckConstraint(f"{column} >= 0", name=f"ck_showings_{column}")
         op.add_column("showings", sa.Column(column, COUNT, check, nullable=False, server_default=sa.text("0")))

@@ -10,7 +10,7 @@ import sys
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import events, hook_runner, registration, showing
-from playbook_db.domain import prompt_text, search_words
+from playbook_db.domain import search_words
 from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
@@ -194,6 +194,8 @@ def _chosen(
 ) -> "tuple[str, list[tuple[showing.Source, hook_queries.StoredPoint]]]":
     """The text that the session is told at *event*, and the points in it: of those *found*, the best first, as many as
     may be and have room. A point that is too long for the space that remains is passed over."""
+    from playbook_db.domain import prompt_text  # late: mostly nothing fits
+
     name = event.hook_event_name or ""
     told: dict[str, set[int]] = {}
     olds: dict[str, str] = {}

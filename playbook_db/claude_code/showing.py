@@ -8,8 +8,6 @@ import os
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import events, hook_runner
-from playbook_db.domain import prompt_text
-from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
@@ -64,15 +62,20 @@ def compose(
     of_project: "Source | None",
     of_user: "Source | None",
     *,
-    limit_units: int = prompt_text.LIMIT_UNITS,
+    limit_units: "int | None" = None,
 ) -> "tuple[str, list[Told]]":
     """What the session is told of its project's playbook and of the user's own, the best points of each, and which
-    those are. One that is held out is told nothing, and that goes on record."""
+    those are, in *limit_units* (default: all that the client takes). One that is held out is told nothing, and that
+    goes on record."""
     sources = [each for each in (of_project, of_user) if each is not None and each.book[1].live_points]
     if not sources:
         return "", []
     if is_held_out(hook, event):
         return "", [(each, []) for each in sources]
+    from playbook_db.domain import prompt_text  # late, both: mostly a prompt is told nothing
+    from playbook_db.services import templates
+
+    limit_units = limit_units or prompt_text.LIMIT_UNITS
     both = [
         hook_queries.candidates(each.book[0].execute, each.book[1])
         if each is not None and each in sources

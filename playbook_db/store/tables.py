@@ -487,7 +487,8 @@ injections = table(
     with_rowid=False,  # one page to write at a session's start, not three
 )
 
-# What sessions were shown of a team's playbook, until the team's database has it: points and revision are those there.
+# What sessions were shown of a team's playbook, until the team's database has it, and as long afterwards as a session
+# may go on: points and revision are those there.
 unsent_injections = table(
     "unsent_injections",
     *in_playbook("unsent_injections", "session_id", "time"),
@@ -498,6 +499,7 @@ unsent_injections = table(
     Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
     event("unsent_injections"),
+    Column("sent_at", TEXT),
     *at_least(0, "unsent_injections", "left_out"),
     with_rowid=False,
 )

@@ -440,6 +440,8 @@ def test_a_member_is_told_the_teams_points_once(client: Client) -> None:
     assert _told(client, client.prompt("the gearbox broke")) == ["oth-001"]
     assert _told(client, client.prompt("the gearbox broke")) == []
     assert client.rows("SELECT event, points FROM unsent_injections") == [("UserPromptSubmit", "[1]")]
+    client.change("UPDATE unsent_injections SET sent_at = '2026-11-22'")
+    assert _told(client, client.prompt("the gearbox broke")) == []
     assert client.rows(_SHOWN) == []
 
 

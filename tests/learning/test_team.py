@@ -289,7 +289,7 @@ def _show(member: Member, session: str = "s-1", time: str = "2026-11-22T10:00:00
     """A session of his was shown the first point."""
     with member.own() as own, own.store.write(own.key) as book:
         book.connection.exec_driver_sql(
-            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0, 'SessionStart')",
+            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0, 'SessionStart', NULL)",
             (book.playbook_id, session, time),
         )
 
@@ -333,7 +333,21 @@ def test_what_sessions_were_shown_counts_once(ann: Member, team_server: Store, m
         ("s-2", 1),
     ]
     assert rows(team_server, "SELECT point_id, sessions FROM showings") == [(1, 2)]
-    assert ann.rows("SELECT session_id FROM unsent_injections") == []
+    assert ann.rows("SELECT session_id FROM unsent_injections WHERE sent_at IS NULL") == []
+
+
+@pytest.mark.usefixtures("team_server")
+def test_what_the_team_has_is_kept_here_for_sessions_that_go_on(ann: Member) -> None:
+    """So that their hooks tell nothing twice; a week later it goes."""
+    _show(ann)
+    ann.work()
+    assert ann.rows("SELECT session_id FROM unsent_injections WHERE sent_at IS NOT NULL") == [("s-1",)]
+    with ann.own() as own, own.store.write(own.key) as book:
+        book.connection.exec_driver_sql("UPDATE unsent_injections SET sent_at = '2026-01-01'")
+    _show(ann, "s-2")
+    ann.work()
+
+    assert ann.rows("SELECT session_id FROM unsent_injections") == [("s-2",)]
 
 
 def test_the_budget_is_each_members_own(

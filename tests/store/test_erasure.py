@@ -35,7 +35,7 @@ _STRUCTURE = {
         "finished_at", "parent_path", "agent_id",
     ),
     "injections": ("session_id", "source", "points", "time", "event"),
-    "unsent_injections": ("session_id", "source", "points", "time", "event"),
+    "unsent_injections": ("session_id", "source", "points", "time", "event", "sent_at"),
     "memberships": ("url", "name", "joined_at"),
     "showings": ("last_at",),
     "folded_showings": ("event", "first_at", "last_at"),
