@@ -144,12 +144,14 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """What the reflector said of a chunk whose votes aren't counted yet."""
+    """What the reflector said of a chunk whose votes aren't counted yet; `own_id` is where the tags on the user's own
+    points are kept, in his playbook."""
 
     id: int
     analysis: str
     bullet_tags: list[Any]
     lessons: list[Any]
+    own_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
