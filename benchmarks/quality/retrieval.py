@@ -12,7 +12,18 @@ from pathlib import Path
 
 from benchmarks.figures import Figures
 from benchmarks.quality.public_retrieval import Part, read_locomo, read_sde_bench
-from benchmarks.quality.retrieval_corpus import SPLITS, WORDINGS, Point, Prompt, read_nothing, read_points, read_prompts
+from benchmarks.quality.retrieval_corpus import (
+    SPLITS,
+    WORDINGS,
+    Point,
+    Prompt,
+    part_of,
+    read_errors,
+    read_nothing,
+    read_points,
+    read_points_about_errors,
+    read_prompts,
+)
 from benchmarks.quality.retrieval_methods import (
     PLAIN,
     PORTER,
@@ -24,6 +35,8 @@ from benchmarks.quality.retrieval_methods import (
     few_words,
     newest_first,
     product,
+    shown,
+    stored,
 )
 
 SHOWN = 3  # points at a prompt
@@ -36,8 +49,11 @@ METHODS: Mapping[str, Method] = {
     "any word, porter": any_word(PORTER),
     "12 words that count, porter": few_words,
     "the product's search": product,
+    "what the product shows": shown,
 }
-_OURS, _PLAIN_OR = "the product's search", "any word, porter"
+_OURS, _SHOWS, _PLAIN_OR = "the product's search", "what the product shows", "any word, porter"
+_SIZES = (20, 60, 500, 10_000)  # points of a playbook
+_AT_ONCE = 10  # prompts whose points one small playbook has to hold
 _DEPTH = 50
 _SCORES = ("any@1", "any@3", "any@5", "MRR@10", "any@1,500 ch.")
 
@@ -57,6 +73,8 @@ def run(*, quick: bool, corpus: Path | None = None) -> Iterator[Figures]:
     """A table for each wording of the points, one of kinds of prompts, and those of public data where it is there."""
     yield from (_methods(wording) for wording in WORDINGS)
     yield _kinds()
+    yield _sizes(quick=quick)
+    yield _errors()
     if corpus is not None:
         yield from _sde_bench(corpus)
         yield from _locomo(corpus, quick=quick)
@@ -102,7 +120,7 @@ def old_rules(search: Search, prompts: Sequence[Prompt]) -> tuple[int, int, int]
 
 def _searches(methods: Mapping[str, Method], points: Sequence[Point]) -> dict[str, Search]:
     live = [point for point in points if point.live]
-    return {name: method(points if method is product else live) for name, method in methods.items()}
+    return {name: method(points if method in (product, shown) else live) for name, method in methods.items()}
 
 
 def _methods(wording: str) -> Figures:
@@ -135,12 +153,70 @@ def _kinds() -> Figures:
     for wording in WORDINGS:
         points, found = read_points(wording), searches(wording)
         for kind, prompts in kinds.items():
-            ours, plain = (scores(found[name], prompts, points) for name in (_OURS, _PLAIN_OR))
-            cells = (f"{ours.any_3:.2f}", f"{ours.mrr:.2f}", f"{plain.any_3:.2f}", f"{plain.mrr:.2f}")
+            of = [scores(found[name], prompts, points) for name in (_OURS, _SHOWS, _PLAIN_OR)]
+            cells = [f"{each:.2f}" for score in of for each in (score.any_3, score.mrr)]
             rows.append((f"{wording}; prompt {kind}", f"{len(prompts)}", *cells))
     return Figures(
-        "Retrieval by kind of prompt: the product's search, and any word (porter)",
-        ("", "prompts", "any@3", "MRR@10", "plain any@3", "plain MRR@10"),
+        "Retrieval by kind of prompt: the product's search, what of that is shown, and any word (porter)",
+        ("", "prompts", "any@3", "MRR@10", "shown any@3", "shown MRR@10", "plain any@3", "plain MRR@10"),
+        rows,
+    )
+
+
+def in_size(wording: str, split: str, size: int) -> tuple[float, float]:
+    """In playbooks of so many points: any@3 of what is shown, and which share of prompts that fit nothing is answered.
+
+    A playbook holds what some of the prompts want, and others by chance.
+    """
+    points, prompts, nothing = read_points(wording), read_prompts(split), read_nothing(split)
+    step = _AT_ONCE if size < len(points) else len(prompts)
+    parts = [prompts[at : at + step] for at in range(0, len(prompts), step)]
+    playbooks = [part_of(points, {name for prompt in part for name in prompt.gold}, size) for part in parts]
+    right, wrong = 0, 0.0
+    for playbook, part in zip(stored(playbooks), parts, strict=True):
+        right += sum(bool(prompt.gold.intersection(playbook.show(prompt.text, SHOWN))) for prompt in part)
+        wrong += answered(playbook.show, nothing)
+    return right / len(prompts), wrong / len(parts)
+
+
+def at_errors(split: str, size: int) -> tuple[float, float, float]:
+    """Among so many points: to which share of errors the point about that error is shown, to which another point; and
+    to which share of those that no point is about one is shown all the same."""
+    about, others = read_errors(split)
+    (playbook,) = stored([part_of([*read_points_about_errors(), *read_points("named")], _ABOUT_ERRORS, size)])
+    first = [set(playbook.show(prompt.text, 1, strongly=True)) for prompt in about]
+    right = sum(bool(names & prompt.gold) for names, prompt in zip(first, about, strict=True))
+    wrong = sum(bool(names - prompt.gold) for names, prompt in zip(first, about, strict=True))
+    answers = sum(bool(playbook.show(prompt.text, 1, strongly=True)) for prompt in others)
+    return right / len(about), wrong / len(about), answers / len(others)
+
+
+_ABOUT_ERRORS = frozenset(point.name for point in read_points_about_errors())
+
+
+def _sizes(*, quick: bool) -> Figures:
+    rows = []
+    for size in _SIZES[: 1 if quick else None]:
+        for wording in WORDINGS:
+            (right, wrong), (right_held, wrong_held) = (in_size(wording, split, size) for split in SPLITS)
+            nothing = f"{100 * wrong:.0f} % / {100 * wrong_held:.0f} %"
+            rows.append((f"{size:,} points, {wording}", f"{right:.3f} / {right_held:.3f}", nothing))
+    return Figures(
+        "Retrieval by size of the playbook: what is shown at a prompt, train / held out",
+        ("", "any@3", "nothing fits, answered"),
+        rows,
+    )
+
+
+def _errors() -> Figures:
+    rows = []
+    for size in (60, 500, len(read_points("named"))):
+        for split in SPLITS:
+            cells = (f"{100 * share:.0f} %" for share in at_errors(split, size))
+            rows.append((f"{size:,} points, {split}", *cells))
+    return Figures(
+        "Retrieval at an error: the one point that is shown",
+        ("", "its point", "another", "no point is about it, answered"),
         rows,
     )
 

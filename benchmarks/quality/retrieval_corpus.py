@@ -1,12 +1,13 @@
 """The corpus for the search: prompts with the key points that should come for them, and those that should bring none.
 
-Our own stands in `retrieval.json`, which says what it holds; its filler is made here, the same each time.
+Our own stands in `retrieval.json`, which says what it holds; its filler is made here, the same each time. Failed calls
+stand in `retrieval_errors.json`.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from playbook_db.domain.sections import OTHERS, SLUG_SECTIONS
 
 CORPUS = Path(__file__).with_name("retrieval.json")
+ERRORS = Path(__file__).with_name("retrieval_errors.json")
 SPLITS = ("train", "held-out")
 WORDINGS = ("bare", "named")
 _LETTERS = {"P": SLUG_SECTIONS["pat"], "M": SLUG_SECTIONS["mis"], "C": SLUG_SECTIONS["ctx"], "U": SLUG_SECTIONS["pref"]}
@@ -73,6 +75,38 @@ def read_points(wording: str) -> list[Point]:
     ]
 
 
+def read_errors(split: str) -> tuple[list[Prompt], list[Prompt]]:
+    """The failed calls of that *split*: those that a point is about, and the others."""
+    prompts = [
+        Prompt(f"{row['what']}\n{row['error']}", frozenset(row["gold"]), split)
+        for row in _read(ERRORS)["errors"]
+        if row["split"] == split
+    ]
+    return [prompt for prompt in prompts if prompt.gold], [prompt for prompt in prompts if not prompt.gold]
+
+
+def read_points_about_errors() -> list[Point]:
+    """The points that name an error, and some that are about the same programs."""
+    return [Point(row["id"], row["text"]) for row in _read(ERRORS)["points"]]
+
+
+def part_of(points: Sequence[Point], wanted: Collection[str], size: int) -> list[Point]:
+    """So many live ones of *points*, the same ones each time, among them those *wanted*; where that is more than there
+    are, the others come again with a number."""
+    live = [point for point in points if point.live]
+    kept = [point for point in live if point.name in wanted]
+    rest = sorted((point for point in live if point.name not in wanted), key=lambda point: _chance(point.name, "part"))
+    copy = 1
+    while len(kept) + len(rest) < size:
+        copy += 1
+        rest += [
+            replace(point, name=f"{point.name}-{copy}", text=f"{point.text} ({copy})")
+            for point in live
+            if point.name not in wanted
+        ]
+    return [*kept, *rest][:size]
+
+
 def _filler(filler: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Name, section and text of each point that fits no prompt; a text that two projects share comes once."""
     seen = set[str]()
@@ -95,6 +129,6 @@ def _chance(name: str, what: str) -> int:
 
 
 @cache
-def _read() -> Mapping[str, Any]:
-    corpus: Mapping[str, Any] = json.loads(CORPUS.read_text("utf-8"))
+def _read(file: Path = CORPUS) -> Mapping[str, Any]:
+    corpus: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
     return corpus

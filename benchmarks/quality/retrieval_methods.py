@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import sandbox
@@ -17,6 +18,7 @@ from playbook_db.domain.playbook import Header, KeyPoint, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import rank
 from playbook_db.services import import_export
+from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries
 
 Search = Callable[[str, int], Sequence[str]]
@@ -34,26 +36,51 @@ _STOP_WORDS = """
 """
 
 
-def product(points: Sequence[Point]) -> Search:
-    """The product's own search, in a database of its own: all points in, retired ones too; only live ones may come out.
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A playbook in a database of the product's."""
 
-    There is no threshold yet under which nothing is answered.
-    """
-    connection = sqlite3.connect(":memory:")
-    with tempfile.TemporaryDirectory(prefix="playbook-bench-") as folder, sandbox.opened(Path(folder)) as (_, project):
-        for kept in (points, [point for point in points if point.live]):
-            playbook = playbook_of([KeyPoint(each.name, each.text, each.section) for each in kept], header=Header())
-            import_export.import_playbook(project, Reading(playbook), source="the corpus", replace=True)
-        with closing(sqlite3.connect(sandbox.database_path(Path(folder)))) as written:
-            written.backup(connection)
-        stored = hook_queries.find_project(connection, project.key)
-    assert stored is not None
+    connection: sqlite3.Connection
+    number: int
+    live: int
 
-    def search(query: str, limit: int) -> Sequence[str]:
-        found = hook_queries.search(connection.execute, stored.id, stored.live_points, query)
+    def search(self, query: str, limit: int) -> Sequence[str]:
+        """What the product's search finds."""
+        found = hook_queries.search(self.connection.execute, self.number, self.live, query)
         return [point.name for point, _ in found[:limit]]
 
-    return search
+    def show(self, query: str, limit: int, *, strongly: bool = False) -> Sequence[str]:
+        """What of that fits well enough to be shown unasked."""
+        found = hook_queries.fitting(self.connection.execute, self.number, self.live, query, strongly=strongly)
+        return [point.name for point, _ in found[:limit]]
+
+
+def product(points: Sequence[Point]) -> Search:
+    """The product's own search, in a database of its own: all points in, retired ones too; only live ones may come out.
+    Whatever shares a word with the query is found, as `playbook search` finds it."""
+    return stored([points])[0].search
+
+
+def shown(points: Sequence[Point]) -> Search:
+    """The same, and of it what is shown at a prompt: nothing where nothing fits well enough."""
+    return stored([points])[0].show
+
+
+def stored(playbooks: Sequence[Sequence[Point]]) -> list[Stored]:
+    """These *playbooks*, all in one database."""
+    connection = sqlite3.connect(":memory:")
+    keys = [f"/playbook-{number}" for number in range(len(playbooks))]
+    with tempfile.TemporaryDirectory(prefix="playbook-bench-") as folder, sandbox.opened(Path(folder)) as (_, project):
+        for key, points in zip(keys, playbooks, strict=True):
+            live = [point for point in points if point.live]
+            for kept in (points, live) if len(live) < len(points) else (live,):
+                playbook = playbook_of([KeyPoint(each.name, each.text, each.section) for each in kept], header=Header())
+                reading = Reading(playbook)
+                import_export.import_playbook(Project(project.store, key), reading, source="the corpus", replace=True)
+        with closing(sqlite3.connect(sandbox.database_path(Path(folder)))) as written:
+            written.backup(connection)
+    found = [hook_queries.find_project(connection, key) for key in keys]
+    return [Stored(connection, each.id, each.live_points) for each in found if each is not None]
 
 
 def few_words(points: Sequence[Point]) -> Search:

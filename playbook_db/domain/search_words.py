@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_TERMS = 32  # of a question, from its beginning and its end; of these the rarest in the playbook count
 _MOST_COUNTED = 16  # terms
-READ_FIRST, READ_LAST = 6_000, 2_000  # characters of a question; what is longer is a log or a file
+READ_FIRST, READ_LAST = 2_000, 2_000  # characters of a question; what is longer is a log or a file
 MOST_RANKED = 100  # points
 _MOST_MATCHING = 100  # points, and one in as many
 _MOST_PARTS = 8  # of an identifier that is looked up whole
@@ -26,8 +26,9 @@ _COMMON = 0.6  # a word that texts of every kind have
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
 # The least that a point must have in common with a question to be shown unasked: less than one plain word that it
 # alone has, as that is often all that a short prompt names; but in a long text something is always found.
-_FITS, _FITS_MORE, _FEW_WORDS = 0.7, 0.03, 5
-_FITS_STRONGLY = 3.0  # as an error wants it, of which each line has something in common with some point
+_FITS, _FITS_MORE, _LITTLE = 0.7, 0.03, 5
+# As an error wants it: two words of its own where it is short, three where it is longer.
+_STRONGLY, _STRONGLY_MORE, _STRONGLY_MOST = 1.5, 0.25, 3.0
 _AS_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
 _JOINTS = "/\\._-:@#+"
 _CONTRACTED = ("'s", "'t", "'re", "'ve", "'ll", "'d", "'m")
@@ -81,25 +82,25 @@ def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
     """What *question* asks for, at most *most* terms: first what is written as an identifier, whole; then the words,
     without those that stand in every text. Where there are too many, those at the beginning and at the end stay: of
     what was pasted there the prompt stands on one side or the other."""
-    wholes: dict[tuple[str, ...], Term] = {}
-    words: dict[tuple[str, ...], Term] = {}
+    wholes: dict[tuple[str, ...], None] = {}
+    words: dict[tuple[str, ...], bool] = {}  # whether it is written as a name
     if len(question) > READ_FIRST + READ_LAST:
         question = f"{question[:READ_FIRST]} {question[-READ_LAST:]}"
     for chunk in map(_uncontracted, dict.fromkeys(question.replace("\u2019", "'").split())):
         parts = _parts(chunk)
         if 1 < len(parts) <= _MOST_PARTS and _is_identifier(chunk):
-            wholes.setdefault(tuple(parts), Term(tuple(parts), is_whole=True))
+            wholes.setdefault(tuple(parts))
         humps = _humps(chunk) if chunk.isascii() and not chunk[1:].islower() else []
         for part in [*parts, *humps]:
             if part not in STOP_WORDS:
                 for split in _pairs(part) if stands_alone(part[0]) else ((part,),):
-                    words.setdefault(split, Term(split, says=_saying(part, is_name=part in parts and bool(humps))))
-    kept = _ends([*wholes.values()], most // 3)
-    return [*kept, *_ends([*words.values()], most - len(kept))]
+                    words.setdefault(split, bool(humps) and part in parts)
+    kept = [Term(parts, is_whole=True) for parts in _ends([*wholes], most // 3)]
+    return [*kept, *(Term(split, says=_saying(split[0], words[split])) for split in _ends([*words], most - len(kept)))]
 
 
-def _ends(terms: "list[Term]", most: int) -> "list[Term]":
-    return terms if len(terms) <= most else [*terms[: most // 2], *terms[most // 2 - most :]]
+def _ends(found: "list[tuple[str, ...]]", most: int) -> "list[tuple[str, ...]]":
+    return found if len(found) <= most else [*found[: most // 2], *found[most // 2 - most :]]
 
 
 def _uncontracted(chunk: str) -> str:
@@ -112,7 +113,7 @@ def _uncontracted(chunk: str) -> str:
     return chunk
 
 
-def _saying(word: str, *, is_name: bool) -> float:
+def _saying(word: str, is_name: bool) -> float:
     """How much *word* says; *is_name* where it is written like parseHeader."""
     if stands_alone(word[0]) or len(word) == 1 or (len(word) == 2 and word.isdigit()):
         return _SHORT
@@ -195,9 +196,10 @@ def most_matching(live: int) -> int:
     return _MOST_MATCHING + live // _MOST_MATCHING
 
 
-def least_fitting(words: int, *, strongly: bool = False) -> float:
-    """How well a point must answer a question of so many words to be shown unasked."""
-    return _FITS_STRONGLY if strongly else _FITS + _FITS_MORE * max(0, words - _FEW_WORDS)
+def least_fitting(terms: "Sequence[Term]", *, strongly: bool = False) -> float:
+    """How well a point must answer a question of these *terms* to be shown unasked."""
+    more = max(0.0, sum(term.says for term in terms if not term.is_whole) - _LITTLE)
+    return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST) if strongly else _FITS + _FITS_MORE * more
 
 
 def has_parts(text: str, term: Term) -> bool:

@@ -524,7 +524,7 @@ def fitting(
     from playbook_db.domain import search_words
 
     terms = search_words.terms(question)
-    least = search_words.least_fitting(sum(not term.is_whole for term in terms), strongly=strongly)
+    least = search_words.least_fitting(terms, strongly=strongly)
     return _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
 
 

@@ -28,7 +28,7 @@ from tests.members import NAME
 pytestmark = pytest.mark.slow  # starts processes
 
 HEADER = "src/api/users.py: parse_header wants bytes, never text"
-UV = "pip is not installed here; use uv for packages"
+UV = "'pip: command not found': pip is not installed here; use uv for packages"
 CACHE = "run pytest with --no-cache after a fixture changed"
 FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
 ASKS = "why does parse_header in src/api/users.py fail?"
