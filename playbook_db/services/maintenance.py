@@ -24,8 +24,9 @@ from playbook_db.store.sqlite.restore import Replaced, State
 if TYPE_CHECKING:
     from playbook_db.store.postgres.grants import Granted, Right
 
-NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks")
+NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks", "full text")
 _REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
+REBUILD_SEARCH = Remedy("Make it anew: {}", ("db", "check", "--rebuild-search"))
 _DAILY_AFTER = timedelta(hours=24)
 SHOWN_FOR = timedelta(days=365)  # that long each showing is a row of its own; then counts take its place
 _FOLDED_AT_ONCE = 200  # sessions in one transaction, some tenths of a second
@@ -274,14 +275,19 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
     remedy = _REPAIR if connect.sqlite_path(url) else connect.restore_of(url)
+    if problems == [store_check.SEARCH_IS_WRONG]:
+        remedy = REBUILD_SEARCH
     return Report(where, tuple(problems), remedy if problems else None)
 
 
 def rebuild_search(url: str) -> bool:
     """Make the index for full text of the database at *url* anew from its points; whether there can be one."""
     migrate.require_current(url)
-    with open_store(url) as store, store.transaction() as connection:
-        return connect.dialect_of(connection).rebuild_search(connection)
+    with open_store(url) as store:
+        with store.transaction() as connection:
+            made = connect.dialect_of(connection).rebuild_search(connection)
+        store.tidy()
+        return made
 
 
 def _now() -> datetime:

@@ -6,7 +6,7 @@ from playbook_db.store import searching
 from playbook_db.store.searching import Searched
 
 DAMAGED = Remedy(
-    "The index for full text can't be read, so this is by parts of words. Make it anew: {}",
+    "The index for full text is damaged or behind, so this is by parts of words. Make it anew: {}",
     ("db", "check", "--rebuild-search"),
 )
 

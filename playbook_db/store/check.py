@@ -65,6 +65,7 @@ SELECT DISTINCT p.key FROM (
     SELECT playbook_id FROM showings WHERE used_at > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
+SEARCH_IS_WRONG = "the index for full text isn't what the points give"
 Check = Callable[[Connection], list[str]]
 _TOLERANCE = 1e-9  # of a rank; another machine may round the last bit another way
 
@@ -144,6 +145,11 @@ def check_showings(connection: Connection) -> list[str]:
     ]
 
 
+def check_search(connection: Connection) -> list[str]:
+    """What finds points by their words knows the words that they have."""
+    return [] if dialect_of(connection).search_is_true(connection) else [SEARCH_IS_WRONG]
+
+
 def check_histories(connection: Connection) -> list[str]:
     """Each playbook equals what its history says."""
     problems = []
@@ -157,6 +163,7 @@ THOROUGH = (
     (check_file, check_structure),
     (check_revisions, check_counts),
     (check_histories, check_ranks, check_showings),
+    (check_search,),
 )
 
 

@@ -4,6 +4,7 @@ There is an answer, too, where there is no index, as with an SQLite that has no 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,8 @@ from playbook_db.store.repository import PlaybookRepository
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The points that were found, each with how well it answers, the best first; and whether there is an index that
-    should have been asked, but can't be read."""
+    """The points that were found, each with how well it answers, the best first; and whether there should be an index
+    that was asked, but it is damaged or behind."""
 
     points: tuple[tuple[StoredPoint, float], ...]
     is_damaged: bool = False
@@ -34,17 +35,15 @@ def search(book: PlaybookRepository, question: str) -> Searched:
     def execute(statement: str, values: Mapping[str, Any]) -> Any:
         return book.connection.execute(sql(statement), values)
 
-    is_damaged = False
-    if dialect.has_search(book.connection):
-        try:
-            with dialect.apart(book.connection):
+    should_ask = dialect.has_search(book.connection)
+    if should_ask:
+        with suppress(DatabaseError), dialect.apart(book.connection):
+            if not dialect.is_search_behind(book.connection):
                 matching = dialect.matching(book.connection, search_words.terms(question))
                 found = hook_queries.search(execute, book.playbook_id, live, question, matching=matching)
                 return Searched(tuple(found))
-        except DatabaseError:
-            is_damaged = True
     rows = execute(hook_queries.LIVE_POINTS, {"playbook_id": book.playbook_id})
-    return Searched(tuple(_by_parts([StoredPoint(row) for row in rows], question)), is_damaged)
+    return Searched(tuple(_by_parts([StoredPoint(row) for row in rows], question)), is_damaged=should_ask)
 
 
 def _by_parts(points: Sequence[StoredPoint], question: str) -> list[tuple[StoredPoint, float]]:

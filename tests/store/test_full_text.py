@@ -1,11 +1,14 @@
 """The index for full text is what the live points give, whatever happened to them."""
 
+import _sqlite3
+import ctypes
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from playbook_db.domain import playbook_file
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
-from playbook_db.services import edit, import_export, maintenance, undo
+from playbook_db.services import edit, import_export, maintenance, repair, search, undo
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, replica
@@ -45,7 +48,9 @@ _deeds = st.one_of(
     st.tuples(st.just("restore"), _names),
     st.tuples(st.just("forget"), _names),
     st.tuples(st.sampled_from(["import", "replace"]), playbooks_of_few_texts()),
-    st.tuples(st.just("undo"), st.integers(1, 8)),
+    st.tuples(st.sampled_from(["undo", "go back"]), st.integers(1, 8)),
+    st.tuples(st.just("by hand"), st.tuples(_names, _texts)),
+    st.tuples(st.just("without FTS5"), st.tuples(_names, _texts)),
 )
 
 
@@ -54,6 +59,10 @@ def _do(project: Project, what: str, of: Any) -> None:
         reading = playbook_file.decode(playbook_file.encode(of), source="a test")
         import_export.import_playbook(project, reading, source="a test", replace=replaces)
 
+    def elsewhere() -> None:
+        with without_fts5(), open_store(str(project.store.url)) as store:
+            edit.edit(Project(store, project.key), of[0], text=of[1])
+
     deeds: dict[str, Callable[[], object]] = {
         "apply": lambda: edit.apply_batch(project, of, origin="a test"),
         "restore": lambda: edit.restore(project, of),
@@ -61,16 +70,46 @@ def _do(project: Project, what: str, of: Any) -> None:
         "import": lambda: bring_in(replaces=False),
         "replace": lambda: bring_in(replaces=True),
         "undo": lambda: undo.undo(project, RevisionRange(of, of), prefer="theirs"),
+        "go back": lambda: undo.go_back(project, str(of)),
+        "by hand": lambda: _reword_by_hand(project, *of),
+        "without FTS5": elsewhere,
     }
     with suppress(PointRuleError, PointNotFoundError, UndoError, RevisionNotFoundError):
         deeds[what]()
+
+
+def _reword_by_hand(project: Project, name: str, text: str) -> None:
+    """As somebody does it who has the program `sqlite3`."""
+    with closing(sqlite3.connect(project.store.where)) as connection, connection:
+        connection.execute("UPDATE key_points SET text = ? WHERE name = ? AND forgotten = 0", (text, name))
+
+
+@contextmanager
+def without_fts5() -> Iterator[None]:
+    """Each connection that is opened meanwhile is of an SQLite that never had FTS5: its own function takes it out."""
+    library = ctypes.CDLL(_sqlite3.__file__)
+    connect = _sqlite3.connect
+
+    def opened(*args: Any, **named: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*args, **named)
+        handle = ctypes.c_void_p.from_address(id(connection) + object.__basicsize__)  # the first field is SQLite's own
+        modules = [name for (name,) in connection.execute("SELECT name FROM pragma_module_list")]
+        kept = [name.encode() for name in modules if not name.startswith("fts")]
+        library.sqlite3_drop_modules(handle, (ctypes.c_char_p * (len(kept) + 1))(*kept, None))
+        assert not full_text.can_index(connection.execute)
+        return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (_sqlite3, sqlite3, sqlite3.dbapi2):
+            patch.setattr(module, "connect", opened)
+        yield
 
 
 def _require_true(path: str | Path) -> None:
     """The index by FTS5's own comparison with the texts; and each word is found in the live points that have it."""
     with closing(sqlite3.connect(path)) as connection:
         assert full_text.has_index(connection.execute)
-        full_text.compare(connection.execute)
+        assert full_text.is_true(connection.execute)
         live = "SELECT playbook_id * 4294967296 + id, text FROM key_points WHERE retired_in IS NULL"
         points = dict(connection.execute(live))
         for word in WORDS.split():
@@ -89,15 +128,22 @@ def _words(text: str, *, whole: bool) -> Sequence[str]:
 @settings(max_examples=40)
 @given(histories=st.lists(st.lists(_deeds, max_size=6), min_size=2, max_size=2))
 def test_the_index_is_what_the_live_points_give(new_project: NewProject, histories: Sequence[Any]) -> None:
-    """Through batches, merges, imports, undos, restores and erasures, of two projects in one database."""
+    """Through batches, merges, imports, undos, restores and erasures, of two projects in one database, what is written
+    by hand or without FTS5 in between, and a transfer."""
     project = new_project()
     other = Project(project.store, f"{project.key}/other")
     for each, history in zip((project, other), histories, strict=True):
         edit.add(each, "use ruff and mypy", section="pat")
         for what, of in history:
             _do(each, what, of)
+    edit.add(project, "a last write takes in what waits")
 
     _require_true(project.store.where)
+    if any(what == "by hand" for history in histories for what, _ in history):
+        return  # what isn't as its history says is never transferred
+    with TemporaryDirectory() as folder:
+        maintenance.transfer(f"sqlite:///{project.store.where}", f"sqlite:///{folder}/other.db")
+        _require_true(f"{folder}/other.db")
 
 
 @pytest.fixture
@@ -133,9 +179,165 @@ def test_a_difference_is_noticed(project: Project) -> None:
         connection.execute("UPDATE key_points SET text = 'use mypy'")
 
         with pytest.raises(sqlite3.DatabaseError):
-            full_text.compare(connection.execute)
+            full_text.is_true(connection.execute)
         full_text.make(connection.execute)
-        full_text.compare(connection.execute)
+        assert full_text.is_true(connection.execute)
+
+
+_DAMAGES = {
+    "its structure": "UPDATE point_search_data SET block = x'ffffffffffffffffffff'",
+    "its words": "UPDATE point_search_data SET block = x'ffffffffffffffffffff' WHERE id > 10",
+    "a part of it is gone": "DELETE FROM point_search_data WHERE id > 10",
+    "a table of it is gone": "DROP TABLE point_search_idx",
+    "it is gone": "DROP TABLE point_search",
+    "another version's": "UPDATE point_search_config SET v = 99",
+    "another one's": (
+        "DROP TABLE point_search; CREATE VIRTUAL TABLE point_search USING fts5(name, text, tokenize = 'trigram')"
+    ),
+    "it can't be opened": (
+        "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, 'porter', 'none')"
+        " WHERE name = 'point_search'"
+    ),
+}
+
+
+@pytest.fixture
+def ruled(tmp_path: Path) -> Path:
+    """A database with four points, at rest."""
+    path = tmp_path / "ruled.db"
+    with open_store(f"sqlite:///{path}") as store:
+        for text in ("use ruff", "use mypy", "use pytest", "use uv"):
+            edit.add(Project(store, "/work/harbour"), text)
+        store.tidy()
+    return path
+
+
+def _write_all_kinds(path: Path) -> None:
+    with open_store(f"sqlite:///{path}") as store:
+        project = Project(store, "/work/harbour")
+        edit.vote(project, "oth-001", "helpful")
+        edit.edit(project, "oth-002", text="use mypy and the cache")
+        edit.add(project, "a parser wants bytes")
+        edit.retire(project, "oth-003")
+        edit.apply_batch(project, [{"type": "ADD", "text": "restart the cache", "section": "pat"}], origin="a test")
+
+
+@pytest.mark.parametrize("damage", _DAMAGES.values(), ids=_DAMAGES)
+def test_a_damaged_index_stops_no_write(ruled: Path, damage: str) -> None:
+    """The check names it and what helps, a search does without it and says so. A write that meets the damage mends it;
+    where none has met it, the check still says so."""
+    with closing(sqlite3.connect(ruled)) as connection:
+        connection.executescript(damage)
+
+    report = maintenance.check_database(f"sqlite:///{ruled}")
+    assert report.problems == ("the index for full text isn't what the points give",)
+    assert report.remedy == maintenance.REBUILD_SEARCH
+    with open_store(f"sqlite:///{ruled}") as store:
+        found = search.search(Project(store, "/work/harbour"), "pytes")
+    assert found.is_damaged or damage == _DAMAGES["another one's"]
+    _write_all_kinds(ruled)
+
+    after = maintenance.check_database(f"sqlite:///{ruled}")
+    assert after.problems in ((), report.problems)
+    if after.problems:
+        assert damage in (_DAMAGES["its words"], _DAMAGES["a part of it is gone"])
+    else:
+        _require_true(ruled)
+
+
+@pytest.mark.parametrize("damage", _DAMAGES.values(), ids=_DAMAGES)
+def test_a_damaged_index_is_made_anew_when_asked(ruled: Path, damage: str) -> None:
+    """By `db check --rebuild-search` and by `db repair`, which takes nothing else for damaged."""
+    for mend in (maintenance.rebuild_search, lambda url: repair.repair(url, folder="/")):
+        with closing(sqlite3.connect(ruled)) as connection:
+            connection.executescript(damage)
+        mended = mend(f"sqlite:///{ruled}")
+
+        assert mended is True or (isinstance(mended, repair.Repaired) and not mended.is_damaged)
+        _require_true(ruled)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["config", "data", "docsize", "idx"])
+def test_broken_pages_of_the_index_stop_no_write_and_cost_no_history(ruled: Path, part: str) -> None:
+    """Where SQLite itself can't read a table of the index, it stays behind until a repair, which keeps all else."""
+    with closing(sqlite3.connect(ruled)) as connection:
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (f"point_search_{part}",)
+        ).fetchone()
+    with ruled.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 200)
+    _write_all_kinds(ruled)
+    with open_store(f"sqlite:///{ruled}") as store:
+        found = search.search(Project(store, "/work/harbour"), "pars byt")
+        last = len(edit.add(Project(store, "/work/harbour"), "one more").changes) and 10
+    assert found.is_damaged
+    assert [point.name for point, _ in found.points] == ["oth-005"]
+
+    repaired = repair.repair(f"sqlite:///{ruled}", folder="/")
+
+    assert repaired.is_whole
+    assert [held.revision for held in repaired.holds] == [last]
+    _require_true(ruled)
+
+
+def test_where_sqlite_has_no_fts5_all_goes_on_and_the_index_comes_later(ruled: Path) -> None:
+    """Writes, checks and backups; a search goes by parts of words. The first write where there is FTS5 makes it."""
+    url = f"sqlite:///{ruled}"
+    with without_fts5():
+        _write_all_kinds(ruled)
+        with open_store(url) as store:
+            found = search.search(Project(store, "/work/harbour"), "pars")
+            assert maintenance.check(store) == []
+        assert ([point.name for point, _ in found.points], found.is_damaged) == (["oth-005"], False)
+        assert not maintenance.rebuild_search(url)
+        backups.take(str(ruled), backups.BY_HAND, now=datetime.now(UTC))
+    assert maintenance.check_database(url).problems == ("the index for full text isn't what the points give",)
+
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "back again")
+
+    _require_true(ruled)
+
+
+def test_a_database_that_was_made_without_fts5_gets_an_index_later(tmp_path: Path) -> None:
+    """Like one that another machine made."""
+    path = tmp_path / "made.db"
+    with without_fts5(), open_store(f"sqlite:///{path}") as store:
+        edit.add(Project(store, "/work/harbour"), "use ruff")
+        assert maintenance.check(store) == []
+    with open_store(f"sqlite:///{path}") as store:
+        edit.add(Project(store, "/work/harbour"), "use mypy")
+
+    _require_true(path)
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_what_is_forgotten_without_fts5_stays_nowhere(ruled: Path, before: int) -> None:
+    """Neither in an index that nobody there can read, nor among what waits for it."""
+    with open_store(f"sqlite:///{ruled}") as store:
+        edit.add(Project(store, "/work/harbour"), "the password is hunterxyzzy")
+    with without_fts5(), open_store(f"sqlite:///{ruled}") as store:
+        project = Project(store, "/work/harbour")
+        if before:
+            edit.edit(project, "oth-005", text="the password was changed")
+        assert forget(project, Request(name="oth-005")).is_rewritten
+
+    files = [Path(f"{ruled}{end}") for end in ("", "-wal")]
+    assert not [file for file in files if file.exists() and b"unterxyzz" in file.read_bytes()]
+
+
+def test_what_waits_isn_t_found_by_its_old_words(ruled: Path) -> None:
+    """A change that somebody made by hand waits for the next write; until then a hook finds nothing wrong."""
+    with open_store(f"sqlite:///{ruled}") as store:
+        project = Project(store, "/work/harbour")
+        _reword_by_hand(project, "oth-001", "use the parser")
+        assert (_found(project, "ruff"), _found(project, "mypy")) == ([], ["oth-002"])
+        assert [point.name for point, _ in search.search(project, "parser").points] == ["oth-001"]
+        edit.vote(project, "oth-003", "helpful")
+
+        assert (_found(project, "ruff"), _found(project, "parser")) == ([], ["oth-001"])
 
 
 def test_what_was_forgotten_is_in_none_of_the_index_s_segments(project: Project) -> None:

@@ -344,6 +344,17 @@ class PostgresDialect:
         _make(connection, "postgres/search.sql")
         return True
 
+    def is_search_behind(self, connection: Connection) -> bool:
+        """Never: the server keeps its indexes."""
+        return False
+
+    def catch_up_search(self, connection: Connection) -> None:
+        """Nothing to do."""
+
+    def search_is_true(self, connection: Connection) -> bool:
+        """Always."""
+        return True
+
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database."""
         return int(connection.scalar(sql("SELECT pg_database_size(current_database())")) or 0)
@@ -389,9 +400,6 @@ class PostgresDialect:
         return _fresh_structures[known]
 
     # What SQLite's write-ahead log asks for.
-
-    def before_commit(self, connection: Connection) -> None:
-        """Nothing to do: the server keeps its indexes."""
 
     def after_commit(self) -> None:
         """Nothing to do: the server looks after its files."""

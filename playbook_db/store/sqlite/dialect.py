@@ -18,7 +18,6 @@ from importlib import resources
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
@@ -234,9 +233,8 @@ class SqliteDialect:
         return f"INDEXED BY {name}"
 
     def has_search(self, connection: Connection) -> bool:
-        """Whether there is an index for full text that knows of all points, and this SQLite can ask it."""
-        execute = connection.exec_driver_sql
-        return full_text.can_index(execute) and full_text.has_index(execute) and not full_text.is_behind(execute)
+        """Whether this SQLite has what an index for full text needs."""
+        return full_text.can_index(connection.exec_driver_sql)
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
         """What finds the live points that have one of the *terms*, by that index."""
@@ -246,6 +244,15 @@ class SqliteDialect:
         """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite
         can."""
         return full_text.make(connection.exec_driver_sql)
+
+    def is_search_behind(self, connection: Connection) -> bool:
+        """Whether something waits for the index for full text, which this SQLite could bring up to date."""
+        execute = connection.exec_driver_sql
+        return full_text.is_behind(execute) and full_text.can_index(execute)
+
+    def catch_up_search(self, connection: Connection) -> None:
+        """Bring the index for full text up to date."""
+        full_text.catch_up(connection.exec_driver_sql)
 
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database as the transaction sees it, once its log is worked into the file."""
@@ -268,43 +275,46 @@ class SqliteDialect:
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
         """What SQLite finds wrong with the file; with *quick* it compares no indexes and no references."""
         pragma = "quick_check" if quick else "integrity_check"
-        problems = [row[0] for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok"]
+        found = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
+        problems = [each for each in found if full_text.TABLE not in each]  # newer SQLites look at the index, too
         return problems if quick else problems + self.broken_references(connection)
+
+    def search_is_true(self, connection: Connection) -> bool:
+        """Whether the index for full text is what the points give, where this SQLite can tell.
+
+        FTS5 compares as part of a write, which is taken back; nobody can tell where nobody can write.
+        """
+        if not full_text.can_index(connection.exec_driver_sql):
+            return True
+        with closing(open_file(self.path, "write")) as alone:
+            try:
+                alone.execute("BEGIN IMMEDIATE")
+                return full_text.is_true(alone.execute)
+            except sqlite3.DatabaseError as error:
+                return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY)
+            finally:
+                alone.rollback()
 
     def apart(self, connection: Connection) -> AbstractContextManager[object]:
         """Nothing: here a statement that fails ends nothing but itself."""
         return nullcontext()
 
     def structure(self, connection: Connection) -> dict[str, str]:
-        """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out."""
+        """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out, and the
+        index for full text, which not every SQLite can make and `search_is_true` looks at."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        return {f"{kind} {name}": f"{of} {made}" for kind, name, of, made in rows if not name.startswith("sqlite_")}
+        left_out = full_text.TABLES | {full_text.VIEW}
+        return {
+            f"{kind} {name}": f"{of} {made}"
+            for kind, name, of, made in rows
+            if not name.startswith("sqlite_") and name not in left_out
+        }
 
     def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
         """The structure that *migrate* gives an empty database."""
         return _fresh_structure(migrate)
 
-    # A commit, and the write-ahead log.
-
-    def before_commit(self, connection: Connection) -> None:
-        """Bring the index for full text up to date. One that is damaged is made anew, and where that fails, too, it
-        stays behind: it is no reason to lose what was written."""
-        execute = connection.exec_driver_sql
-        if not full_text.is_behind(execute) or not full_text.can_index(execute):
-            return
-        for way in (full_text.catch_up, full_text.make):
-            execute("SAVEPOINT indexing")
-            try:
-                way(execute)
-            except SqlError:
-                driver: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
-                if not driver.in_transaction:  # a full disk ends all of it
-                    raise
-                execute("ROLLBACK TO indexing")
-                execute("RELEASE indexing")
-            else:
-                execute("RELEASE indexing")
-                return
+    # The write-ahead log.
 
     def after_commit(self) -> None:
         """Work a long write-ahead log into the file."""

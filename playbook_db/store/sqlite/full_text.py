@@ -14,28 +14,20 @@ if TYPE_CHECKING:
 TABLE = "point_search"
 VIEW = "search_texts"
 WAITING = f"{TABLE}_waiting"
-# FTS5 keeps an index in tables of its own.
-_SHADOWS = {
-    f"{TABLE}_data": "(id INTEGER PRIMARY KEY, block BLOB)",
-    f"{TABLE}_idx": "(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
-    f"{TABLE}_docsize": "(id INTEGER PRIMARY KEY, sz BLOB)",
-    f"{TABLE}_config": "(k PRIMARY KEY, v) WITHOUT ROWID",
-}
-OF_FTS5 = frozenset({TABLE, *_SHADOWS})
-TABLES = OF_FTS5 | {WAITING}
-# An index as FTS5 makes it: no averages, and of its structure a cookie with no levels, no segments, nothing written.
-_EMPTIED = (
-    *(f"CREATE TABLE IF NOT EXISTS {table} {columns}" for table, columns in _SHADOWS.items()),
-    *(f"DELETE FROM {table}" for table in _SHADOWS),
-    f"INSERT INTO {TABLE}_data (id, block) VALUES (1, x''), (10, zeroblob(7))",
-    f"INSERT INTO {TABLE}_config (k, v) VALUES ('version', 4)",
+OF_FTS5 = tuple(f"{TABLE}_{part}" for part in ("config", "content", "data", "docsize", "idx"))
+TABLES = frozenset({TABLE, WAITING, *OF_FTS5})
+# By hand: FTS5, which isn't everywhere, can't drop an index that is too damaged for it to open.
+_CUT_OFF = (
+    "PRAGMA writable_schema = ON",
+    f"DELETE FROM sqlite_master WHERE tbl_name IN {(TABLE, *OF_FTS5)}",
+    "PRAGMA writable_schema = RESET",
 )
-_MADE = (
-    f"DROP TABLE IF EXISTS {TABLE}",
+_DROPPED = (*(f"DROP TABLE IF EXISTS {table}" for table in OF_FTS5), *_CUT_OFF, f"DROP VIEW IF EXISTS {VIEW}")
+_DEFINED = (
     f"CREATE VIRTUAL TABLE {TABLE} USING fts5("
-    f"name, text, content = '{VIEW}', content_rowid = 'id', tokenize = 'porter unicode61')",
-    f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')",
+    f"name, text, content = '{VIEW}', content_rowid = 'id', tokenize = 'porter unicode61')"
 )
+_MADE = (_DEFINED, f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')")
 # FTS5 takes a text out only if it is told what it had.
 _CAUGHT_UP = (
     f"INSERT INTO {TABLE} ({TABLE}, rowid, name, text) SELECT 'delete', w.id, k.name, w.text FROM {WAITING} AS w"
@@ -46,7 +38,7 @@ _CAUGHT_UP = (
 )
 _COMPARE = f"INSERT INTO {TABLE} ({TABLE}, rank) VALUES ('integrity-check', 1)"
 _HAS_FTS5 = "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
-_HAS_TABLE = f"SELECT 1 FROM sqlite_master WHERE name = '{TABLE}'"
+_DEFINITION = f"SELECT sql FROM sqlite_master WHERE name = '{TABLE}'"
 
 
 def can_index(execute: "Any") -> bool:
@@ -56,7 +48,7 @@ def can_index(execute: "Any") -> bool:
 
 def has_index(execute: "Any") -> bool:
     """Whether the database has an index for full text, which this SQLite may not be able to read."""
-    return execute(_HAS_TABLE).fetchone() is not None
+    return execute(_DEFINITION).fetchone() is not None
 
 
 def is_behind(execute: "Any") -> bool:
@@ -66,20 +58,13 @@ def is_behind(execute: "Any") -> bool:
 
 def make(execute: "Any") -> bool:
     """Make the index from the points that are there, in place of any other, of which nothing is left; whether this
-    SQLite can. Where it can't, all points wait for one that can."""
-    if has_index(execute):  # FTS5 itself may be unable to open it for what is damaged in it, or not be there
-        for statement in _EMPTIED:
-            execute(statement)
-    execute(f"DROP VIEW IF EXISTS {VIEW}")
-    for statement in _prepared():
+    SQLite can. Where it can't, there is none, and all points wait for one that can."""
+    for statement in (*_DROPPED, *_prepared(), f"DELETE FROM {WAITING}"):
         execute(statement)
-    execute(f"DELETE FROM {WAITING}")
-    if not can_index(execute):
-        execute(f"INSERT INTO {WAITING} (id) SELECT id FROM {VIEW}")
-        return False
-    for statement in _MADE:
+    can = can_index(execute)
+    for statement in _MADE if can else (f"INSERT INTO {WAITING} (id) SELECT id FROM {VIEW}",):
         execute(statement)
-    return True
+    return can
 
 
 def catch_up(execute: "Any") -> None:
@@ -91,9 +76,21 @@ def catch_up(execute: "Any") -> None:
         execute(statement)
 
 
-def compare(execute: "Any") -> None:
-    """Raise the driver's error unless the index, which nothing waits for, is what the live points give."""
+def is_true(execute: "Any") -> bool:
+    """Whether the index is what the live points give, but for those that wait for it, which it takes in meanwhile. The
+    driver's error comes, or False, where it isn't."""
+    defined = execute(_DEFINITION).fetchone()
+    if defined is None or defined[0] != _DEFINED:
+        return False
+    catch_up(execute)
     execute(_COMPARE)
+    return True
+
+
+def cut_off(execute: "Any") -> None:
+    """Let the database have no index any more, without a look at its pages, which stay until all is written anew."""
+    for statement in _CUT_OFF:
+        execute(statement)
 
 
 def _prepared() -> "Iterator[str]":
