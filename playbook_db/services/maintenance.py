@@ -29,7 +29,7 @@ _REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
 REBUILD_SEARCH = Remedy("Make it anew: {}", ("db", "check", "--rebuild-search"))
 _DAILY_AFTER = timedelta(hours=24)
 SHOWN_FOR = timedelta(days=365)  # that long each showing is a row of its own; then counts take its place
-_FOLDED_AT_ONCE = 200  # sessions in one transaction, some tenths of a second
+_FOLDED_AT_ONCE = 50  # sessions in one transaction, less than a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
+from playbook_db.store.tables import EVENTS
 
 _MISCOUNTED = sql("""
 SELECT p.key FROM playbooks AS p JOIN heads AS h ON h.playbook_id = p.id WHERE h.live_points <> (
@@ -39,22 +40,30 @@ SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
 """)
 _KEPT = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
+_COUNT_EVENTS = ", ".join(
+    f"sum(CASE WHEN event = '{event}' THEN {{0}} ELSE 0 END)" for event in EVENTS if event != "SessionStart"
+)
 _SHOWINGS = sql(f"""
-WITH shown AS (
-    SELECT i.playbook_id, k.id AS point_id, i.session_id, min(i.seq) AS first, max(i.time) AS last_at
+WITH told AS (
+    SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, 0 AS by_prompt, 0 AS at_error,
+           0 AS to_subagent, max(i.time) AS last_at
     FROM injections AS i CROSS JOIN json_each(i.points) AS shown
     CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
-    GROUP BY i.playbook_id, k.id, i.session_id
-), told AS (
-    SELECT s.playbook_id, s.point_id, i.event, 1 AS sessions, s.last_at FROM shown AS s
-    JOIN injections AS i ON i.playbook_id = s.playbook_id AND i.session_id = s.session_id AND i.seq = s.first
+    GROUP BY i.playbook_id, k.id
     UNION ALL
-    SELECT playbook_id, point_id, event, sessions, last_at FROM folded_showings
+    SELECT i.playbook_id, k.id, 0, {_COUNT_EVENTS.format("1")}, max(i.time)
+    FROM injections AS i CROSS JOIN json_each(i.points) AS shown
+    CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
+      AND i.event <> 'SessionStart' AND NOT EXISTS (
+          SELECT 1 FROM injections AS b CROSS JOIN json_each(b.points) AS before
+          WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
+            AND instr(b.points, CAST(k.id AS TEXT)) > 0 AND CAST(before.value AS BIGINT) = k.id)
+    GROUP BY i.playbook_id, k.id
+    UNION ALL
+    SELECT playbook_id, point_id, sum(sessions), {_COUNT_EVENTS.format("sessions")}, max(last_at)
+    FROM folded_showings GROUP BY playbook_id, point_id
 ), counted AS (
-    SELECT playbook_id, point_id, sum(sessions) AS sessions,
-           sum(CASE WHEN event = 'UserPromptSubmit' THEN sessions ELSE 0 END) AS by_prompt,
-           sum(CASE WHEN event = 'PostToolUseFailure' THEN sessions ELSE 0 END) AS at_error,
-           sum(CASE WHEN event = 'SubagentStart' THEN sessions ELSE 0 END) AS to_subagent, max(last_at) AS last_at
+    SELECT playbook_id, point_id, sum(sessions), sum(by_prompt), sum(at_error), sum(to_subagent), max(last_at)
     FROM told GROUP BY playbook_id, point_id
 )
 SELECT DISTINCT p.key FROM (

@@ -18,9 +18,12 @@ from playbook_db.store.engine import open_store
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40
 QUESTIONS = {question.title: question.sql for question in sql_service.parse_questions(sql_service.read_docs())}
-OF_POINT = ("history", "rewordings", "vote_log", "votes_by_point", "cited_points", "point_use", "lineage")
+OF_POINT = (
+    "history", "rewordings", "vote_log", "votes_by_point", "cited_points", "point_use", "use_by_event", "lineage",
+)  # fmt: skip
 OF_SESSION = (
     "history", "rewordings", "vote_log", "session_impact", "shown_points", "cited_points", "reflection_log", "lineage",
+    "use_by_event",
 )  # fmt: skip
 _LARGE = ("revisions", "changes", "votes", "injections", "citations", "reflections")
 
