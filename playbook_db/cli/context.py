@@ -135,6 +135,11 @@ def is_users_own(names: Iterable[str] = ()) -> bool:
     return True in kinds
 
 
+def of_user() -> str:
+    """What stands behind `playbook` in a command that is suggested: `--user` where that was given."""
+    return " --user" if _options().get("is_user") else ""
+
+
 def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
     """Both, for a project whose folder must be there; no folder where the user's own playbook is meant, as by *names*
     of its points."""

@@ -20,6 +20,7 @@ from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
     one_line,
+    playbook_of,
     print_answer,
     print_json,
     print_table,
@@ -120,7 +121,7 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
         return
     say(f"{taken.path} ({readable_size(taken.size_bytes)})")
     for held in taken.holds:
-        say(f"{one_line(held.key)}: {_told(held)}")
+        say(f"{playbook_of(held.key)}: {_told(held)}")
 
 
 @cli.command("restore-backup")
@@ -177,7 +178,7 @@ def _show(chosen: "Candidate") -> None:
     then = {held.key: _told(held) for held in chosen.holds}
     notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} is replaced:"])
     for key in sorted(here | then):
-        notify([f"  {one_line(key)}: {here.get(key, 'not there')} -> {then.get(key, 'not there')}"])
+        notify([f"  {playbook_of(key)}: {here.get(key, 'not there')} -> {then.get(key, 'not there')}"])
 
 
 def _told(held: "Held") -> str:
@@ -279,7 +280,7 @@ def transfer(source: str, target: str, as_json: bool) -> None:
     copied = maintenance.transfer(source_url, target_url, key)
     where = maintenance.location(target_url)
     for each, revisions in ({} if as_json else copied).items():
-        click.echo(f"{one_line(each)}: {count_of(revisions, 'revision')}")
+        click.echo(f"{playbook_of(each)}: {count_of(revisions, 'revision')}")
     text = f"{where}: {count_of(len(copied), 'playbook')} copied, each as it was"
     playbooks = [{"playbook": each, "revisions": revisions} for each, revisions in copied.items()]
     print_answer(text, as_json=as_json, database=where, playbooks=playbooks)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, opened, point_names, read_input
+from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, say, write_text
 from playbook_db.services import records
@@ -232,4 +232,4 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
         say(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
-        notify([f"`playbook undo {revised.revision}` brings it back"])
+        notify([f"`playbook{of_user()} undo {revised.revision}` brings it back"])

@@ -12,6 +12,7 @@ from playbook_db.cli.context import (
     dry_run_option,
     is_interactive,
     notify,
+    of_user,
     opened,
     point_names,
     read_input,
@@ -111,9 +112,9 @@ def list_points(
     elif points:
         print_points(points, marks, by_section=order is None)
     elif words or only:
-        notify(["no key point is like that; all are shown by: playbook list"])
+        notify([f"no key point is like that; all are shown by: playbook{of_user()} list"])
     else:
-        notify(["there are no key points here yet; add one with: playbook add TEXT"])
+        notify([f"there are no key points here yet; add one with: playbook{of_user()} add TEXT"])
 
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:

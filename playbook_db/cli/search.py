@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from playbook_db.cli.context import as_json, notify, opened
+from playbook_db.cli.context import as_json, notify, of_user, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, readable, say
 
@@ -36,7 +36,7 @@ def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
         print_json([records.point_record(point) | {"score": round(score, 3)} for point, score in points])
         return
     if not points:
-        notify(["no key point says any of that; all are shown by: playbook list"])
+        notify([f"no key point says any of that; all are shown by: playbook{of_user()} list"])
     pattern = re.compile(search_words.marked(question), re.IGNORECASE) if sys.stdout.isatty() else None
     for point, _ in points:
         if pattern is None:

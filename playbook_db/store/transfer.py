@@ -151,5 +151,6 @@ def keys_to_copy(source: Connection, key: str | None) -> Sequence[str]:
     if key is None:
         return keys
     if key not in keys:
-        raise DatabaseError(f"{dialect_of(source).where} has no playbook of {key}.")
+        of_whom = "your own" if is_users(key) else key
+        raise DatabaseError(f"{dialect_of(source).where} has no playbook of {of_whom}.")
     return [key]
