@@ -123,7 +123,7 @@ def _list_proposed(limit: int | None, *, as_json: bool) -> None:
 
     review.require_person()
     with opened() as project:
-        review.print_proposals(service.waiting(project)[:limit], as_json=as_json)
+        review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
 
 
 def _cells(point: "PromptPoint") -> tuple[str, str, str]:

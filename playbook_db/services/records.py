@@ -148,6 +148,7 @@ def proposal_record(item: "ReviewItem") -> Record:
     return {
         "id": proposal.id,
         "name": item.name,
+        "for_all_projects": item.is_users,
         "kind": proposal.kind,
         "targets": list(proposal.names),
         "text": proposal.text or None,
@@ -175,6 +176,12 @@ def review_record(result: "ReviewResult") -> Record:
             for name, of_kind in reasons.items()
         },
     }
+
+
+def reviews_record(results: "Iterable[ReviewResult]") -> Record:
+    """What became of proposals for one playbook; of those for the user's own beside a project's it is in `own`."""
+    first, *own = map(review_record, results)
+    return first | ({"own": own[0]} if own else {})
 
 
 def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:

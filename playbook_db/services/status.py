@@ -36,7 +36,8 @@ class Status:
     it, and knew at the time `team_as_of` that it was current (None: it never did).
 
     `shown` is how many of its `points` go into a session, `own_shown` how many of the `own_points` in the user's own
-    playbook, none where the database `is_on_server`, which hooks never ask; `proposals` is how many wait for a person;
+    playbook, none where the database `is_on_server`, which hooks never ask; `proposals` is how many wait for a person,
+    those for the user's own playbook among them;
     `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
     `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
     budget, 0 for none; `agreed_today` are the tokens beside it.
@@ -150,7 +151,9 @@ def _points(
     shown = own_shown = 0
     if not project.is_ignored:
         shown, own_shown = _shown(_Playbook(execute, project), own)
-    waiting = list(execute(hook_queries.PROPOSALS_WAITING, {"playbook_id": project.id}))
+    proposals = _proposals(_Playbook(execute, project))
+    if own.project is not project:
+        proposals += _proposals(own)
     return {
         "team_as_of": known_at,
         "points": project.live_points,
@@ -158,7 +161,7 @@ def _points(
         "own_points": own.project.live_points,
         "own_shown": own_shown,
         "revision": project.revision,
-        "proposals": waiting[0][0] if waiting else 0,
+        "proposals": proposals,
         "learned": _learned(list(execute(hook_queries.LAST_LEARNED, {"playbook_id": project.id}))),
     }
 
@@ -179,6 +182,12 @@ def _points_of_team(database: str, project: hook_queries.StoredProject, own: _Pl
     except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
         pass  # doctor says what is wrong
     return _points(lambda query, values: (), hook_queries.StoredProject(hook_queries.NOT_MADE), own)
+
+
+def _proposals(of: _Playbook) -> int:
+    """How many proposals of a playbook wait."""
+    waiting = list(of.execute(hook_queries.PROPOSALS_WAITING, {"playbook_id": of.project.id}))
+    return waiting[0][0] if waiting else 0
 
 
 def _shown(of_project: _Playbook, of_user: _Playbook) -> tuple[int, int]:

@@ -149,6 +149,11 @@ SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
 WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
 """
 
+PROPOSALS_WAITING_FOR = """
+SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
+WHERE p.playbook_id = (SELECT b.id FROM playbooks AS b WHERE b.key = :key) AND p.state = 'waiting'
+"""
+
 JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
 WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
@@ -641,6 +646,12 @@ def learned_points(
 def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
     """How many proposals wait for a person, and the highest of their numbers, 0 where none does."""
     count, highest = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
+    return count, highest
+
+
+def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int]":
+    """The same for the playbook *key*, be it there or not."""
+    count, highest = connection.execute(PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
     return count, highest
 
 
