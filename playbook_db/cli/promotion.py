@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, is_interactive, is_users_own, notify, opened, point_names
+from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, print_revised, say
 from playbook_db.errors import SettingError
@@ -28,7 +28,6 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
     """
     from playbook_db.services import promotion
 
-    _refuse_user("promote")
     with opened() as project:
         keeps = project.here is not None if keeps is None else keeps
         _print(promotion.promote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run, as_json=as_json)
@@ -49,7 +48,6 @@ def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> N
     """
     from playbook_db.services import promotion
 
-    _refuse_user("demote")
     with opened(may_be_new=True) as project:
         if project.here is not None and not (yes or dry_run):
             question = f"{one_line(name)} would be in the team's playbook {one_line(project.key)}, for all members."
@@ -58,11 +56,6 @@ def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> N
             notify([question])
             click.confirm("Give it to the team?", err=True, abort=True)
         _print(promotion.demote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run, as_json=as_json)
-
-
-def _refuse_user(command: str) -> None:
-    if is_users_own():
-        raise click.UsageError(f"{command} is between your own playbook and a project's: it goes without --user.")
 
 
 def _print(move: "Move", *, dry_run: bool, as_json: bool) -> None:

@@ -39,6 +39,6 @@ def test_promote_keeps_a_point_where_it_is_asked_to(playbook: Playbook) -> None:
 def test_promote_and_demote_are_between_two_playbooks(playbook: Playbook) -> None:
     """So --user says nothing there."""
     for command in ("promote", "demote"):
-        refused = playbook(command, "--user", "upref-001")
+        refused = playbook("--user", command, "upref-001")
         assert refused.code == 2
         assert "goes without --user" in refused.err
