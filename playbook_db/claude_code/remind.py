@@ -170,23 +170,20 @@ def _tell_fitting(
             found += [(score, source, point) for point, score in fitting]
     if not found:
         return
-    is_alone = _lock(connection)  # or two errors at once would be told the same
+    _lock(connection)  # or two errors at once would be told the same
     text, chosen = _chosen(event, sorted(found, key=lambda each: -each[0]))
     if chosen and hook.say(showing.output(name, text, "")):
         told = [(each, [point for source, point in chosen if source is each]) for each in sources if each is not None]
         showing.keep(hook, event, [each for each in told if each[1]], pending)
-        if is_alone:
-            connection.execute("COMMIT")
 
 
-def _lock(connection: "hook_queries.Connection") -> bool:
-    """Keep others from writing until what is told is on record; False where somebody does already, or nobody can."""
+def _lock(connection: "hook_queries.Connection") -> None:
+    """Keep others from writing until what is told is on record, unless somebody does already, or nobody can."""
     try:
         hook_queries.allow_writes(connection)
         connection.execute("BEGIN IMMEDIATE")
     except hook_queries.driver().Error:
-        return False
-    return True
+        pass
 
 
 def _chosen(

@@ -104,13 +104,27 @@ def _quoted(text: str) -> str:
 
 
 def keep(hook: hook_runner.Hook, event: events.Event, told: "Sequence[Told]", pending: "list[dict[str, Any]]") -> None:
-    """Put on record which points the session was *told*, if it has an id. What isn't on record yet is in *pending*."""
-    if not event.session_id:
+    """Put on record which points the session was *told*, if it has an id; what isn't on record yet is in *pending*.
+
+    That is one commit, of a transaction that may have begun; in the spool where that can't be at once, as somebody else
+    is writing.
+    """
+    if not event.session_id or not told:
         return
     pending += [_described(source, points, event) for source, points in told]
-    for source, points in told:
-        _record(hook, source, points, pending[0])
-        del pending[0]
+    connection = told[0][0].home[0]
+    try:
+        if not connection.in_transaction:
+            connection.execute("PRAGMA busy_timeout = 0")
+            hook_queries.allow_writes(connection)
+            connection.execute("BEGIN IMMEDIATE")
+        for number, (source, points) in enumerate(told):
+            _add(connection, source, points, pending[number])
+        connection.execute("COMMIT")
+    except Exception as error:  # whatever the driver may raise; the session has its playbook
+        for showing in pending:
+            keep_in_spool(hook, showing, "" if "locked" in str(error) else str(error))
+    pending.clear()
 
 
 def _described(source: Source, points: "Sequence[hook_queries.StoredPoint]", event: events.Event) -> "dict[str, Any]":
@@ -128,30 +142,23 @@ def _described(source: Source, points: "Sequence[hook_queries.StoredPoint]", eve
     }
 
 
-def _record(
-    hook: hook_runner.Hook,
+def _add(
+    connection: "hook_queries.Connection",
     source: Source,
     points: "Sequence[hook_queries.StoredPoint]",
     showing: "dict[str, Any]",
 ) -> None:
-    """Record the *showing*; in the spool where that can't be at once, as somebody else is writing."""
-    connection, project = source.home
-    try:
-        if not connection.in_transaction:
-            connection.execute("PRAGMA busy_timeout = 0")
-            hook_queries.allow_writes(connection)
-        hook_queries.add_injection(
-            connection,
-            source.book[1],
-            points,
-            session_id=showing["session_id"],
-            source=showing["source"],
-            now=showing["time"],
-            event=showing["event"],
-            unsent_of=None if project.team_name is None else project.id,
-        )
-    except Exception as error:  # whatever the driver may raise; the session has its playbook
-        keep_in_spool(hook, showing, "" if "locked" in str(error) else str(error))
+    project = source.home[1]
+    hook_queries.add_injection(
+        connection,
+        source.book[1],
+        points,
+        session_id=showing["session_id"],
+        source=showing["source"],
+        now=showing["time"],
+        event=showing["event"],
+        unsent_of=None if project.team_name is None else project.id,
+    )
 
 
 def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
