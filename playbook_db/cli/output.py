@@ -80,7 +80,7 @@ def print_points(
         return
     for point in points:
         cells = (one_line(point.name), point.helpful, point.harmful, point.section, one_line(point.text))
-        mark = _mark(point, marks or {})
+        mark = mark_of(point, marks or {})
         click.echo("\t".join(map(str, (*cells, mark) if mark else cells)))
 
 
@@ -283,14 +283,14 @@ def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMa
         titles[3:3] = ("since", "confirmed")
         for row in rows:
             row[3:3] = ((time or "")[:7] for time in (marks[row[0]].created_at, marks[row[0]].confirmed_at))
-    if any(_mark(point, marks) for point in points):
+    if any(mark_of(point, marks) for point in points):
         titles.insert(1, "")
         for point, row in zip(points, rows, strict=True):
-            row.insert(1, _mark(point, marks))
+            row.insert(1, mark_of(point, marks))
     return table(titles, rows)
 
 
-def _mark(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
+def mark_of(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
     """What is to be said of *point* in a listing: whether it is pinned, or rests."""
     known = marks.get(point.name)
     return "" if known is None else "pinned" if known.pinned else "rests" if known.resting else ""

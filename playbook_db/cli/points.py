@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 
 _ORDERS = ("votes", "age", "used")
+_MOST_SEARCHED = 32  # words; further ones are looked for as parts of texts alone
 
 
 @cli.command("list")
@@ -78,8 +79,9 @@ def list_points(
 ) -> None:
     """List the key points with their votes.
 
-    With WORDS only those that have all of them in their name or text. --sort is by votes (helpful without harmful), by
-    age, or by how many sessions cited a point (used).
+    With WORDS only those that have all of them in their name or text, if only as parts or in another form, as
+    `playbook search` finds it. --sort is by votes (helpful without harmful), by age, or by how many sessions cited a
+    point (used).
     """
     from playbook_db.domain.playbook import section_named
 
@@ -92,9 +94,12 @@ def list_points(
     if retired and order:
         raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
 
+    found: list[set[str]] = [set() for _ in words]
+
     def is_wanted(point: "PromptPoint") -> bool:
         text = f"{point.name} {point.text}".casefold()
-        return only in (None, point.section) and all(word.casefold() in text for word in words)
+        has_all = all(word.casefold() in text or point.name in names for word, names in zip(words, found, strict=True))
+        return only in (None, point.section) and has_all
 
     if retired:
         left = [each for each in _retired_points() if is_wanted(each[0])][:limit]
@@ -105,7 +110,12 @@ def list_points(
         nothing = "no such key point has left" if words or only else "no key point has left yet"
         print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
         return
-    live, marks = _live_points()
+    live, marks = quick_reads.listing(*database_and_folder()) or _listing()
+    if words:
+        from playbook_db.cli.search import answers
+
+        for names, each in zip(found, answers(*words[:_MOST_SEARCHED])[0], strict=False):
+            names.update(point.name for point, _ in each)
     points = _ordered([point for point in live if is_wanted(point)], marks, order)[:limit]
     if as_json:
         print_json([records.listed_point_record(point, marks[point.name]) for point in points])
@@ -270,11 +280,7 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
         _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 
 
-def _live_points() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
-    """The live points, and what is known of each beside, by name."""
-    listing = quick_reads.listing(*database_and_folder())
-    if listing is not None:
-        return listing
+def _listing() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
     with opened(may_be_old=True) as project, project.store.read(project.key) as book:
         return book.live_points(), book.marks()
 

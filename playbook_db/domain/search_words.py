@@ -203,8 +203,10 @@ def least_fitting(terms: "Sequence[Term]", *, strongly: bool = False) -> float:
 
 
 def has_parts(text: str, term: Term) -> bool:
-    """Whether *text*, in small letters, has the words of *term*, each if only as a part of another."""
-    return "".join(term.words) in text if stands_alone(term.words[0]) else all(word in text for word in term.words)
+    """Whether *text*, in small letters, has the words of *term*, each if only as a part or in another form."""
+    if stands_alone(term.words[0]):
+        return "".join(term.words) in text
+    return all((word if term.is_whole else _stem(word)) in text for word in term.words)
 
 
 def marked(question: str) -> str:
@@ -216,9 +218,14 @@ def marked(question: str) -> str:
             patterns.add("".join(term.words))
         elif not term.is_whole:
             (word,) = term.words
-            stem = word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
+            stem = _stem(word)
             patterns.add(rf"(?<![^\W_]){stem}" + (r"[^\W_]*" if stem != word else r"(?![^\W_])"))
     return "|".join(sorted(patterns, key=lambda each: (-len(each), each))) or r"(?!)"
+
+
+def _stem(word: str) -> str:
+    """*word* without the ending that its other forms have in place of it."""
+    return word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
 
 
 def _rarity(points: int, live: int) -> float:

@@ -15,7 +15,7 @@ from playbook_db.store import hook_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from playbook_db.store.hook_queries import (
         Connection,
@@ -53,6 +53,20 @@ def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mappi
             hook_queries.marks(connection, project.id),
         ),
     )
+
+
+def search(
+    url: str, folder: str | None, *questions: str
+) -> "tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, StoredMarks]] | None":
+    """For each of *questions* the live points of the project in *folder* that answer it, each with how well, the best
+    first, and what is known of each live point beside, by name; None where there is no index that could be asked, too.
+    """
+
+    def query(connection: "Connection", project: "StoredProject") -> "tuple[Any, Mapping[str, StoredMarks]]":
+        of = connection.execute, project.id, project.live_points
+        return [hook_queries.search(*of, each) for each in questions], hook_queries.marks(connection, project.id)
+
+    return _read(url, folder, query)
 
 
 def retired_points(url: str, folder: str | None) -> "list[tuple[StoredPoint, Retirement]] | None":

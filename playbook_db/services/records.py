@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from playbook_db.store.learning import SessionSummary
     from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
     from playbook_db.store.repository import ListedProject, RevisionResult
+    from playbook_db.store.searching import Beside
     from playbook_db.store.statistics import EventUse
 
     Retired = Retirement | RetiredPoint
@@ -61,6 +62,16 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
 def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
     """A live point with what is known of it beside (`list`)."""
     return point_record(point) | _marks_record(marks) | {"created_in": marks.created_in, "created_at": marks.created_at}
+
+
+def found_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
+    """A live point with how well it answers (`search`)."""
+    return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
+
+
+def found_beside_record(hit: "Beside", score: float) -> Record:
+    """What else answers (`search --all`)."""
+    return {"kind": hit.kind, "name": hit.name, "revision": hit.revision, "text": hit.text, "score": round(score, 3)}
 
 
 def full_point_record(

@@ -196,7 +196,8 @@ def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project
 def test_every_other_command_knows_the_project(joined: Playbook) -> None:
     """None fails as only a bug does; what looks at points shows the team's."""
     for line in (
-        "list", "list --sort used", "render", "render --all", "export", "at 2", "show oth-001", "show 1",
+        "list", "list --sort used", "list team", "search the team", "search --all team",
+        "render", "render --all", "export", "at 2", "show oth-001", "show 1",
         "list --retired", "log", "log oth-002", "diff 1", "why oth-002", "stats", "sessions", "jobs", "jobs --all",
         "status", "status --short", "project list", "project ignore", "project ignore --off", "project trust",
         "prune --dry-run", "db check", "db upgrade", "backup", "backup --list", "config", "init", "work", "team status",
@@ -204,7 +205,7 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
     ):  # fmt: skip
         done = joined(*line.split())
         assert done.code == 0, (line, done.err)
-        if line.split()[0] in ("list", "render", "export", "at") and "--retired" not in line:
+        if line.split()[0] in ("list", "search", "render", "export", "at") and "--retired" not in line:
             assert "the team's" in done.out, line
     question = "SELECT name FROM live_key_points WHERE playbook = :project ORDER BY name"
     assert joined("sql", question, "--csv").out.split() == ["name", "oth-001", "oth-002"]
@@ -215,7 +216,7 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
 def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do(joined: Playbook, home: Path) -> None:
     """The age of what is shown is told; nothing is written anywhere else in place of the team's."""
     _move_away(home)
-    for command in (("list",), ("show", "oth-001"), ("render",)):
+    for command in (("list",), ("search", "team"), ("show", "oth-001"), ("render",)):
         done = joined(*command)
         assert done.code == 0
         assert "the team's" in done.out

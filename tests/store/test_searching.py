@@ -37,7 +37,7 @@ def filled(project: Project) -> Project:
 
 
 def _scored(project: Project, question: str) -> list[tuple[str, float]]:
-    found = search.search(project, question)
+    (found,), _ = search.search(project, question)
     assert not found.is_damaged
     return [(point.name, score) for point, score in found.points]
 
