@@ -47,8 +47,8 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) ->
     points, beside = points[:limit], beside[: max(limit - len(points), 0)]
     if as_json:
         print_json([
-            *(records.found_record(point, score, marks[point.name]) for point, score in points),
-            *(records.found_beside_record(*each) for each in beside),
+            *(records.answer_record(point, score, marks[point.name]) for point, score in points),
+            *(records.beside_record(*each) for each in beside),
         ])  # fmt: skip
     elif points or beside:
         _print(question, points, marks, beside, is_whole=is_whole)

@@ -64,12 +64,12 @@ def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
     return point_record(point) | _marks_record(marks) | {"created_in": marks.created_in, "created_at": marks.created_at}
 
 
-def found_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
+def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
     """A live point with how well it answers (`search`)."""
     return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
 
 
-def found_beside_record(hit: "Beside", score: float) -> Record:
+def beside_record(hit: "Beside", score: float) -> Record:
     """What else answers (`search --all`)."""
     return {"kind": hit.kind, "name": hit.name, "revision": hit.revision, "text": hit.text, "score": round(score, 3)}
 
