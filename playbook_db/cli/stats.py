@@ -16,6 +16,7 @@ from playbook_db.cli.output import (
     count_of,
     event_cells,
     one_line,
+    playbook_of,
     print_json,
     print_texts,
     readable_size,
@@ -78,7 +79,7 @@ def _picture(numbers: "Statistics") -> bytes:
 
 
 def _lines(numbers: "Statistics") -> Iterator[str]:
-    yield f"{one_line(numbers.project)}, {local(numbers.time)}"
+    yield f"{playbook_of(numbers.project)}, {local(numbers.time)}"
     yield from _point_lines(numbers)
     yield from _use_lines(numbers.use)
     yield from _week_lines(numbers)

@@ -113,7 +113,7 @@ def test_status_tells_how_many_of_ones_own_there_are(playbook: Playbook) -> None
 
     status = playbook("status", "--json").json
     assert (status["points"], status["shown"], status["own_points"], status["own_shown"]) == (0, 0, 1, 1)
-    assert "1 in your own playbook; a session is shown 1: playbook list --user" in playbook("status").out
+    assert "1 point; a session is shown 1: playbook list --user" in playbook("status").out
     status = playbook("status", "--user", "--json").json
     assert (status["points"], status["shown"], status["own_points"]) == (1, 1, 1)
     assert status["project"] == "user"
