@@ -101,14 +101,21 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     python = install.programs(folder).python
-    code = "import sys, sqlite3; print(sys.version.split()[0], sqlite3.sqlite_version)"
+    code = (
+        "import sys, sqlite3; modules = sqlite3.connect(':memory:').execute('SELECT name FROM pragma_module_list')\n"
+        "print(sys.version.split()[0], sqlite3.sqlite_version, ('fts5',) in modules)"
+    )
     done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
-    version, sqlite = done.stdout.split()
+    version, sqlite, has_fts5 = done.stdout.split()
     message = f"{python}: Python {version}, SQLite {sqlite}"
     number = tuple(map(int, sqlite.split(".")))
+    remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
     if number < (3, 37):
-        remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
         yield Finding("interpreter", BROKEN, f"{message}; 3.37 or later is needed, as newer Pythons bring it", remedy)
+        return
+    if has_fts5 != "True":
+        message += ", which has no FTS5: no prompt or error brings a key point, `playbook search` goes by parts of words"
+        yield Finding("interpreter", NOTE, message, remedy)
         return
     if number < _SOUND_SQLITE:
         message += (

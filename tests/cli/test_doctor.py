@@ -57,6 +57,34 @@ def findings(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Findings:
     return examine
 
 
+def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: Playbook, findings: Findings) -> None:
+    """It is no reason for a repair."""
+    playbook("init")
+    playbook("add", "use ruff")
+    with closing(sqlite3.connect(settings.sqlite_file(settings.database_url()) or "")) as connection, connection:
+        connection.execute("INSERT INTO point_search (rowid, name, text) VALUES (7, 'oth-007', 'nobody said this')")
+
+    (database,) = findings()["database"]
+
+    assert "the index for full text isn't what the points give" in database["told"]
+    assert database["remedy"] == "playbook db check --rebuild-search"
+
+
+def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """All else goes on, so it is worth a note."""
+    python = tmp_path / "python"
+    answers = f'*pragma_module_list*) echo 3.13.0 3.50.4 False;; *) exec {sys.executable} "$@";;'
+    python.write_text(f'#!/bin/sh\ncase "$*" in {answers} esac\n')
+    python.chmod(0o755)
+    programs = install.Programs(str(python), str(Path(doctor.__file__).parents[2]), sys.executable)
+    monkeypatch.setattr(install, "programs", lambda _: programs)
+
+    (interpreter,) = findings()["interpreter"]
+
+    assert interpreter["state"] == "note"
+    assert "has no FTS5" in interpreter["told"]
+
+
 def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> None:
     """Nobody writes to it, and nobody waits for it."""
     data = home / ".claude" / "playbook"

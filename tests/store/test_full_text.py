@@ -2,6 +2,8 @@
 
 import _sqlite3
 import ctypes
+import json
+import random
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -472,3 +474,60 @@ def test_a_point_that_rests_is_found_and_never_shown_unasked(project: Project) -
 
     assert _found(project, "linker umlauts") == ["oth-001"]
     assert _fitting(project, "linker umlauts") == []
+
+
+def _of_many_words(seed: int, count: int = 1000) -> playbook_file.Reading:
+    """A file of *count* points that all speak of the same few things."""
+    rng = random.Random(seed)
+    words = [f"{word}{end}" for word in _THINGS for end in ("", "s", "_id", ".py", "-fast")]
+    texts = (" ".join(rng.choice(words) for _ in range(22)) for _ in range(count))
+    entries = [{"name": f"oth-{at:05d}", "text": text, "helpful": 0, "harmful": 0} for at, text in enumerate(texts, 1)]
+    return playbook_file.decode(json.dumps({"sections": {"OTHERS": entries}}).encode(), source="a test")
+
+
+_THINGS = ("cache", "parser", "header", "token", "build", "mirror", "index", "worker", "config", "module", "uv", "ci")
+
+
+def _cost(project: Project) -> tuple[list[str], int, int]:
+    """What a question of twelve words finds, in how many hundreds of steps of SQLite's machine, and how many pages it
+    looks at, of the index too."""
+    library, steps, pages = ctypes.CDLL(_sqlite3.__file__), [0], ctypes.c_int()
+    with closing(sqlite3.connect(project.store.where)) as connection:
+        stored = hook_queries.find_project(connection, project.key)
+        assert stored is not None
+
+        def count() -> int:
+            steps[0] += 1
+            return 0
+
+        connection.set_progress_handler(count, 100)
+        handle = ctypes.c_void_p.from_address(id(connection) + object.__basicsize__)
+        looked_at = 0
+        for of_cache in (7, 8):  # SQLITE_DBSTATUS_CACHE_HIT and SQLITE_DBSTATUS_CACHE_MISS
+            library.sqlite3_db_status(handle, of_cache, ctypes.byref(pages), ctypes.byref(ctypes.c_int()), 1)
+        found = hook_queries.search(connection.execute, stored.id, stored.live_points, " ".join(_THINGS))
+        for of_cache in (7, 8):
+            library.sqlite3_db_status(handle, of_cache, ctypes.byref(pages), ctypes.byref(ctypes.c_int()), 0)
+            looked_at += pages.value
+    return [point.name for point, _ in found], steps[0], looked_at
+
+
+@pytest.mark.slow
+def test_retired_points_and_other_projects_cost_a_search_next_to_nothing(project: Project) -> None:
+    """A question about 1,000 points among 60 times as many takes the same steps, and looks at a few pages more, by
+    which the index's pieces are gone through."""
+    import_export.import_playbook(project, _of_many_words(1), source="a test")
+    found, steps, pages = _cost(project)
+
+    import_export.import_playbook(project, _of_many_words(2, 11_000), source="a test", replace=True)
+    import_export.import_playbook(project, _of_many_words(1), source="a test", replace=True)
+    for number in range(50):
+        other = Project(project.store, f"/other/{number}")
+        import_export.import_playbook(other, _of_many_words(number + 3), source="a test")
+
+    with project.store.read(project.key) as book:
+        assert len(book.retired()) >= 10_000
+    again, more_steps, more_pages = _cost(project)
+    assert again == found
+    assert more_steps < 1.2 * steps
+    assert more_pages < 5 * pages
