@@ -443,7 +443,9 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
 @click.option("--markdown", "is_markdown", is_flag=True, help="FILE is Markdown, whatever its name.")
 @as_json
 def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool, as_json: bool) -> None:
-    """Merge a playbook FILE of any shape in, or propose what stands in notes such as CLAUDE.md.
+    """Merge a playbook FILE in, or propose what notes say.
+
+    A playbook may have any shape; notes are Markdown, such as CLAUDE.md.
 
     FILE is - for standard input. A point that is here already keeps the higher of both counters; a name that belongs to
     another text here is given anew. Nothing is taken in where anything in FILE can't be read.
