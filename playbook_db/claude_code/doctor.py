@@ -114,7 +114,9 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("interpreter", BROKEN, f"{message}; 3.37 or later is needed, as newer Pythons bring it", remedy)
         return
     if has_fts5 != "True":
-        message += ", which has no FTS5: no prompt or error brings a key point, `playbook search` goes by parts of words"
+        message += (
+            ", which has no FTS5: no prompt or error brings a point, and `playbook search` goes by parts of words"
+        )
         yield Finding("interpreter", NOTE, message, remedy)
         return
     if number < _SOUND_SQLITE:
