@@ -124,6 +124,20 @@ def test_a_subagent_that_works_is_told_and_one_that_looks_is_not(
     assert log(world) == ""
 
 
+def test_what_fits_a_subagent_s_error_reaches_the_subagent_alone(world: World, arguments: tuple[str, ...]) -> None:
+    """With the result of its own call."""
+    _begin(world, arguments)
+    rules = [
+        Rule(Answer(tools=(_agent("general-purpose"),)), said="rounding", times=1),
+        Rule(Answer(tools=(FAILS,)), said="work as general-purpose", times=1),
+    ]
+    turns, (first, second) = _scripted(world, *arguments, rules=rules)
+
+    assert [times_told(each, OF_ERROR) for each in (first, second)] == [0, 1]
+    assert {times_told(turn, OF_ERROR) for turn in turns} == {0}
+    assert log(world) == ""
+
+
 def test_nothing_is_told_twice_in_a_session(world: World, arguments: tuple[str, ...]) -> None:
     """The same prompt and the same error again, and a prompt that asks for what an error has brought."""
     _begin(world, arguments)
