@@ -229,7 +229,9 @@ def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, kind
     with _in_the_way(path, kind, rng):
         before = _content(path)
         for hook, fields in events:
-            data = json.dumps({**event, **fields}).encode()
+            # A session of its own: what one is told at its start isn't told again.
+            session = f"{seed} {fields['hook_event_name']}"
+            data = json.dumps({**event, **fields, "session_id": session}).encode()
             if _run(hook, data, variables, found, what, before=bind_permissions) == b"{}\n":
                 promise(_content(path) == before, f"{what}: {hook} could not read it and changed it")
             before = _content(path)
