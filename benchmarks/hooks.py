@@ -191,7 +191,8 @@ def _add_history(path: str, points: int, rows: int) -> None:
         triggers = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
         for name in triggers:
             connection.execute(f"DROP TRIGGER {name}")
-        revisions = range(2, 2 + rows // _VOTES_A_REVISION)
+        (last,) = connection.execute("SELECT max(number) FROM revisions").fetchone()
+        revisions = range(last + 1, last + 1 + rows // _VOTES_A_REVISION)
         connection.executemany(
             "INSERT INTO revisions (playbook_id, number, time, source, actor) VALUES (1, ?, ?, 'learn', 'ann@laptop')",
             ((number, f"2026-01-01T00:00:00.{number:08d}+00:00") for number in revisions),
