@@ -63,7 +63,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
     problem = text = replica = key = ""
-    told: Sequence[showing.Told] = ()
+    told: Sequence[showing.Shown] = ()
     try:
         problem = hook_queries.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):

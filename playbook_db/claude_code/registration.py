@@ -95,7 +95,7 @@ def review_in(path: str) -> "str | None":
     return given if isinstance(given, str) and given in REVIEW_MODES else None
 
 
-def tells_subagent(agent_type: str, folder: str) -> bool:
+def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
     """Whether a subagent of that type is told of the playbook in the project in *folder*."""
     types, _ = subagents_choice(folder)
     return agent_type in types or (ALL_TYPES in types and agent_type not in ("", *LOOKING))

@@ -113,7 +113,7 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
     """Whether the settings let the session be told anything at *event*, and it falls to this registration of ours."""
     name, session = event.hook_event_name or "", event.session_id
     if name == SUBAGENT:
-        is_on = registration.tells_subagent(event.agent_type or "", folder)
+        is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
     else:
         is_on = registration.is_on(registration.ON_PROMPT if name == PROMPT else registration.ON_ERROR, folder)
     if not is_on or (session and os.path.exists(settings.skip_mark(session))) or showing.is_held_out(hook, event):
@@ -224,7 +224,9 @@ def _told(event: events.Event, source: showing.Source) -> "set[int]":
     if not event.session_id:
         return set()
     connection, project = source.home
-    rows = hook_queries.told(connection.execute, project.id, event.session_id, by_team=project.team_name is not None)
+    rows = hook_queries.shown_to(
+        connection.execute, project.id, event.session_id, by_team=project.team_name is not None
+    )
     told: set[int] = set()
     at_errors: set[int] = set()
     for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):

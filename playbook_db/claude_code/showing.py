@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Book = tuple[hook_queries.Connection, hook_queries.StoredProject]
-    Told = tuple["Source", Sequence[hook_queries.StoredPoint]]  # a playbook, and which of its points a session is told
+    Shown = tuple[
+        "Source", Sequence[hook_queries.StoredPoint]
+    ]  # a playbook, and which of its points a session is shown
 
 
 class Source:
@@ -63,7 +65,7 @@ def compose(
     of_user: "Source | None",
     *,
     limit_units: "int | None" = None,
-) -> "tuple[str, list[Told]]":
+) -> "tuple[str, list[Shown]]":
     """What the session is told of its project's playbook and of the user's own, the best points of each, and which
     those are, in *limit_units* (default: all that the client takes). One that is held out is told nothing, and that
     goes on record."""
@@ -103,22 +105,24 @@ def _quoted(text: str) -> str:
     return quoted
 
 
-def keep(hook: hook_runner.Hook, event: events.Event, told: "Sequence[Told]", pending: "list[dict[str, Any]]") -> None:
-    """Put on record which points the session was *told*, if it has an id; what isn't on record yet is in *pending*.
+def keep(
+    hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]"
+) -> None:
+    """Put on record which points the session was *shown*, if it has an id; what isn't on record yet is in *pending*.
 
     That is one commit, of a transaction that may have begun; in the spool where that can't be at once, as somebody else
     is writing.
     """
-    if not event.session_id or not told:
+    if not event.session_id or not shown:
         return
-    pending += [_described(source, points, event) for source, points in told]
-    connection = told[0][0].home[0]
+    pending += [_described(source, points, event) for source, points in shown]
+    connection = shown[0][0].home[0]
     try:
         if not connection.in_transaction:
             connection.execute("PRAGMA busy_timeout = 0")
             hook_queries.allow_writes(connection)
             connection.execute("BEGIN IMMEDIATE")
-        for number, (source, points) in enumerate(told):
+        for number, (source, points) in enumerate(shown):
             _add(connection, source, points, pending[number])
         connection.execute("COMMIT")
     except Exception as error:  # whatever the driver may raise; the session has its playbook
@@ -176,7 +180,7 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
 
 
 def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
-    """What the session was told of *source* and the database doesn't know yet, as `hook_queries.told` has it."""
+    """What the session was told of *source* and the database doesn't know yet, as `hook_queries.shown_to` has it."""
     try:
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:

@@ -202,12 +202,12 @@ INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, 
 VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out, :event)
 """
 
-# What a session was told, and by what; of a team's playbook, as long as that is known here.
-TOLD = """
+# What a session was shown, and by what; of a team's playbook, as long as that is known here.
+SHOWN_TO = """
 SELECT i.time, i.event, i.source, i.points FROM injections AS i
 WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
-TOLD_BY_TEAM = """
+SHOWN_BY_TEAM = """
 SELECT i.time, i.event, i.source, i.points FROM unsent_injections AS i
 WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
@@ -701,13 +701,13 @@ def add_injection(
     )
 
 
-def told(
+def shown_to(
     execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
 ) -> "list[tuple[str, str, str, str]]":
-    """What the session was told of the playbook, or *by_team* of the playbook of its team: when, by which event, what
+    """What the session was shown of the playbook, or *by_team* of the playbook of its team: when, by which event, what
     began it, and the numbers of the points as a JSON list."""
     rows: list[tuple[str, str, str, str]] = execute(
-        TOLD_BY_TEAM if by_team else TOLD, {"playbook_id": playbook_id, "session_id": session_id}
+        SHOWN_BY_TEAM if by_team else SHOWN_TO, {"playbook_id": playbook_id, "session_id": session_id}
     ).fetchall()
     return rows
 
