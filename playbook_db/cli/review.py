@@ -15,6 +15,7 @@ from playbook_db.cli.output import (
     count_of,
     folded,
     one_line,
+    playbook_of,
     print_json,
     print_revised,
     print_table,
@@ -200,7 +201,7 @@ def _reworded(item: "ReviewItem") -> str | None:
 
 
 def _from_editor(project: "Project", items: Sequence["ReviewItem"]) -> list["Decision"]:
-    text: str | None = review_batch.written(items, project.key)
+    text: str | None = review_batch.written(items, playbook_of(project.key))
     while True:
         text = _edited(text or "")
         if text is None:

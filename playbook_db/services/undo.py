@@ -68,16 +68,10 @@ def undo_session(
     does, and SessionNotFoundError.
     """
     results: list[UndoResult] = []
+    session_id = session
     with suppress(_RehearsedError), project.store.write(project.key) as book:
         session_id = find_session(book, session)
-        everything = RevisionRange(1, book.revision)
-        undone = [each.undone for each in book.undos_in_force(everything)]
-        numbers = [
-            number
-            for number in book.revisions_of_session(session_id)
-            if not any(each.holds(RevisionRange(number, number)) for each in undone)
-        ]
-        for revisions in _neighbours(numbers):
+        for revisions in _neighbours(_in_force(book, session_id)):
             # Each is planned on what the one before has left.
             book = PlaybookRepository.open_to_write(book.connection, project.key)
             try:
@@ -88,7 +82,24 @@ def undo_session(
         if dry_run:
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError
-    return [_with_what_is_elsewhere(project, each) for each in results]
+    results = [_with_what_is_elsewhere(project, each) for each in results]
+    if results and not project.is_users:
+        own = Project.of_user(project.own.store)
+        with own.store.read(own.key) as book:
+            if _in_force(book, session_id):
+                note = (
+                    f"what it taught your own playbook stays; that goes with: playbook --user undo --session {session}"
+                )
+                last = results[-1].result
+                results[-1] = replace(results[-1], result=replace(last, notes=[*last.notes, note]))
+    return results
+
+
+def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
+    """The revisions of a session that nothing has taken back."""
+    undone = [each.undone for each in book.undos_in_force(RevisionRange(1, book.revision))] if book.revision else []
+    numbers = book.revisions_of_session(session_id)
+    return [each for each in numbers if not any(some.holds(RevisionRange(each, each)) for some in undone)]
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:

@@ -8,7 +8,7 @@ import pytest
 
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.learner import learn_transcript
-from playbook_db.services import edit, history, learn, review
+from playbook_db.services import edit, history, learn, review, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
@@ -79,6 +79,24 @@ def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
         assert history.life(project, name).events[-1].session_id == "s-1"
         with project.store.read(project.key) as book:
             assert book.marks()[name].cited_in == 1
+
+
+def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(
+    learner_project: Project, own: Project, lesson: Learn
+) -> None:
+    """Until that is taken back, too."""
+    lesson(reflection(("pat-001", "helpful"), ("upref-001", "helpful")), curation())
+
+    (here,) = undo.undo_session(learner_project, "s-1")
+    undo.undo(learner_project)
+    undo.undo_session(own, "s-1")
+    (again,) = undo.undo_session(learner_project, "s-1")
+
+    assert _points(own)["upref-001"][1] == 0
+    assert here.result.notes == [
+        "what it taught your own playbook stays; that goes with: playbook --user undo --session s-1"
+    ]
+    assert again.result.notes == []
 
 
 def test_the_models_are_told_the_own_points_that_the_session_had(
