@@ -109,7 +109,7 @@ def _under_names_that_fit(draft: Draft, theirs: Playbook) -> tuple[Playbook, lis
     for point in theirs.points:
         if not draft.may_have(point.name):
             name = ours.pop(normalised(point.text), None) or draft.new_name(point.section)
-            notes.append(f"{point.name}, {_WRONG_KIND}; it is {name} here")
+            notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
             point = replace(point, name=name)
         points.append(point)
     return replace(theirs, points=tuple(points)), notes
@@ -380,7 +380,7 @@ def _add(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
     name = draft.new_name(point.section)
     if not fits:
         draft.add(replace(point, name=name), reason=f"came in as {point.name}, {_WRONG_KIND}")
-        notes.append(f"{point.name}, {_WRONG_KIND}; it is {name} here")
+        notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
         return
     draft.add(replace(point, name=name), reason=f"came in as {point.name}, a name that belongs to another text here")
     notes.append(f"{point.name} belongs to another text here; the incoming one is now {name}")

@@ -1,10 +1,12 @@
 """The user's own playbook: its key, its kind, the names of its points."""
 
+from pathlib import Path
+
 from sqlalchemy import select
 
 from playbook_db import projects
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export
+from playbook_db.services import edit, import_export, mirror
 from playbook_db.services.projects import Project, list_projects, read_playbook
 from playbook_db.store import repository
 from playbook_db.store.engine import Store
@@ -97,3 +99,28 @@ def test_a_prompt_has_both_whatever_the_database(store: Store, project: Project)
     assert text.index("use uv here") < text.index("## OTHERS (the user's own") < text.index("say it briefly")
     assert "use uv here" not in import_export.prompt(own)
     assert "say it briefly" in import_export.prompt(own)
+
+
+def test_a_mirror_brings_no_name_of_the_users_own(project: Project) -> None:
+    """Written by hand there, it is given anew here and there."""
+    edit.add(project, "use uv here")
+    mirror.switch(project, on=True)
+    path = Path(project.mirror_path or "")
+    path.write_text(path.read_text().replace("oth-001", "upat-001").replace("use uv here", "use uv, not pip"))
+
+    mirror.sync(project)
+
+    assert names_in(project) == ["oth-002"]
+    assert '"oth-002"' in path.read_text()
+    assert "upat-001" not in path.read_text()
+
+
+def test_what_is_pinned_in_ones_own_is_told_where_it_needs_more_than_its_share(store: Store) -> None:
+    """A project may need all the rest."""
+    own = Project.of_user(store)
+    for number in range(4):
+        edit.add(own, f"advice {number} " + "and why " * 100)
+
+    assert edit.pin(own, "uoth-001", "uoth-002", "uoth-003") == []
+    (note,) = edit.pin(own, "uoth-004")
+    assert "surely there for your own; uoth-001 isn't shown then" in note
