@@ -25,6 +25,7 @@ from playbook_db.store.repository import PlaybookRepository
 P = ParamSpec("P")
 T = TypeVar("T")
 _WAITS_S = (0.01, 0.05, 0.2, 0.5, 1.0)  # at most, at random, before a use case is begun again
+_SEARCH_WAIT_S = 0.5  # for the write lock: who writes now may bring the index up to date as well
 
 
 class Store:
@@ -111,9 +112,10 @@ class Store:
     def _catch_up_search(self) -> None:
         """Bring the index for full text up to date, else make it anew. That has a transaction of its own, since damage
         to it would end another; where it fails, too, the index stays behind, which loses nobody anything."""
+        engine = self._engine.execution_options(lock_wait_s=_SEARCH_WAIT_S)
         for way in (self._dialect.catch_up_search, self._dialect.rebuild_search):
             try:
-                with self._dialect.explained(), self._engine.begin() as connection:
+                with self._dialect.explained(), engine.begin() as connection:
                     way(connection)
                 return
             except DatabaseBusyError:  # who writes now does it

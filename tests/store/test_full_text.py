@@ -25,6 +25,7 @@ from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, replica
 from playbook_db.store.engine import open_store
+from playbook_db.store.searching import Searched
 from playbook_db.store.sqlite import backups, full_text
 from tests.builders import few_texts, playbooks_of_few_texts
 from tests.databases import NewProject
@@ -214,6 +215,11 @@ def ruled(tmp_path: Path) -> Path:
     return path
 
 
+def _searched(project: Project, question: str) -> Searched:
+    (searched,), _ = search.search(project, question)
+    return searched
+
+
 def _write_all_kinds(path: Path) -> None:
     with open_store(f"sqlite:///{path}") as store:
         project = Project(store, "/work/harbour")
@@ -235,7 +241,7 @@ def test_a_damaged_index_stops_no_write(ruled: Path, damage: str) -> None:
     assert report.problems == ("the index for full text isn't what the points give",)
     assert report.remedy == maintenance.REBUILD_SEARCH
     with open_store(f"sqlite:///{ruled}") as store:
-        found = search.search(Project(store, "/work/harbour"), "pytes")
+        found = _searched(Project(store, "/work/harbour"), "pytes")
     assert found.is_damaged or damage == _DAMAGES["another one's"]
     _write_all_kinds(ruled)
 
@@ -272,7 +278,7 @@ def test_broken_pages_of_the_index_stop_no_write_and_cost_no_history(ruled: Path
         file.write(b"\xff" * 200)
     _write_all_kinds(ruled)
     with open_store(f"sqlite:///{ruled}") as store:
-        found = search.search(Project(store, "/work/harbour"), "pars byt")
+        found = _searched(Project(store, "/work/harbour"), "pars byt")
         last = len(edit.add(Project(store, "/work/harbour"), "one more").changes) and 10
     assert found.is_damaged
     assert [point.name for point, _ in found.points] == ["oth-005"]
@@ -290,7 +296,7 @@ def test_where_sqlite_has_no_fts5_all_goes_on_and_the_index_comes_later(ruled: P
     with without_fts5():
         _write_all_kinds(ruled)
         with open_store(url) as store:
-            found = search.search(Project(store, "/work/harbour"), "pars")
+            found = _searched(Project(store, "/work/harbour"), "pars")
             assert maintenance.check(store) == []
         assert ([point.name for point, _ in found.points], found.is_damaged) == (["oth-005"], False)
         assert not maintenance.rebuild_search(url)
@@ -336,7 +342,7 @@ def test_what_waits_isn_t_found_by_its_old_words(ruled: Path) -> None:
         project = Project(store, "/work/harbour")
         _reword_by_hand(project, "oth-001", "use the parser")
         assert (_found(project, "ruff"), _found(project, "mypy")) == ([], ["oth-002"])
-        assert [point.name for point, _ in search.search(project, "parser").points] == ["oth-001"]
+        assert [point.name for point, _ in _searched(project, "parser").points] == ["oth-001"]
         edit.vote(project, "oth-003", "helpful")
 
         assert (_found(project, "ruff"), _found(project, "parser")) == ([], ["oth-001"])
