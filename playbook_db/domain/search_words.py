@@ -26,7 +26,7 @@ _COMMON = 0.6  # a word that texts of every kind have
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
 # The least that a point must have in common with a question to be shown unasked: less than one plain word that it
 # alone has, as that is often all that a short prompt names; but in a long text something is always found.
-_FITS, _FITS_MORE, _LITTLE = 0.7, 0.03, 5
+_FITS, _FITS_MORE, _FEW_TERMS = 0.7, 0.03, 5
 # As an error wants it: two words of its own where it is short, three where it is longer.
 _STRONGLY, _STRONGLY_MORE, _STRONGLY_MOST = 1.5, 0.25, 3.0
 _AS_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -196,9 +196,9 @@ def most_matching(live: int) -> int:
     return _MOST_MATCHING + live // _MOST_MATCHING
 
 
-def least_fitting(terms: "Sequence[Term]", *, strongly: bool = False) -> float:
+def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float:
     """How well a point must answer a question of these *terms* to be shown unasked."""
-    more = max(0.0, sum(term.says for term in terms if not term.is_whole) - _LITTLE)
+    more = max(0, len(terms) - _FEW_TERMS)
     return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST) if strongly else _FITS + _FITS_MORE * more
 
 
