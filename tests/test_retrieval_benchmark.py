@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.public_retrieval import read_locomo, read_sde_bench
-from benchmarks.quality.retrieval import METHODS, answered, old_rules, run, scores, searches
-from benchmarks.quality.retrieval_corpus import SPLITS, Point, Prompt, read_points, read_prompts
+from benchmarks.quality.retrieval import METHODS, answered, at_errors, in_size, old_rules, run, scores, searches
+from benchmarks.quality.retrieval_corpus import SPLITS, Point, Prompt, part_of, read_nothing, read_points, read_prompts
 from benchmarks.quality.retrieval_methods import product
 
 POINTS = [
@@ -58,6 +58,58 @@ def test_on_train_the_product_s_search_beats_what_asks_for_no_word() -> None:
 
     assert set(of) == set(METHODS)
     assert of["the product's search"] > 0.5 > 0.1 > max(of["newest first"], of["by rank"], of["random"])
+
+
+@pytest.mark.parametrize(
+    ("wording", "split", "found", "shown", "wrong"),
+    [
+        ("bare", "train", 0.368, 0.289, 0.05),
+        ("bare", "held-out", 0.333, 0.194, 0.026),
+        ("named", "train", 0.763, 0.737, 0.075),
+        ("named", "held-out", 0.750, 0.694, 0.0),
+    ],
+)
+def test_the_product_is_as_good_as_published(
+    wording: str, split: str, found: float, shown: float, wrong: float
+) -> None:
+    """docs/evidence.md: any@3 of the search and of what is shown, and how often something is where nothing fits."""
+    points, prompts, of = read_points(wording), read_prompts(split), searches(wording)
+
+    assert scores(of["the product's search"], prompts, points).any_3 >= found - 0.001
+    assert scores(of["what the product shows"], prompts, points).any_3 >= shown - 0.001
+    assert answered(of["what the product shows"], read_nothing(split)) <= wrong + 0.001 < 0.1
+
+
+def test_where_prompt_and_point_name_the_place_the_point_is_shown() -> None:
+    """All of them, of both halves."""
+    points, search = read_points("named"), searches("named")["what the product shows"]
+    prompts = [prompt for split in SPLITS for prompt in read_prompts(split) if prompt.names]
+
+    assert scores(search, [prompt for prompt in prompts if prompt.language == "en"], points).any_3 == 1
+
+
+def test_small_playbooks_and_errors_are_as_good_as_published() -> None:
+    """docs/evidence.md: 60 points."""
+    right, wrong = in_size("named", "train", 60)
+    its_own, another, answers = at_errors("train", 60)
+
+    assert right > 0.81
+    assert wrong < 0.06
+    assert its_own > 0.94
+    assert another == 0
+    assert answers <= 0.1
+
+
+def test_a_part_of_the_corpus_holds_what_is_wanted() -> None:
+    """Where more points are asked for than there are, others come again."""
+    points = read_points("bare")
+    live = sum(point.live for point in points)
+
+    for size in (20, live + 5_000):
+        part = part_of(points, {"gold-001", "gold-002"}, size)
+        names = {point.name for point in part}
+        assert len(names) == len({point.text for point in part}) == size
+        assert {"gold-001", "gold-002"} <= names
 
 
 def test_public_data_is_read_where_a_folder_has_it(tmp_path: Path) -> None:

@@ -4,7 +4,15 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.quality.retrieval_corpus import SPLITS, WORDINGS, read_nothing, read_points, read_prompts
+from benchmarks.quality.retrieval_corpus import (
+    SPLITS,
+    WORDINGS,
+    read_errors,
+    read_nothing,
+    read_points,
+    read_points_about_errors,
+    read_prompts,
+)
 
 PROMPTS = [prompt for split in SPLITS for prompt in read_prompts(split)]
 NOTHING = [prompt for split in SPLITS for prompt in read_nothing(split)]
@@ -46,3 +54,12 @@ def test_prompts_that_fit_nothing_are_at_least_sixty() -> None:
 def test_the_halves_are_about_equal() -> None:
     """Every second prompt of a kind is held out."""
     assert abs(Counter(prompt.split for prompt in PROMPTS).total() / 2 - len(read_prompts("train"))) <= 3
+
+
+def test_errors_have_a_point_or_none() -> None:
+    """At least 30 of each kind, in two halves; each point that is named is there."""
+    there = {point.name for point in read_points_about_errors()}
+    halves = [read_errors(split) for split in SPLITS]
+
+    assert all(prompt.gold <= there for about, _ in halves for prompt in about)
+    assert [sum(map(len, kind)) for kind in zip(*halves, strict=True)] == [34, 40]
