@@ -102,8 +102,9 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     python = install.programs(folder).python
     code = (
-        "import sys, sqlite3; modules = sqlite3.connect(':memory:').execute('SELECT name FROM pragma_module_list')\n"
-        "print(sys.version.split()[0], sqlite3.sqlite_version, ('fts5',) in modules)"
+        "import sys; from sqlite3 import connect, sqlite_version\n"
+        "modules = connect(':memory:').execute('SELECT name FROM pragma_module_list')\n"
+        "print(sys.version.split()[0], sqlite_version, ('fts5',) in modules)"
     )
     done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
     version, sqlite, has_fts5 = done.stdout.split()
