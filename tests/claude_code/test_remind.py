@@ -280,6 +280,15 @@ def test_a_subagent_is_given_the_best_points_each_time(client: Client) -> None:
     assert _told(client, client.prompt(ASKS)) == ["oth-001"]
 
 
+def test_what_a_subagent_was_given_is_before_it_alone(client: Client) -> None:
+    """An error of its own doesn't bring that again; one of its session's may."""
+    failure = client.failure(FAILS, command="pip install x")
+    assert UV in client.remind(client.subagent_start()).context
+
+    assert _told(client, {**failure, "agent_id": "a48f56874e781b2f1", "agent_type": "general-purpose"}) == []
+    assert _told(client, failure) == ["oth-002"]
+
+
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
