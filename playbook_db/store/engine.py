@@ -25,7 +25,7 @@ from playbook_db.store.repository import PlaybookRepository
 P = ParamSpec("P")
 T = TypeVar("T")
 _WAITS_S = (0.01, 0.05, 0.2, 0.5, 1.0)  # at most, at random, before a use case is begun again
-_SEARCH_WAIT_S = 0.5  # for the write lock: who writes now may bring the index up to date as well
+_SEARCH_WAIT_S = 0.02  # for the write lock: longer than a hook keeps it; any other writer catches up for us, too
 
 
 class Store:
