@@ -10,10 +10,10 @@ from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance, search
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store.engine import open_store
 from playbook_db.store.postgres.dialect import MATCHING
 from tests.databases import DISTRIBUTED, KINDS, raw_connection
-from tests.postgres import require_server
+from tests.postgres import drop_database, new_database, require_server
 
 TEXTS = (
     "In src/api/users.py the session must be closed",
@@ -135,14 +135,20 @@ def test_a_server_answers_as_a_file_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_reads_what_an_index_says_alone(team_server: Store) -> None:
+def test_a_server_reads_what_an_index_says_alone() -> None:
     """Before its planner knows how many points there are, too: each text that is looked at costs a millisecond."""
     if DISTRIBUTED:
         pytest.skip("Citus must be told the playbook, and its planner goes by figures")
-    edit.add(Project(team_server, "/work/harbour"), "use ruff")
-
-    with raw_connection(team_server) as raw:
-        values = {"words": ["ruff"], "wholes": [False], "playbook_id": 1, "most": 9}
-        plan = "\n".join(row[0] for row in raw.execute("EXPLAIN " + MATCHING, values))
+    require_server()
+    url = new_database()
+    entries = [{"name": f"oth-{number:03}", "text": f"use ruff, number {number}"} for number in range(200)]
+    document = json.dumps({"version": "1.0", "sections": {"OTHERS": entries}}).encode()
+    with open_store(url.render_as_string(hide_password=False)) as store:
+        reading = playbook_file.decode(document, source="a test")
+        import_export.import_playbook(Project(store, "/work/harbour"), reading, source="a test")
+        with raw_connection(store) as raw:
+            values = {"words": ["ruff"], "wholes": [False], "playbook_id": 1, "most": 9}
+            plan = "\n".join(row[0] for row in raw.execute("EXPLAIN " + MATCHING, values))
+    drop_database(url)
 
     assert "Bitmap Index Scan on ix_key_points_search" in plan
