@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from playbook_db import projects, settings
 from playbook_db.domain.times import timestamp
-from playbook_db.errors import DamagedError, DatabaseError, PlaybookError, Remedy, ServerAwayError
+from playbook_db.errors import DamagedError, DatabaseError, PlaybookError, Remedy
 from playbook_db.services import mirror
 from playbook_db.services.projects import Project, Servers, of_team
 from playbook_db.store import check as store_check
@@ -172,19 +172,17 @@ def fold_showings(store: Store, key: str, *, now: datetime | None = None) -> int
 
 def fold_all(store: Store, servers: Servers, note: Callable[[str], object]) -> None:
     """Do that for all playbooks of *store*, and those of the teams that their projects have joined; *note* is given
-    what goes wrong, but for a server that is away."""
+    what goes wrong here. What is wrong with a team's server says who keeps in step with it."""
     with store.snapshot() as connection:
         own = [Project(store, key) for key in repository.all_keys(connection)]
     for project in own:
         try:
             fold_showings(store, project.key)
-            with of_team(project, servers) as playbook:
-                if playbook.here:
-                    fold_showings(playbook.store, playbook.key)
-        except ServerAwayError:
-            continue
         except (PlaybookError, OSError) as error:
             note(f"what sessions of {project.key} were shown long ago stays as it is: {error}")
+        with suppress(PlaybookError, OSError), of_team(project, servers) as playbook:
+            if playbook.here:
+                fold_showings(playbook.store, playbook.key)
 
 
 @tried_again
