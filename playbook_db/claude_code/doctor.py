@@ -22,8 +22,8 @@ from shlex import quote
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
-from playbook_db.domain.playbook import is_users_name
 from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.times import ago, local
 from playbook_db.errors import (
     ConsentError,

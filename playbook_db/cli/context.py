@@ -127,7 +127,7 @@ def is_users_own(names: Iterable[str] = ()) -> bool:
         if named_project():
             raise click.UsageError("--user means your own playbook, in every project: it goes without --project.")
         return True
-    from playbook_db.domain.playbook import is_users_name  # late: not every command needs it
+    from playbook_db.domain.sections import is_users_name  # late: not every command needs it
 
     kinds = {is_users_name(name) for name in names}
     if len(kinds) > 1:

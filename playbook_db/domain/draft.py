@@ -11,18 +11,16 @@ from typing import Protocol
 from playbook_db.domain.playbook import (
     LEGACY_PREFIX,
     MAX_COUNTER,
-    USERS_MARK,
     Change,
     KeyPoint,
     Playbook,
     canonical_order,
     format_name,
     highest_number,
-    is_users_name,
     normalised,
     number_of,
 )
-from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.sections import SECTION_SLUGS, USERS_MARK, is_users_name
 
 _WORDS = {
     "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",

@@ -14,7 +14,8 @@ from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import FETCHED, USER, Evidence, Place, find_evidence
 from playbook_db.domain.influence import doubt, operation_trust, vote_counts, with_strangers
-from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote, is_users_name
+from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
+from playbook_db.domain.sections import is_users_name
 
 Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
 NO_OWN = Playbook(is_users=True)

@@ -15,12 +15,11 @@ from playbook_db.domain.playbook import (
     KeyPoint,
     Skipped,
     Vote,
-    is_users_name,
     normalised,
     storable,
     why_text_unusable,
 )
-from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
+from playbook_db.domain.sections import find_section, is_unknown_section, is_users_name, resolve_section
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 TOO_MANY = f"a batch holds at most {MAX_OPERATIONS} operations"

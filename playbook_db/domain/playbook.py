@@ -7,12 +7,11 @@ from typing import Any
 
 from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.exact_json import write_json
-from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, find_section
+from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, USERS_MARK, find_section
 from playbook_db.errors import PointRuleError
 
 MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
-USERS_MARK = "u"  # begins the names in the user's own playbook: upat-001
 MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
 NOTE = "a note: "  # begins the reason why something counts nothing that is no operation
@@ -201,13 +200,6 @@ def name_pattern(least_digits: int = 1) -> str:
     """A regular expression, without groups, for the names that are given to points, whosever playbook they are in."""
     digits = rf"\d{{{least_digits},}}"
     return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-{digits}|{LEGACY_PREFIX}_{digits})"
-
-
-def is_users_name(name: str) -> bool:
-    """Whether *name* is one of the user's own playbook, as `upat-001`; no project's point has such a name."""
-    slug, hyphen, digits = name.partition("-")
-    is_slug = slug.startswith(USERS_MARK) and slug[len(USERS_MARK) :] in SLUG_SECTIONS
-    return is_slug and bool(hyphen) and digits.isascii() and digits.isdigit()
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:

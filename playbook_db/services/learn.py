@@ -21,9 +21,10 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import Place
 from playbook_db.domain.judging import JudgedOperations, JudgedTags, Review
 from playbook_db.domain.outcomes import NOTHING, SessionCounts
-from playbook_db.domain.playbook import KeyPoint, Playbook, Skipped, is_users_name
+from playbook_db.domain.playbook import KeyPoint, Playbook, Skipped
 from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
+from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, templates

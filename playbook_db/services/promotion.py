@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from playbook_db import settings
 from playbook_db.domain import duplicates
-from playbook_db.domain.playbook import KeyPoint, is_users_name, normalised
+from playbook_db.domain.playbook import KeyPoint, normalised
+from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services import edit

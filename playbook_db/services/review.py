@@ -12,7 +12,8 @@ from playbook_db import projects
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.operations import TEXT_KEYS
-from playbook_db.domain.playbook import USERS_MARK, KeyPoint, Vote
+from playbook_db.domain.playbook import KeyPoint, Vote
+from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ProposalNotFoundError
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again

@@ -20,9 +20,9 @@ from sqlalchemy.exc import IntegrityError
 from playbook_db.domain.diff import longest_increasing
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.exact_json import write_json
-from playbook_db.domain.playbook import Header, KeyPoint, is_users_name, why_name_unusable
+from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
-from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
 from playbook_db.projects import USER_KEY
 from playbook_db.store import erasure
 from playbook_db.store.repository import Mirror, PlaybookRepository
