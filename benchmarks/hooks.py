@@ -1,4 +1,4 @@
-"""Both hooks as Claude Code starts them, beside a bare interpreter and one that imports sqlite3 and json."""
+"""The hooks as Claude Code starts them, beside a bare interpreter and one that imports sqlite3 and json."""
 
 import itertools
 import json
@@ -8,75 +8,112 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
+from playbook_db.claude_code.remind import DEADLINE_S, SILENCE
+from playbook_db.services import edit
 from playbook_db.store.sqlite import dialect
 
 _SIZES = ((0, 0), (60, 0), (60, 1_000_000), (500, 10_000), (10_000, 100_000), (100_000, 1_000_000))  # points, history
 _VOTES_A_REVISION = 20
+_HOOKS = ("sqlite3, json", "inject", "enqueue")
+_REMINDERS = ("a prompt", "one that nothing fits", "an error", "a subagent")
+_PLACE = "billing/invoice.py"
+_TEXTS = (
+    f"In {_PLACE} amounts are Decimal, never float: rounding differs otherwise",
+    "When tools/reindex.sh ends with E4711, its lock is left over: remove var/reindex.lock first",
+)
+_PROMPT = (  # in words of which each stands in a third of the points, but for the place
+    f"Before the next migration verify what {_PLACE} does with a timeout of the server: the client should retry the "
+    "query after the rollback, keep the cache small and write an explicit error message with the schema to the log"
+)
 _ROUNDS = 60
+Event = Callable[[str], dict[str, Any]]  # what Claude Code tells in the session of that id
 
 
 def run(folder: Path, *, quick: bool) -> Figures:
     """The hooks on playbooks of 0 to 100,000 points with a history of up to 1,000,000 rows."""
     python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-    rows = []
+    rows, reminders = [], []
     for points, history in _SIZES:
         if quick and max(points, history) > 100:
             continue
-        bare, importing, inject, enqueue = measure(folder, python, points, history, rounds=2 if quick else _ROUNDS)
-        rows.append(
-            (
-                f"{points:,} points, {history:,} rows",
-                milliseconds(bare),
-                times(ratio(importing, bare)),
-                milliseconds(inject),
-                times(ratio(inject, bare)),
-                milliseconds(enqueue),
-                times(ratio(enqueue, bare)),
-                f"{statistics.quantiles(inject, n=20)[-1] * 1000:.1f} / "
-                f"{statistics.quantiles(enqueue, n=20)[-1] * 1000:.1f} ms",
-            )
-        )
+        taken = measure(folder, python, points, history, rounds=2 if quick else _ROUNDS)
+        bare = taken["bare"]
+        size = f"{points:,} points, {history:,} rows"
+        (importing, *ours), prompts = _HOOKS, _REMINDERS
+        beside = [cell for name in ours for cell in (milliseconds(taken[name]), times(ratio(taken[name], bare)))]
+        slowest = " / ".join(f"{_nineteen_of_20(taken[name]) * 1000:.1f}" for name in ours)
+        rows.append((size, milliseconds(bare), times(ratio(taken[importing], bare)), *beside, f"{slowest} ms"))
+        beside = [cell for name in prompts for cell in (milliseconds(taken[name]), times(ratio(taken[name], bare)))]
+        reminders.append((size, *beside, f"{max(_nineteen_of_20(taken[name]) for name in prompts) * 1000:.1f} ms"))
     return Figures(
         "The hooks, from start to end of the process",
         ("", "bare", "sqlite3, json", "inject", "/ bare", "enqueue", "/ bare", "19 of 20 under"),
         rows,
         (
-            f"bare: {python} -I -S -c pass; all four in turns, medians; {_ROUNDS} rounds",
+            f"bare: {python} -I -S -c pass; all works of both tables in turns, medians; {_ROUNDS} rounds",
             "inject prints the playbook and records what it showed; enqueue waits until its row is on the disk",
         ),
+        [
+            Figures(
+                "The hook that reminds",
+                ("", *(cell for name in _REMINDERS for cell in (name, "/ bare")), "19 of 20 under"),
+                reminders,
+                (
+                    "each but the second shows points and records that, where there are any",
+                    f"the prompts have {len(_PROMPT.split())} words",
+                ),
+            )
+        ],
     )
 
 
-def measure(folder: Path, python: str, points: int, history: int, *, rounds: int) -> list[list[float]]:
-    """The seconds of a bare interpreter, one that imports sqlite3 and json, inject and enqueue, in each round."""
+def _nineteen_of_20(seconds: Sequence[float]) -> float:
+    return statistics.quantiles(seconds, n=20)[-1]
+
+
+def measure(folder: Path, python: str, points: int, history: int, *, rounds: int) -> dict[str, list[float]]:
+    """The seconds of a bare interpreter, of one that imports sqlite3 and json, of inject, of enqueue, and of what each
+    event that reminds takes, in each round."""
     with tempfile.TemporaryDirectory(dir=folder) as made:
         home = Path(made)
         with sandbox.opened(home) as (_, project):
-            sandbox.fill(project, points)
+            if points:
+                sandbox.fill(project, points - len(_TEXTS))
+                for text in _TEXTS:
+                    edit.add(project, text)
         data = home / "home" / ".claude" / "playbook"
         data.mkdir(parents=True, exist_ok=True)
         (data / "worker.lock").touch()  # a worker has looked, as after each session; inject starts none then
         if history and points:
             _add_history(sandbox.database_path(home), points, history)
-        bare = [python, "-I", "-S", "-c", "pass"]
-        importing = [python, "-I", "-S", "-c", "import sqlite3, json"]
-        sessions = itertools.count()
-        *taken, _ = alternate(
-            _work(home, bare, lambda _: {}, sessions),
-            _work(home, importing, lambda _: {}, sessions),
-            _work(home, hook(python, "inject"), session_start, sessions, says=points > 0),
-            _work(home, hook(python, "enqueue"), session_end, sessions),
-            lambda: _be_the_worker(sandbox.database_path(home)),
-            rounds=rounds,
-        )
-        _check(home, rounds)
-        return taken
+        has = points > 0
+        sessions, late = itertools.count(), list[float]()
+
+        def work(command: list[str], event: Event, at_least: int) -> Callable[[], None]:
+            return _work(home, command, event, sessions, at_least, late)
+
+        remind = hook(python, "remind")
+        works = {
+            "bare": work([python, "-I", "-S", "-c", "pass"], lambda _: {}, 0),
+            "sqlite3, json": work([python, "-I", "-S", "-c", "import sqlite3, json"], lambda _: {}, 0),
+            "inject": work(hook(python, "inject"), session_start, 1000 * has),
+            "enqueue": work(hook(python, "enqueue"), session_end, 0),
+            "a prompt": work(remind, prompt, 100 * has),
+            "one that nothing fits": work(remind, unfitting_prompt, 0),
+            "an error": work(remind, error, 100 * has),
+            "a subagent": work(remind, subagent, 1000 * has),
+        }
+        *taken, _ = alternate(*works.values(), lambda: _be_the_worker(sandbox.database_path(home)), rounds=rounds)
+        _check(home, rounds, late)
+        return dict(zip(works, taken, strict=True))
 
 
 def _be_the_worker(path: str) -> None:
@@ -106,20 +143,54 @@ def session_end(session: str) -> dict[str, str]:
     }
 
 
+def prompt(session: str) -> dict[str, Any]:
+    """What Claude Code tells `remind` of a prompt that one point fits."""
+    return {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": _PROMPT}
+
+
+def unfitting_prompt(session: str) -> dict[str, Any]:
+    """The same of one that none fits, though all of its words but the place are in points."""
+    return {**prompt(session), "prompt": _PROMPT.replace(_PLACE, "somewhere")}
+
+
+def error(session: str) -> dict[str, Any]:
+    """What it tells of a tool call that failed, in words that one point knows."""
+    told = {"command": "tools/reindex.sh --all", "description": "Make the index anew"}
+    message = (
+        "Exit code 1\n" + "adding a row to the index\n" * 40 + "tools/reindex.sh: E4711, var/reindex.lock is there"
+    )
+    return {
+        "hook_event_name": "PostToolUseFailure", "session_id": session, "tool_name": "Bash", "tool_input": told,
+        "error": message, "is_interrupt": False,
+    }  # fmt: skip
+
+
+def subagent(session: str) -> dict[str, Any]:
+    """What it tells of a subagent's start."""
+    return {
+        "hook_event_name": "SubagentStart",
+        "session_id": session,
+        "agent_id": "a1",
+        "agent_type": "general-purpose",
+    }
+
+
 def _work(
-    home: Path,
-    command: list[str],
-    event: Callable[[str], dict[str, str]],
-    sessions: Iterator[int],
-    *,
-    says: bool = False,
+    home: Path, command: list[str], event: Event, sessions: Iterator[int], at_least: int, late: list[float]
 ) -> Callable[[], None]:
+    """Start *command* on *event* of the next of *sessions*; it says *at_least* so many bytes, or for 0 hardly any. What
+    a busy machine kept until its deadline says nothing, and is in *late* with the seconds that it took."""
     environment = sandbox.environment(home)
 
     def work() -> None:
         payload = json.dumps(event(f"session-{next(sessions)}")).encode()
+        began = time.perf_counter()
         done = subprocess.run(command, input=payload, env=environment, capture_output=True, check=True)
-        assert says == (len(done.stdout) > 1000), done.stdout
+        took_s = time.perf_counter() - began
+        if at_least and done.stdout == SILENCE and took_s > DEADLINE_S:
+            late.append(took_s)
+        else:
+            assert len(done.stdout) > at_least if at_least else len(done.stdout) <= len(SILENCE), done.stdout
 
     return work
 
@@ -130,7 +201,8 @@ def _add_history(path: str, points: int, rows: int) -> None:
         triggers = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
         for name in triggers:
             connection.execute(f"DROP TRIGGER {name}")
-        revisions = range(2, 2 + rows // _VOTES_A_REVISION)
+        (last,) = connection.execute("SELECT max(number) FROM revisions").fetchone()
+        revisions = range(last + 1, last + 1 + rows // _VOTES_A_REVISION)
         connection.executemany(
             "INSERT INTO revisions (playbook_id, number, time, source, actor) VALUES (1, ?, ?, 'learn', 'ann@laptop')",
             ((number, f"2026-01-01T00:00:00.{number:08d}+00:00") for number in revisions),
@@ -150,11 +222,11 @@ def _add_history(path: str, points: int, rows: int) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _check(home: Path, rounds: int) -> None:
-    """Each end of a session has left its job, each start its record."""
+def _check(home: Path, rounds: int, late: Collection[float]) -> None:
+    """Each end of a session has left its job, and each that was shown something its record."""
     with closing(sqlite3.connect(sandbox.database_path(home))) as connection:
         (jobs,) = connection.execute("SELECT count(*) FROM jobs").fetchone()
         (live,) = connection.execute("SELECT sum(live_points) FROM heads").fetchone()
         (shown,) = connection.execute("SELECT count(*) FROM injections").fetchone()
     assert jobs == rounds, jobs
-    assert shown == (rounds if live else 0), shown
+    assert late or shown == (4 * rounds if live else 0), shown

@@ -89,7 +89,8 @@ class Team:
         """What a session was shown, as the worker brings it."""
         with self.store.write(self._one().key) as book:
             of_points = ", ".join(map(str, range(1, POINTS + 1)))
-            showing = memberships.Showing(f"session {next(_numbers)}", book.now, "startup", 1, f"[{of_points}]", 0)
+            given = book.now, "startup", 1, f"[{of_points}]", 0, "SessionStart"
+            showing = memberships.Showing(f"session {next(_numbers)}", *given)
             memberships.take_in(book, [showing])
 
     def _one(self) -> Project:

@@ -11,6 +11,7 @@ import stat
 
 MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's: hooks read them at each session
 _CHUNK_BYTES = 1 << 18
+USER_KEY = "user"  # of the user's own playbook, for which there is no folder; on a server a role stands behind it
 # Bytes that are no UTF-8, as Python has them in a path, and what stands for them in a text: private characters.
 _TO_TEXT = {0xDC00 + byte: 0xEF00 + byte for byte in range(0x80, 0x100)}
 
@@ -40,6 +41,11 @@ def project_key(folder: str) -> str:
         return as_text(real)
     inside = os.path.relpath(real, root)
     return as_text(main if inside == "." else os.path.join(main, inside))
+
+
+def is_users(key: str) -> bool:
+    """Whether the playbook of *key* is a user's own. No other can have such a key: a project's is a whole path."""
+    return key == USER_KEY or key.startswith(f"{USER_KEY}:")
 
 
 def repository(folder: str) -> str:

@@ -57,7 +57,10 @@ def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
         "domain.prompt_text",
         "services.templates",
         "store.hook_queries",
+        "claude_code.showing",
         "claude_code.inject",
+        "claude_code.remind",
+        "domain.search_words",
         "claude_code.enqueue",
     ],
 )
@@ -124,7 +127,10 @@ def test_a_merge_for_git_loads_no_sqlalchemy(filled: Path) -> None:
 def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
     """What only looks at the points reads them as the hooks do, where nothing stands in the way."""
     assert not _loaded_by(
-        _HEAVY, "list", "list --json", "list --retired", "show oth-001", "show oth-002 --json", "render", "status"
+        _HEAVY,
+        *("list", "list --json", "list --retired", "list use", "search use"),
+        *("show oth-001", "show oth-002 --json", "render"),
+        "status",
     )
 
 

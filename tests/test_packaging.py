@@ -77,7 +77,7 @@ def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp
     found = subprocess.run([str(python), "-c", where], env=settings, cwd=project, capture_output=True, text=True)
     assert found.stdout.strip() == str(site / "playbook_db" / "_migrations")
     described = json.loads(playbook("db", "metadata", "--db", "x.db"))["databases"]["x"]
-    assert (len(described["queries"]), "live_key_points" in described["tables"]) == (28, True)
+    assert (len(described["queries"]), "live_key_points" in described["tables"]) == (29, True)
     playbook("init")
     assert "1 added" in playbook("import", "old.json")
     assert "[kpt_001] helpful=0 harmful=0 :: use type hints" in playbook("render")

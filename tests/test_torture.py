@@ -42,7 +42,8 @@ def test_an_odd_payload_or_database_makes_no_hook_and_no_command_fail(tmp_path: 
     """The hooks end with 0 and valid output, the commands with an answer or an explanation."""
     found = hooks.run(tmp_path, payloads=8, databases=8, seed=11)
 
-    assert (found.payloads, found.databases) == (8, 8)
+    assert (found.payloads, found.databases, [*found.reminders.values()]) == (8, 8, [8, 8, 8])
+    assert found.reminded.keys() == found.reminders.keys()
 
 
 def test_an_odd_transcript_or_reply_teaches_something_or_is_explained(tmp_path: Path) -> None:

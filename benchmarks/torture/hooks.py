@@ -12,9 +12,9 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from benchmarks import sandbox
 from benchmarks.torture.damage import HOOK_ENDS
 from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
-from playbook_db.services import maintenance
+from playbook_db.services import edit, maintenance
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 
@@ -40,7 +40,7 @@ _FIELDS = (
     "session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger", "agent_id", "agent_type",
     "agent_transcript_path", "model", "something_new",
 )  # fmt: skip
-_EVENTS: tuple[dict[str, str], ...] = (
+_EVENTS: tuple[dict[str, Any], ...] = (
     {"hook_event_name": "SessionStart", "source": "startup"},
     {"hook_event_name": "SessionStart", "source": "compact", "model": "claude-opus-5-5"},
     {"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"},
@@ -49,45 +49,61 @@ _EVENTS: tuple[dict[str, str], ...] = (
     {"hook_event_name": "SubagentStop", "agent_id": "a1", "agent_type": "", "agent_transcript_path": "/t/a.jsonl"},
     {"hook_event_name": "SomethingNew"},
 )
-_DATABASES = (
-    "sound",
-    "truncated",
-    "turned",
-    "turned",
-    "turned",
-    "schema",
-    "empty",
-    "directory",
-    "permission",
-    "garbage",
+_TEXTS = (
+    "In billing/invoice.py amounts are Decimal, never float: rounding differs otherwise",
+    "When tools/reindex.sh ends with E4711, its lock is left over: remove var/reindex.lock first",
 )
+_REMINDERS: tuple[dict[str, Any], ...] = (  # each fits one of the texts
+    {
+        "hook_event_name": "UserPromptSubmit", "prompt_id": "p1", "permission_mode": "default",
+        "prompt": "The rounding in billing/invoice.py is wrong for some amounts",
+    },
+    {
+        "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_use_id": "t1", "is_interrupt": False,
+        "tool_input": {"command": "tools/reindex.sh --all", "description": "Make the index anew"},
+        "error": "Exit code 1\ntools/reindex.sh: E4711, var/reindex.lock is there", "duration_ms": 43,
+    },
+    {"hook_event_name": "SubagentStart", "prompt_id": "p1", "agent_id": "a1", "agent_type": "general-purpose"},
+)  # fmt: skip
+_DATABASES = (
+    "sound", "truncated", "turned", "turned", "turned", "schema", "empty", "directory", "permission", "garbage",
+    "missing", "read-only", "locked", "no index", "index turned",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
 class Hooks:
-    """How many payloads and databases were tried, how often a playbook was told, how often a job was kept in the
-    database or the spool, and the longest that a hook took."""
+    """How many payloads and databases were tried, how many payloads of each event that reminds; how often a session was
+    told a playbook, and reminded by which event; how often a job was kept in the spool; the longest that a hook took.
+    """
 
     payloads: int = 0
     databases: int = 0
+    reminders: dict[str, int] = field(default_factory=dict)
     told: int = 0
+    reminded: dict[str, int] = field(default_factory=dict)
     queued: int = 0
     slowest_s: float = 0.0
 
 
 def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
-    """Try what is drawn from *seed*, each on both hooks. Raises AssertionError where a promise is broken."""
+    """Try what is drawn from *seed*: *payloads* on inject and enqueue, as many of each event on remind, and all of them
+    on *databases*. Raises AssertionError where a promise is broken."""
     found = Hooks()
     variables = sandbox.environment(folder)
     with sandbox.opened(folder) as (store, project):
         sandbox.fill(project, 12)
+        for text in _TEXTS:
+            edit.add(project, text)
         store.tidy()
     sound = Path(sandbox.database_path(folder)).read_bytes()
     for number in range(payloads):
-        data = payload(random.Random(f"{seed}-{number}"), folder)
-        (folder / "payload").write_bytes(data)
         found.payloads += 1
-        _try(variables, data, found, f"payload {number} of seed {seed}, kept as {folder / 'payload'}")
+        _try_payload(folder, variables, found, ("inject", "enqueue"), _EVENTS, f"{seed}-{number}")
+        for event in _REMINDERS:
+            name = event["hook_event_name"]
+            found.reminders[name] = found.reminders.get(name, 0) + 1
+            _try_payload(folder, variables, found, ("remind",), (event,), f"{seed}-{name}-{number}")
     with open_store(sandbox.database_url(folder)) as store:
         problems = maintenance.check(store)
         promise(not problems, f"the database is not sound after the payloads: {problems}")
@@ -96,26 +112,29 @@ def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
         kind = rng.choice(_DATABASES)
         _put_database(Path(sandbox.database_path(folder)), kind, sound, rng)
         found.databases += 1
-        _try_database(folder, variables, found, f"database {number} of seed {seed} ({kind})")
+        _try_database(folder, variables, found, kind, f"{seed}-{number}")
     return found
 
 
-def payload(rng: random.Random, folder: Path) -> bytes:
-    """What a hook is told, after some accidents; now and then it is still right."""
+def payload(rng: random.Random, folder: Path, events: Sequence[Mapping[str, Any]] = _EVENTS) -> bytes:
+    """What a hook is told of one of *events*, after some accidents; now and then it is still right."""
     told: dict[str, Any] = {
-        "session_id": f"s{rng.randrange(9)}",
+        "session_id": f"s{rng.randrange(10**6)}",
         "transcript_path": str(folder / "home/.claude/projects/-x" / "s.jsonl"),
         "cwd": str(folder / "project"),
-        **rng.choice(_EVENTS),
+        **rng.choice(events),
     }
+    fields = (*_FIELDS, *(name for name in told if name not in _FIELDS))
     for _ in range(rng.choice((0, 1, 1, 2, 4))):
-        field = rng.choice(_FIELDS)
+        name = rng.choice(fields)
         if rng.random() < 0.4:
-            told.pop(field, None)
+            told.pop(name, None)
         else:
-            told[field] = rng.choice(_STRANGE)
+            told[name] = rng.choice(
+                (*_STRANGE, {name: told.get(name)}, [told.get(name)] * 99, f"{told.get(name)}\0" * 9)
+            )
     if rng.random() < 0.02:
-        told["prompt"] = "é" * (_BIG_BYTES // 2)
+        told[rng.choice(("prompt", "error", "tool_input"))] = rng.choice(("é", "漢", "a/b ", "x")) * (_BIG_BYTES // 4)
     whole: Any = told if rng.random() < 0.9 else rng.choice([[told], *_STRANGE])
     data = json.dumps(whole, ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass") + b"\n"
     accident = rng.choice(("none",) * 6 + ("empty", "truncated", "turned", "twice", "deep", "not json", "big"))
@@ -151,7 +170,11 @@ def _put_database(path: Path, kind: str, sound: bytes, rng: random.Random) -> No
         "truncated": lambda: sound[: rng.randrange(len(sound))],
         "turned": lambda: _turned(sound, rng, rng.choice((1, 1, 5, 100))),
     }.get(kind, lambda: sound)()
+    if kind == "missing":
+        return
     path.write_bytes(made)
+    if "index" in kind:
+        _turn_index(path, kind, rng)
     if kind == "schema":
         with closing(sqlite3.connect(path)) as connection:
             connection.execute(f"PRAGMA user_version = {rng.choice((0, 1, SCHEMA + 1, 2**31 - 1))}")
@@ -159,20 +182,65 @@ def _put_database(path: Path, kind: str, sound: bytes, rng: random.Random) -> No
         path.chmod(0)
 
 
-def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, what: str) -> None:
-    path = Path(sandbox.database_path(folder))
+def _turn_index(path: Path, kind: str, rng: random.Random) -> None:
+    """Take the index for full text out of the database at *path*, as a SQLite without FTS5 leaves it, or damage it."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        if kind == "no index":
+            made = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%point_search%'"
+            for (name,) in connection.execute(made).fetchall():
+                connection.execute(f"DROP TRIGGER {name}")
+            connection.execute("DROP TABLE point_search")
+        else:
+            blocks = connection.execute("SELECT id, length(block) FROM point_search_data").fetchall()
+            for number, size in rng.sample(blocks, k=rng.randrange(1, len(blocks) + 1)):
+                connection.execute(
+                    "UPDATE point_search_data SET block = ? WHERE id = ?", (rng.randbytes(size or 9), number)
+                )
+
+
+@contextlib.contextmanager
+def _in_the_way(path: Path, kind: str, rng: random.Random) -> Iterator[None]:
+    """Somebody who holds the database, or a folder that can't be written, for as long as the hooks run."""
+    if kind == "read-only":
+        path.chmod(0o400)
+        path.parent.chmod(0o500)
+        yield
+        path.parent.chmod(0o700)
+        path.chmod(0o600)
+    elif kind == "locked":
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            if rng.random() < 0.5:  # readers are locked out, too
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            yield
+            connection.execute("ROLLBACK")
+    else:
+        yield
+
+
+def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, kind: str, seed: str) -> None:
+    path, what, rng = Path(sandbox.database_path(folder)), f"database {seed} ({kind})", random.Random(seed)
     spool = folder / "home/.claude/playbook/spool"
-    shutil.rmtree(spool, ignore_errors=True)
-    before = _content(path)
-    event = {"session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder))}
-    for hook, name in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
-        data = json.dumps({**event, "hook_event_name": name, "source": "startup"}).encode()
-        told = _run(hook, data, variables, found, what, before=bind_permissions)
-        if hook == "inject" and told == b"{}\n":
-            promise(_content(path) == before, f"{what}: inject could not read it and changed it")
-    if spool.exists() and os.listdir(spool):
-        promise(_content(path) == before, f"{what}: enqueue could not use it and changed it")
-        found.queued += 1
+    event = {
+        "session_id": seed, "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder)),
+        "source": "startup",
+    }  # fmt: skip
+    events = [("inject", {"hook_event_name": "SessionStart"}), *(("remind", each) for each in _REMINDERS)]
+    with _in_the_way(path, kind, rng):
+        before = _content(path)
+        for hook, fields in events:
+            # A session of its own: what one is told at its start isn't told again.
+            session = f"{seed} {fields['hook_event_name']}"
+            data = json.dumps({**event, **fields, "session_id": session}).encode()
+            if _run(hook, data, variables, found, what, before=bind_permissions) == b"{}\n":
+                promise(_content(path) == before, f"{what}: {hook} could not read it and changed it")
+            before = _content(path)
+        shutil.rmtree(spool, ignore_errors=True)
+        data = json.dumps({**event, "hook_event_name": "SessionEnd"}).encode()
+        _run("enqueue", data, variables, found, what, before=bind_permissions)
+        if spool.exists() and os.listdir(spool):
+            promise(_content(path) == before, f"{what}: enqueue could not use it and changed it")
+            found.queued += 1
     for command in (["list"], ["log"], ["render"], ["db", "check"], ["add", what]):
         said = io.StringIO()
         with (
@@ -185,6 +253,8 @@ def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, what
 
 
 def _content(path: Path) -> object:
+    if not path.exists():
+        return None
     if path.is_dir():
         return sorted(os.listdir(path))
     mode = path.stat().st_mode
@@ -195,9 +265,18 @@ def _content(path: Path) -> object:
         path.chmod(mode)
 
 
-def _try(variables: Mapping[str, str], data: bytes, found: Hooks, what: str) -> None:
-    for hook in ("inject", "enqueue"):
-        _run(hook, data, variables, found, what)
+def _try_payload(
+    folder: Path,
+    variables: Mapping[str, str],
+    found: Hooks,
+    hooks: Sequence[str],
+    events: Sequence[Mapping[str, Any]],
+    seed: str,
+) -> None:
+    data = payload(random.Random(seed), folder, events)
+    (folder / "payload").write_bytes(data)
+    for hook in hooks:
+        _run(hook, data, variables, found, f"payload {seed}, kept as {folder / 'payload'}")
 
 
 def _run(
@@ -235,9 +314,16 @@ def _run(
     is_cut_short = done.returncode != 0 and not done.stdout
     promise(
         is_cut_short or isinstance(_value(done.stdout), dict),
-        f"{what}: inject said no JSON object: {done.stdout[:500]!r}",
+        f"{what}: {hook} said no JSON object: {done.stdout[:500]!r}",
     )
-    found.told += b"additionalContext" in done.stdout
+    value = _value(done.stdout)
+    answer = value.get("hookSpecificOutput") if isinstance(value, dict) else None
+    if hook == "inject":
+        found.told += answer is not None
+    elif answer is not None:
+        promise(bool(answer["additionalContext"].strip()), f"{what}: {hook} told nothing at length")
+        name = answer["hookEventName"]
+        found.reminded[name] = found.reminded.get(name, 0) + 1
     return done.stdout
 
 

@@ -15,10 +15,9 @@ from playbook_db.claude_code.condensing import condense, limit_of, share
 from playbook_db.claude_code.tally import Tally
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
 from playbook_db.domain import influence
-from playbook_db.domain.evidence import FETCHED, Place
+from playbook_db.domain.evidence import FETCHED, TESTS, USER, Place
 from playbook_db.domain.outcomes import NOTHING, SessionCounts
-from playbook_db.domain.playbook import LEGACY_PREFIX
-from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.playbook import name_pattern
 from playbook_db.services.learn import Chunk
 
 MIN_CHUNK_CHARS = 1_000
@@ -27,7 +26,7 @@ _MAX_SPEAKING = 20  # fetched texts that are carried on to later chunks
 _NOTE_CHARS = 200  # kept free for what a chunk says of lines that were not read
 _LEAST_CHARS = 100  # of a part, with its heading, in an entry that is larger than a chunk
 _FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")
-_NAME = rf"(?:(?:{'|'.join(SECTION_SLUGS.values())})-\d+|{LEGACY_PREFIX}_\d+)"
+_NAME = name_pattern()
 _BRACKETED = re.compile(rf"\[({_NAME}(?:\s*[,;]\s*{_NAME})*)\]")
 _ONE_NAME = re.compile(_NAME)
 
@@ -174,6 +173,9 @@ class _Writer:
             if line.end > start:
                 return
             for part in line.entry.parts if line.entry else ():
+                known = places.place_of(part, "", self.trusted)  # of most parts, which need not be condensed for it
+                if known is None or known.trust in (USER, TESTS):
+                    continue
                 place = places.place_of(part, condense(part), self.trusted)
                 if place is not None and influence.speaks(place):
                     yield Place(FETCHED, self.redact(place.label), self.redact(place.text))

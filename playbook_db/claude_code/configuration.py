@@ -5,6 +5,7 @@ A session has the `env` of the settings files in place of what the shell says; a
 shell says nothing, and a note says where the two differ.
 """
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
-SWITCHES = (*registration.SWITCHES, session_message.SETTING)
-NAMES_IN_SETTINGS = (*SWITCHES, registration.REVIEW)  # beside their `env`
+SWITCHES = (*registration.SWITCHES, session_message.SETTING, registration.ON_PROMPT, registration.ON_ERROR)
+NAMES_IN_SETTINGS = (*SWITCHES, registration.SUBAGENTS, registration.REVIEW)  # beside their `env`
 VARIABLES = {  # with what counts where they aren't set
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
     settings.HOLDOUT: "0",
@@ -45,6 +46,7 @@ VARIABLES = {  # with what counts where they aren't set
     "AGENTIC_CONTEXT_DEDUP_THRESHOLD": f"{DEFAULT_THRESHOLD:g}",
     "CLAUDE_CONFIG_DIR": "~/.claude",
 }
+_IN_WORDS = '["*"] or ["general-purpose", "reviewer"]'
 _ENVIRONMENT, _DEFAULT = "the environment", "default"
 _NOT_IN_SETTINGS = {  # what a settings file would make worse than a shell's start-up file does
     **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
@@ -73,6 +75,7 @@ def read_all(folder: str) -> list[Setting]:
     switches = [_switch(name, folder) for name in SWITCHES]
     return [
         *switches,
+        _subagents(folder),
         _review(folder),
         *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items()),
     ]
@@ -87,6 +90,8 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
         if value not in ("true", "false", None):
             raise SettingError(f"{name} is true or false, not {value!r}. Nothing was changed.")
         return install.set_value([name], None if value is None else value == "true")
+    if name == registration.SUBAGENTS:
+        return install.set_value([name], None if value is None else _types(value))
     if name == registration.REVIEW:
         if value is not None and value not in registration.REVIEW_MODES:
             modes = ", ".join(registration.REVIEW_MODES)
@@ -120,6 +125,26 @@ def _switch(name: str, folder: str) -> Setting:
         if given is not None:
             value, source = given, path
     return Setting(name, "true" if value else "false", source)
+
+
+def _types(value: str) -> list[str]:
+    """The types of subagents that *value* names: a list as JSON has it, or the types with commas between them."""
+    try:
+        given = json.loads(value) if value.lstrip().startswith("[") else [each.strip() for each in value.split(",")]
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, list) or not all(isinstance(each, str) and each.strip() for each in given):
+        raise SettingError(
+            f"{registration.SUBAGENTS} is a list of types of subagents, such as {_IN_WORDS}; "
+            f"[] for none, not {value!r}. Nothing was changed."
+        )
+    return given
+
+
+def _subagents(folder: str) -> Setting:
+    types, source = registration.subagents_choice(folder)
+    note = f"* is all but {' and '.join(registration.LOOKING)}" if registration.ALL_TYPES in types else ""
+    return Setting(registration.SUBAGENTS, json.dumps(types, ensure_ascii=False), source or _DEFAULT, note)
 
 
 def _review(folder: str) -> Setting:

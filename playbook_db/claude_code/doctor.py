@@ -7,6 +7,7 @@ database of its own.
 import functools
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -22,6 +23,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.times import ago, local
 from playbook_db.errors import (
     ConsentError,
@@ -47,6 +49,7 @@ _LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
 _RUNS = 5  # of each hook
+_PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
 _TIMEOUT_S = 20.0
 _ANSWER_S = 60.0  # for the tiny question
 _RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
@@ -90,7 +93,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         replace(
             each,
             message=redact_message(each.message, os.environ),
-            remedy=causes[0] if causes and each.about == "inject" and each.state == BROKEN else each.remedy,
+            remedy=causes[0] if causes and each.about in ("inject", "remind") and each.state == BROKEN else each.remedy,
         )
         for each in findings
     ]
@@ -98,14 +101,24 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     python = install.programs(folder).python
-    code = "import sys, sqlite3; print(sys.version.split()[0], sqlite3.sqlite_version)"
+    code = (
+        "import sys; from sqlite3 import connect, sqlite_version\n"
+        "modules = connect(':memory:').execute('SELECT name FROM pragma_module_list')\n"
+        "print(sys.version.split()[0], sqlite_version, ('fts5',) in modules)"
+    )
     done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
-    version, sqlite = done.stdout.split()
+    version, sqlite, has_fts5 = done.stdout.split()
     message = f"{python}: Python {version}, SQLite {sqlite}"
     number = tuple(map(int, sqlite.split(".")))
+    remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
     if number < (3, 37):
-        remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
         yield Finding("interpreter", BROKEN, f"{message}; 3.37 or later is needed, as newer Pythons bring it", remedy)
+        return
+    if has_fts5 != "True":
+        message += (
+            ", which has no FTS5: no prompt or error brings a point, and `playbook search` goes by parts of words"
+        )
+        yield Finding("interpreter", NOTE, message, remedy)
         return
     if number < _SOUND_SQLITE:
         message += (
@@ -453,12 +466,17 @@ _Judge = Callable[[bytes, str], tuple[str, str]]  # of what a hook printed, and 
 
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
-    """Run inject on the user's own database, where it records nothing, as the session has no id; and enqueue on a
-    database and a project of its own."""
+    """Run inject and remind on the user's own database, where they record nothing, as the session has no id; enqueue on
+    a database and a project of its own."""
     programs, silence = install.programs(folder), _silence(project_env.database_url(folder), folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
     here = {"CLAUDE_PROJECT_DIR": folder}
     yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
+    if os.path.exists(
+        os.path.join(programs.hooks_folder, "remind.py")
+    ):  # an older installation's events are told above
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT, "cwd": folder}
+        yield _try(programs, "remind", event, here, _judge_remind)
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
         project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")
         os.mkdir(project)
@@ -486,6 +504,8 @@ def _silence(url: str, folder: str) -> str:
         project = Project.in_folder(store, folder)
         if is_ignored(project):
             return "this project is ignored"
+        if read_playbook(Project.of_user(store)).points:
+            return ""
         if find_membership(project) is not None:
             replica = team.read_status(project, asks=False).replica
             return "" if replica and replica.points else "the team's playbook is empty, or not here yet"
@@ -503,11 +523,21 @@ def _judge_inject(output: bytes, log: str, silence: str) -> tuple[str, str]:
         return "", f"it shows no playbook: {log or 'the database is gone, or can not be read'}"
     if not text:
         return f"shows nothing, as {silence}", ""
-    entries = sum(" helpful=" in line and line.startswith("[") for line in text.splitlines())
+    names = re.findall(r"^\[([^\]]+)\] helpful=", text, re.MULTILINE)
+    own = sum(map(is_users_name, names))
     limit = prompt_text.CLIENT_LIMIT_UNITS
-    points = "1 point" if entries == 1 else f"{entries} points"
+    points = ("1 point" if len(names) == 1 else f"{len(names)} points") + f", {own} of your own," * bool(own)
     used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
     return ("", f"it {used}, but: {log}") if log else (used, "")
+
+
+def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
+    try:
+        is_object = isinstance(json.loads(output), dict)
+    except ValueError:
+        is_object = False
+    problem = log if is_object else f"it printed {output[:80]!r}, which is no JSON object"
+    return "" if problem else "looks for what fits a prompt, an error or a subagent", problem
 
 
 def _judge_enqueue(output: bytes, log: str, store: Store) -> tuple[str, str]:

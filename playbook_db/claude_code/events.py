@@ -28,11 +28,9 @@ class Event:
     agent_transcript_path: "str | None"
 
     def __init__(self, payload: "dict[str, Any]") -> None:
+        self.payload = payload  # as it came, with what single events have
         for name in Event.__annotations__:
-            value = payload.get(name)
-            if isinstance(value, str):  # as a database can keep it: no half of a surrogate pair, no NUL
-                value = projects.as_text(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
-            setattr(self, name, value if isinstance(value, str) else None)
+            setattr(self, name, kept(payload.get(name)))
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
     def project_folder(self) -> "str | None":
@@ -57,16 +55,29 @@ class Event:
 def parse(data: bytes) -> "Event | None":
     """The event in *data*, None where that is no JSON object."""
     text = data.decode("utf-8", "surrogateescape").strip(" \t\r\n\ufeff")
+    payload = scanned(text)
+    return Event(payload) if isinstance(payload, dict) else None
+
+
+def scanned(text: str) -> "Any":
+    """*text* as JSON; None where it is none."""
     try:
-        payload = _scan(text)
+        return _scan(text)
     except Exception:  # no JSON, or a Python without that scanner
         import json
 
         try:
-            payload = json.loads(text)
+            return json.loads(text)
         except (ValueError, RecursionError):
             return None
-    return Event(payload) if isinstance(payload, dict) else None
+
+
+def kept(value: object) -> "str | None":
+    """A text of a payload as a database can keep it, without a half of a surrogate pair and NUL; None where it is
+    none."""
+    if not isinstance(value, str):
+        return None
+    return projects.as_text(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
 
 
 def session_folder_name(folder: str) -> str:

@@ -9,9 +9,7 @@ import sys
 import time
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import events, hook_runner, session_message
-from playbook_db.domain import prompt_text
-from playbook_db.services import templates
+from playbook_db.claude_code import events, hook_runner, session_message, showing
 from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
@@ -32,8 +30,8 @@ def main() -> "NoReturn":
     pending: list[dict[str, Any]] = []  # what the session was shown, until that is on record
 
     def at_deadline(hook: hook_runner.Hook) -> None:
-        for showing in pending:
-            _spool(hook, showing, "the database didn't answer in time")
+        for each in pending:
+            showing.keep_in_spool(hook, each, "the database didn't answer in time")
 
     def work(hook: hook_runner.Hook) -> None:
         _work(hook, pending)
@@ -65,8 +63,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
     problem = text = replica = key = ""
-    points: Sequence[hook_queries.StoredPoint] = ()
-    is_held_out = False
+    told: Sequence[showing.Shown] = ()
     try:
         problem = hook_queries.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
@@ -81,12 +78,10 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
                 else:
                     replica = hook_queries.replica_of(path, project.id)
                     work_waits = work_waits or _is_replica_old(replica)
-                    shown = _of_team(replica, project.team_name)
-                is_held_out = shown is not None and shown[1].live_points > 0 and _is_held_out(hook, event)
-                if shown is not None and not is_held_out:
-                    template = templates.playbook_template()
-                    candidates = hook_queries.candidates(shown[0].execute, shown[1])
-                    text, points = prompt_text.compose(template, *candidates)
+                    shown = showing.of_team(replica, project.team_name)
+            if project is None or not project.is_ignored:
+                of_project = showing.Source(key, book, shown) if book and shown else None
+                text, told = showing.compose(hook, event, of_project, showing.users(connection))
     except hook_queries.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
@@ -97,12 +92,9 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
         hook.note(problem)
         problem = "" if "locked" in what else problem
     message, keep_told = _message(hook, event, folder, problem, book, shown)
-    if hook.say(_output(text, message)):
+    if hook.say(showing.output(EVENT, text, message)):
         _keep(hook, keep_told)
-        if (text or is_held_out) and book and shown and event.session_id:
-            pending.append(_showing(key, book[1], shown[1], points, event))
-            _record(hook, book, shown[1], points, pending[0])
-            pending.clear()
+        showing.keep(hook, event, told, pending)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
@@ -130,23 +122,6 @@ def _keep(hook: hook_runner.Hook, keep_told: "Callable[[], object]") -> None:
         keep_told()
     except OSError as error:
         hook.note(f"{error}: what the user was told is not on record")
-
-
-def _output(text: str, message: str) -> bytes:
-    """The answer: *text* for the model, *message* for the user and not for the model."""
-    parts = [f'"systemMessage":{_quoted(message)}'] if message else []
-    if text:
-        parts.append(f'"hookSpecificOutput":{{"hookEventName":"{EVENT}","additionalContext":{_quoted(text)}}}')
-    return f"{{{','.join(parts)}}}\n".encode("ascii")
-
-
-def _quoted(text: str) -> str:
-    try:
-        from _json import encode_basestring_ascii
-    except ImportError:
-        from json.encoder import encode_basestring_ascii
-    quoted: str = encode_basestring_ascii(text)
-    return quoted
 
 
 def _is_spool_filled() -> bool:
@@ -184,89 +159,9 @@ def _has_mirror_changed(
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
 
-def _of_team(replica: str, name: str) -> "session_message.Book | None":
-    """The team's playbook *name*, as the worker last put it into the file *replica*; None where it hasn't yet. Raises
-    UnusableError or the driver's Error."""
-    if not os.path.exists(replica):
-        return None
-    connection = hook_queries.open_replica(replica)
-    project = hook_queries.find_project(connection, name)
-    return (connection, project) if project is not None else None
-
-
 def _is_replica_old(replica: str) -> bool:
     """Whether it is time for a worker to ask whether the team has learned anything."""
     try:
         return not 0 <= time.time() - os.stat(replica).st_mtime < _REPLICA_FOR_S
     except OSError:
         return True
-
-
-def _is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
-    """Whether the session is one of those that are shown nothing, so that they can be compared with the others."""
-    if not os.environ.get(settings.HOLDOUT):
-        return False
-    try:
-        return event.session_id is not None and settings.is_held_out(event.session_id, settings.holdout())
-    except Exception as error:  # a SettingError, whose module no session that goes well loads
-        hook.note(f"{error} It counts as 0.")
-        return False
-
-
-def _showing(
-    key: str,
-    project: hook_queries.StoredProject,
-    shown: hook_queries.StoredProject,
-    points: "Sequence[hook_queries.StoredPoint]",
-    event: events.Event,
-) -> "dict[str, Any]":
-    """Which points of the playbook *shown* the session has got, as the spool keeps it for the *project* of *key*."""
-    return {
-        "project": key,
-        "team": project.team_name,
-        "session_id": event.session_id,
-        "source": event.source or "",
-        "revision": shown.revision,
-        "points": [point.id for point in points],
-        "left_out": shown.live_points - len(points),
-        "time": hook_runner.timestamp(),
-    }
-
-
-def _record(
-    hook: hook_runner.Hook,
-    book: "session_message.Book",
-    shown: hook_queries.StoredProject,
-    points: "Sequence[hook_queries.StoredPoint]",
-    showing: "dict[str, Any]",
-) -> None:
-    """Record the *showing*; in the spool where that can't be at once, as somebody else is writing."""
-    connection, project = book
-    try:
-        connection.execute("PRAGMA busy_timeout = 0")
-        hook_queries.allow_writes(connection)
-        hook_queries.add_injection(
-            connection,
-            shown,
-            points,
-            session_id=showing["session_id"],
-            source=showing["source"],
-            now=showing["time"],
-            unsent_of=None if project.team_name is None else project.id,
-        )
-    except Exception as error:  # whatever the driver may raise; the session has its playbook
-        _spool(hook, showing, "" if "locked" in str(error) else str(error))
-
-
-def _spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
-    """Keep *showing* in the spool, since *why* (`""` where nothing is wrong)."""
-    from playbook_db.claude_code import spool  # late: mostly the database takes it
-
-    try:
-        path = spool.keep({"kind": spool.SHOWING, **showing})
-    except OSError as error:
-        reason = f"{why or 'the database is being written'}, and {settings.spool_dir()} can't be written either"
-        hook.note(f"{reason} ({error.strerror}): what the session was shown is not on record")
-    else:
-        if why:
-            hook.note(f"{why}; what the session was shown waits in {path}")

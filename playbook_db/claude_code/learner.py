@@ -84,6 +84,7 @@ def learn_transcript(
     results: list[LearnResult] = []
     refused: list[str] = []
     trusted = places.Trusted.of(project.folder or project.key)
+    review = cast(Review, registration.review_mode(project.folder or project.key))
     new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean, trusted=trusted)
     chunk = next(new_chunks, None)
     while chunk is not None:
@@ -99,7 +100,7 @@ def learn_transcript(
                 secrets=secrets,
                 finishes=None if following or refused or project.here else finishes,
                 budget=budget,
-                review=cast(Review, registration.review_mode(project.folder or project.key)),
+                review=review,
             )
             results.append(result)
         except RefusalError as error:

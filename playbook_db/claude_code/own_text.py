@@ -6,8 +6,7 @@ For the transcript's reader. A note stands where something was left out; what th
 import re
 from collections.abc import Mapping
 
-from playbook_db.domain.playbook import LEGACY_PREFIX
-from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.playbook import name_pattern
 
 OURS = "[the playbook's own text, left out]"
 MEMORY = "[the built-in memory's own text, left out]"
@@ -35,7 +34,7 @@ _WRITING = tuple(
     for file, note in ((_OUR_FILE, OURS), (_MEMORY_FILE, MEMORY))
 )
 # An entry as a session is given it: a line of its own, numbered where it was read, or within a string of JSON.
-_NAME = rf"\[(?:u?(?:{'|'.join(SECTION_SLUGS.values())})-\d+|{LEGACY_PREFIX}_\d+)\]"
+_NAME = rf"\[{name_pattern()}\]"
 _ENTRY = rf"{_NAME} helpful=-?\d+ harmful=-?\d+ :: "
 _LINE = rf"[ \t]*(?:\d+[\u2192\t:][ \t]*)?{_ENTRY}[^\n]*"
 _QUOTED = rf"{_ENTRY}(?:\\[^n]|[^\\\n\"])*"

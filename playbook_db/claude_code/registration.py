@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 EVENTS = {  # the event, the hook that answers it, the seconds after which Claude Code may end it
     "SessionStart": ("inject", 5),
+    "UserPromptSubmit": ("remind", 5),
+    "PostToolUseFailure": ("remind", 5),
+    "SubagentStart": ("remind", 5),
     "PreCompact": ("enqueue", 5),
     "SubagentStop": ("enqueue", 5),
     "SessionEnd": ("enqueue", 10),  # raises the 1.5 s that Claude Code gives all hooks together at the end
@@ -23,6 +26,10 @@ SCOPES = ("user", "project", "local")  # of two that register the same hook, the
 PLUGIN = "plugin"  # answers where no settings file registers the hook
 MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks
 SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
+ON_PROMPT, ON_ERROR = "playbook_on_prompt", "playbook_on_error"  # switches, too: whether points come with these
+SUBAGENTS = "playbook_subagents"  # which types of subagents are told of the playbook
+ALL_TYPES = "*"  # but those of LOOKING
+LOOKING = ("Explore", "Plan")  # that only look; named themselves, they are told
 REVIEW = "playbook_review"  # what of learning a person is asked about first
 REVIEW_MODES = ("none", "fetched", "all")  # ever more
 
@@ -45,7 +52,8 @@ def settings_files(folder: str) -> "list[str]":
 
 
 def is_on(switch: str, folder: str) -> bool:
-    """Whether *switch*, one of SWITCHES, is on for the project in *folder*; it is, where no file says otherwise."""
+    """Whether *switch*, one of SWITCHES or alike, is on for the project in *folder*; it is, where no file says
+    otherwise."""
     on = True
     for path in settings_files(folder):
         given = switch_in(switch, path)
@@ -87,8 +95,31 @@ def review_in(path: str) -> "str | None":
     return given if isinstance(given, str) and given in REVIEW_MODES else None
 
 
+def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
+    """Whether a subagent of that type is told of the playbook in the project in *folder*."""
+    types, _ = subagents_choice(folder)
+    return agent_type in types or (ALL_TYPES in types and agent_type not in ("", *LOOKING))
+
+
+def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
+    """The types of subagents that are told of the playbook in the project in *folder*, and the file that says so, the
+    last one; None where it is the default."""
+    types, source = [ALL_TYPES], None
+    for path in settings_files(folder):
+        given = subagents_in(path)
+        if given is not None:
+            types, source = given, path
+    return types, source
+
+
+def subagents_in(path: str) -> "list[str] | None":
+    """What the settings file at *path* says of it, None where nothing."""
+    given = _given(SUBAGENTS, path)
+    return given if isinstance(given, list) and all(isinstance(each, str) for each in given) else None
+
+
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
-    """The shell command that runs *hook*, `inject` or `enqueue`, under *python*; the worker will use *worker_python*.
+    """The shell command that runs *hook*, one of those in EVENTS, under *python*; the worker will use *worker_python*.
 
     It ends well where an interpreter or a file has gone: Python's exit code for a missing file is 2, with which a
     hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python.

@@ -71,7 +71,7 @@ def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None",
     if book and shown:
         joined_at = hook_queries.joined_at(book[0], book[1].id) if book[1].team_name else ""
         key, failures = book[1].team_name or projects.project_key(folder), [at for _, at in errors if at]
-        yield _news(key, command, shown, failures, since=joined_at)
+        yield _news(key, command, shown, failures, since=joined_at, home=book[0])
 
 
 def _question(folder: str, command: str) -> str:
@@ -99,19 +99,25 @@ def _set_up() -> str:
     return plugin_env.describe()
 
 
-def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since: str) -> "Line":
+def _news(
+    key: str, command: str, book: "Book", failures: "list[str]", *, since: str, home: "hook_queries.Connection"
+) -> "Line":
     """What sessions taught the playbook *key* since that was told last, else after the time *since*, how many could not
-    be learned from, these at *failures*, and how many proposals wait, where one of them is new."""
+    be learned from, these at *failures*, and how many proposals wait, where one of them is new: for this playbook, or
+    the user's own, which is at *home*."""
     path = os.path.join(settings.data_dir(), "told", session_folder_name(key)[-200:])
     try:
-        told_to, failed_to, proposed_to = f"{projects.read_plain(path).decode('ascii', 'replace')}  ".split(" ")[:3]
+        told = f"{projects.read_plain(path).decode('ascii', 'replace')}   ".split(" ")
     except OSError:
-        told_to, failed_to, proposed_to = "", since, ""
+        told = ["", since, "", ""]
+    told_to, failed_to = told[:2]
+    proposals_to, own_to = [int(number) if number.isdigit() else 0 for number in told[2:4]]
     connection, project = book
     proposals, newest = hook_queries.proposals_waiting(connection, project.id)
-    proposals_to = int(proposed_to) if proposed_to.isdigit() else 0
-    now_to = f"{project.revision} {max([failed_to, *failures])} {max(proposals_to, newest)}"
-    if now_to == f"{told_to} {failed_to} {proposals_to}":
+    of_own, newest_own = hook_queries.proposals_waiting_for(home, projects.USER_KEY)
+    latest = max([failed_to, *failures])
+    now_to = f"{project.revision} {latest} {max(proposals_to, newest)} {max(own_to, newest_own)}"
+    if now_to == f"{told_to} {failed_to} {proposals_to} {own_to}":
         return "", _keep_nothing
     told_to, after = (told_to, "") if told_to.isdigit() else ("0", since)
     points = hook_queries.learned_points(connection, project.id, since=int(told_to), after=after)
@@ -122,7 +128,8 @@ def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since:
         parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
     if failed:
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
-    if newest > proposals_to:
+    if newest > proposals_to or newest_own > own_to:
+        proposals += of_own
         parts.append(f"{proposals} proposal{'s wait' if proposals > 1 else ' waits'}: playbook review")
     return "; ".join(parts), lambda: _keep(path, now_to)  # also where that is nothing: it is never looked at again
 

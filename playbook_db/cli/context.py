@@ -27,7 +27,7 @@ def in_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         time.tzset()
 
 
-def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+def _keep(ctx: click.Context, param: click.Parameter, value: str | bool | None) -> None:
     if value is not None:
         ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
@@ -44,6 +44,17 @@ PROJECT_OPTIONS: list[click.Parameter] = [
 ]
 
 
+_USER_OPTION = click.Option(
+    ["--user", "is_user"], is_flag=True, default=None, help="Your own playbook.", expose_value=False, callback=_keep
+)
+# The commands on one playbook, be it a project's or the user's own; all others are about a project or the database.
+_OF_ONE_PLAYBOOK = {
+    "add", "apply", "at", "dedup", "diff", "edit", "export", "forget", "import", "list", "log", "pin", "prune",
+    "render", "restore", "retire", "review", "search", "show", "sql", "stats", "status", "transfer", "undo", "unpin",
+    "vote", "why",
+}  # fmt: skip
+
+
 class Command(click.Command):
     """A command with the options `--project`, `--db` and `--utc`, behind its name as well as before it."""
 
@@ -51,11 +62,35 @@ class Command(click.Command):
         super().__init__(*args, **given)
         self.params += PROJECT_OPTIONS
 
+    def invoke(self, ctx: click.Context) -> Any:
+        _refuse_user(ctx, self)
+        return super().invoke(ctx)
+
+
+class OwnCommand(Command):
+    """One that has `--user`, too, where it is on one playbook; those that aren't in a group are of this class."""
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        if self.name in _OF_ONE_PLAYBOOK:
+            self.params += [_USER_OPTION]
+
 
 class Group(click.Group):
     """A group of such commands."""
 
     command_class = Command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if ctx.parent is not None:
+            _refuse_user(ctx, self)
+        return super().invoke(ctx)
+
+
+def _refuse_user(ctx: click.Context, command: click.Command) -> None:
+    """Raise a usage error where `--user` stands before a *command* that has it not."""
+    if (ctx.find_object(dict) or {}).get("is_user") and _USER_OPTION not in command.params:
+        raise click.UsageError(f"`{ctx.command_path}` isn't on a playbook of your own: it goes without --user.")
 
 
 def database_url() -> str:
@@ -85,21 +120,43 @@ def named_project() -> str | None:
     return _options().get("project")
 
 
-def database_and_folder() -> tuple[str, str]:
-    """Both, for a project whose folder must be there."""
-    return database_url(), project_folder(must_exist=True)
+def is_users_own(names: Iterable[str] = ()) -> bool:
+    """Whether the user's own playbook is meant: by `--user`, or by the *names* of its points, where a command is given
+    some. Raises a usage error where that is said beside a project, or the names are of two playbooks."""
+    if _options().get("is_user"):
+        if named_project():
+            raise click.UsageError("--user means your own playbook, in every project: it goes without --project.")
+        return True
+    from playbook_db.domain.sections import is_users_name  # late: not every command needs it
+
+    kinds = {is_users_name(name) for name in names}
+    if len(kinds) > 1:
+        raise click.UsageError("Some of these names are of your own playbook, others of the project's: one at a time.")
+    return True in kinds
+
+
+def of_user() -> str:
+    """What stands behind `playbook` in a command that is suggested: `--user` where that was given."""
+    return " --user" if _options().get("is_user") else ""
+
+
+def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
+    """Both, for a project whose folder must be there; no folder where the user's own playbook is meant, as by *names*
+    of its points."""
+    return database_url(), None if is_users_own(names) else project_folder(must_exist=True)
 
 
 @contextmanager
 def opened(
-    *,
+    *names: str,
     sync: bool = True,
     begins_anew: bool = False,
     may_be_new: bool = False,
     is_own: bool = False,
     may_be_old: bool = False,
 ) -> "Iterator[Project]":
-    """The project that the options and the environment name, in its database.
+    """The project that the options and the environment name, in its database; the user's own playbook, where they mean
+    that, or the *names* are those of its points.
 
     Where it has joined a team that is the team's, unless it *is_own*; who only looks at what is there now can do with
     what this machine last knew of it, and says that it *may_be_old*.
@@ -109,9 +166,13 @@ def opened(
     *may_be_new*: the person is asked first, where the folder doesn't look like one. A session's folder is a project to
     the hooks, so it is one here.
     """
-    from playbook_db.services.projects import is_known, open_project
+    from playbook_db.services.projects import Project, is_known, open_project, open_store
 
-    url, folder = database_and_folder()
+    url, folder = database_and_folder(names)
+    if folder is None:
+        with open_store(url, begins_anew=begins_anew) as store:
+            yield Project.of_user(store)
+        return
     with open_project(
         url,
         folder,
@@ -169,12 +230,15 @@ def read_input(file: str) -> bytes:
 
 
 def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of the live points that begin so, for a shell's completion, which no error may disturb."""
+    """The names of the live points that begin so, for a shell's completion, which no error may disturb: the project's,
+    and the user's own."""
     from playbook_db.services import quick_reads
 
     ctx.obj = ctx.find_root().params
     with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
-        points = quick_reads.live_points(*database_and_folder(), may_be_old=True) or []
+        url, folder = database_and_folder()
+        points = [] if folder is None else quick_reads.live_points(url, folder, may_be_old=True) or []
+        points += quick_reads.live_points(url, None) or []
         return [point.name for point in points if point.name.startswith(incomplete)]
     return []
 

@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_url, is_interactive, named_project, notify, project_folder
+from playbook_db.cli.context import (
+    OwnCommand,
+    as_json,
+    database_url,
+    is_interactive,
+    is_users_own,
+    named_project,
+    notify,
+    project_folder,
+)
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
     one_line,
+    playbook_of,
     print_answer,
     print_json,
     print_table,
@@ -58,15 +68,18 @@ def upgrade(as_json: bool) -> None:
 
 @database.command()
 @click.option("--quick", is_flag=True, help="Leave out what takes long.")
+@click.option("--rebuild-search", is_flag=True, help="First make the index for full text anew.")
 @as_json
-def check(quick: bool, as_json: bool) -> None:
+def check(quick: bool, rebuild_search: bool, as_json: bool) -> None:
     """Check that the database is sound. Exit code 1 if not.
 
     That is the file, its references, and that every playbook equals what its history says. Nothing is changed, whatever
-    is there.
+    is there, but the index for full text with --rebuild-search.
     """
     from playbook_db.services import maintenance
 
+    if rebuild_search and not maintenance.rebuild_search(database_url()):
+        notify(["there is no index for full text here"])
     report = maintenance.check_database(database_url(), quick=quick)
     left_out = maintenance.NOT_CHECKED_QUICKLY if quick else ()
     if as_json:
@@ -108,7 +121,7 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
         return
     say(f"{taken.path} ({readable_size(taken.size_bytes)})")
     for held in taken.holds:
-        say(f"{one_line(held.key)}: {_told(held)}")
+        say(f"{playbook_of(held.key)}: {_told(held)}")
 
 
 @cli.command("restore-backup")
@@ -165,7 +178,7 @@ def _show(chosen: "Candidate") -> None:
     then = {held.key: _told(held) for held in chosen.holds}
     notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} is replaced:"])
     for key in sorted(here | then):
-        notify([f"  {one_line(key)}: {here.get(key, 'not there')} -> {then.get(key, 'not there')}"])
+        notify([f"  {playbook_of(key)}: {here.get(key, 'not there')} -> {then.get(key, 'not there')}"])
 
 
 def _told(held: "Held") -> str:
@@ -245,7 +258,7 @@ def metadata(output: str | None) -> None:
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
 
 
-@database.command()
+@database.command(cls=OwnCommand)
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @as_json
@@ -253,19 +266,21 @@ def transfer(source: str, target: str, as_json: bool) -> None:
     """Copy playbooks into another database.
 
     FROM and TO are URLs, or paths of SQLite files; TO is made where there is none. All playbooks are copied, or the one
-    of --project, with their whole history, votes, sessions and jobs; what is in FROM stays there. A playbook that TO
-    has already is refused. All is compared afterwards; where anything differs, or at a kill, nothing is there.
+    of --project or --user, with their whole history, votes, sessions and jobs; what is in FROM stays there. A playbook
+    that TO has already is refused. All is compared afterwards; where anything differs, or at a kill, nothing is there.
     """
     from playbook_db import projects, settings
     from playbook_db.services import maintenance
 
     folder = named_project()
     key = None if folder is None else projects.project_key(projects.project_dir(folder))
+    if is_users_own():
+        key = projects.USER_KEY
     source_url, target_url = settings.database_url(source), settings.database_url(target)
     copied = maintenance.transfer(source_url, target_url, key)
     where = maintenance.location(target_url)
     for each, revisions in ({} if as_json else copied).items():
-        click.echo(f"{one_line(each)}: {count_of(revisions, 'revision')}")
+        click.echo(f"{playbook_of(each)}: {count_of(revisions, 'revision')}")
     text = f"{where}: {count_of(len(copied), 'playbook')} copied, each as it was"
     playbooks = [{"playbook": each, "revisions": revisions} for each, revisions in copied.items()]
     print_answer(text, as_json=as_json, database=where, playbooks=playbooks)

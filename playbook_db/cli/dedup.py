@@ -47,7 +47,7 @@ def dedup(
         raise click.UsageError("Give --merge or --apart, not both.")
     if text is not None and not merge:
         raise click.UsageError("--text goes with --merge.")
-    with opened() as project:
+    with opened(*(merge or ()), *(apart or ())) as project:
         if merge:
             revised = service.merge(project, *merge, text=text)
             if as_json:

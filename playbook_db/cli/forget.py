@@ -9,7 +9,7 @@ import click
 from playbook_db import settings
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, one_line, print_json, say
+from playbook_db.cli.output import beside, one_line, playbook_of, print_json, say
 from playbook_db.errors import SettingError
 from playbook_db.services import records
 
@@ -75,7 +75,7 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
             "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."
         )
     request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
-    with opened() as project:
+    with opened(*filter(None, [name])) as project:
         if dry_run or not yes:
             planned = forget_service.preview(project, request)
             if dry_run:
@@ -114,7 +114,7 @@ def _notes(forgotten: "Forgotten") -> list[str]:
 def _lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
     for key, erasure in forgotten.erasures.items():
         if len(forgotten.erasures) > 1:
-            yield key
+            yield playbook_of(key)
         for point in erasure.forgotten:
             yield f"forget    {point.name}" + (f": {_shown(point.text)}" if shows_texts else "")
         for point in erasure.shortened:
@@ -123,7 +123,7 @@ def _lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
             yield from _earlier(erasure)
         yield from _places(erasure)
         if erasure.revision is not None:
-            yield f"revision {erasure.revision} of {key}"
+            yield f"revision {erasure.revision} of {playbook_of(key)}"
     for path in forgotten.files:
         yield f"file      {path}"
     for path in forgotten.backups:

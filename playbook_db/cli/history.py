@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, opened, point_names, read_input
+from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, say, write_text
 from playbook_db.services import records
@@ -41,7 +41,7 @@ def log(as_json: bool, **options: Any) -> None:
     """
     from playbook_db.services import history
 
-    with opened() as project:
+    with opened(*filter(None, [options["name"]])) as project:
         if as_json:
             revisions = history.log(project, history.LogQuery(**options))
             print_texts(_json_list(records.log_record(revision) for revision in revisions))
@@ -205,7 +205,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
         raise click.UsageError("--dry-run goes with --at, without a NAME.")
     if len(names) > 1 and moment is not None:
         raise click.UsageError("--at takes one NAME, or none.")
-    with opened(may_be_new=True) as project:
+    with opened(*names, may_be_new=True) as project:
         if not names:
             undone = undo_service.go_back(project, moment or "", dry_run=dry_run)
             _print_undone(undone, as_json=as_json, dry_run=dry_run)
@@ -232,4 +232,4 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
         say(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
-        notify([f"`playbook undo {revised.revision}` brings it back"])
+        notify([f"`playbook{of_user()} undo {revised.revision}` brings it back"])

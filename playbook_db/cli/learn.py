@@ -24,6 +24,7 @@ from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
     count_of,
+    event_cells,
     evidence_line,
     one_line,
     print_answer,
@@ -249,20 +250,26 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
 def why(name: str, as_json: bool) -> None:
     """Show where the point NAME came from.
 
-    These are its sessions, its votes with their reasons and evidence, its edits and merges, and what was undone.
+    These are its sessions, its votes with their reasons and evidence, its edits and merges, what was undone, and
+    whether sessions cite it more when they are shown it by a prompt than at their start.
     """
-    from playbook_db.services import history
+    from playbook_db.services import history, statistics
 
-    with opened(sync=False) as project:
+    with opened(name, sync=False) as project:
         life, lifespan = history.life(project, name), history.lifespan(project, name)
+        uses = statistics.use_of(project, name)
     if as_json:
-        print_json(records.life_record(name, life, lifespan))
+        print_json(records.life_record(name, life, lifespan, uses))
         return
     if sys.stdout.isatty():
         confirmed = f"; last confirmed {local(lifespan.confirmed_at)}" if lifespan.confirmed_at else ""
         say(f"since r{lifespan.created_in}, {local(lifespan.created_at)}{confirmed}")
     if life.merged:
         say(f"merged from {', '.join(map(one_line, life.merged))}")
+    elif lifespan.origin:
+        say(one_line(lifespan.origin))
+    for use in uses:
+        say(f"shown {', '.join(filter(None, event_cells(use)))}")
     rows = [
         (
             f"r{event.revision}",

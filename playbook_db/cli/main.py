@@ -13,7 +13,7 @@ from contextlib import suppress
 import click
 
 from playbook_db import __version__, project_env, settings
-from playbook_db.cli.context import Group, in_utc
+from playbook_db.cli.context import Group, OwnCommand, in_utc
 from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError
 
@@ -26,12 +26,13 @@ _GROUPS = {
         "doctor": "setup", "project": "setup",
     },
     "Look": {
-        "status": "status", "list": "points", "show": "points", "render": "points", "why": "learn", "sessions": "learn",
-        "stats": "stats", "sql": "sql",
+        "status": "status", "list": "points", "search": "search", "show": "points", "render": "points",
+        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql",
     },
     "Change": {
         "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",
         "unpin": "points", "apply": "points", "prune": "points", "dedup": "dedup",
+        "promote": "promotion", "demote": "promotion",
     },
     "Look back, take back": {
         "log": "history", "at": "history", "diff": "history", "undo": "history", "restore": "history",
@@ -59,6 +60,7 @@ class _ReaderLeftError(Exception):
 class _Commands(Group):
     """A group that imports a sub-command's module, which adds it, when the sub-command is asked for."""
 
+    command_class = OwnCommand
     group_class = Group
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -91,15 +93,18 @@ class _Commands(Group):
 @click.version_option(__version__, prog_name="playbook")
 @click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else around here).")
 @click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else Claude Code's folder).")
+@click.option("--user", "is_user", is_flag=True, help="Your own playbook, in every project, in the project's place.")
 @click.option("--utc", is_flag=True, help="Times in UTC (default: as here).", expose_value=False, callback=in_utc)
 @click.pass_context
-def cli(ctx: click.Context, project: str | None, db: str | None) -> None:
+def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) -> None:
     """Look at, correct and share what Claude Code learned in a project.
+
+    A point's name says whose it is: pat-001 is the project's, upat-001 in your own playbook, which --user means.
 
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.
     """
-    ctx.obj = {"project": project, "db": db}
+    ctx.obj = {"project": project, "db": db, "is_user": is_user}
 
 
 def run() -> None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from playbook_db.domain.outcomes import FEWEST_SESSIONS
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
+from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
     from playbook_db.domain.evidence import Evidence
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.store.hook_queries import StoredMarks
     from playbook_db.store.repository import RevisionResult
+    from playbook_db.store.statistics import EventUse
 
+EVENTS = {  # by which a session is shown points
+    "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
+    "SubagentStart": "to a subagent",
+}  # fmt: skip
 _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
@@ -73,7 +80,7 @@ def print_points(
         return
     for point in points:
         cells = (one_line(point.name), point.helpful, point.harmful, point.section, one_line(point.text))
-        mark = _mark(point, marks or {})
+        mark = mark_of(point, marks or {})
         click.echo("\t".join(map(str, (*cells, mark) if mark else cells)))
 
 
@@ -141,7 +148,7 @@ def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
     elif revised.revision is None:
         say("nothing changed")
     else:
-        say(f"revision {revised.revision} of {one_line(revised.key)}")
+        say(f"revision {revised.revision} of {playbook_of(revised.key)}")
 
 
 def write_text(text: str, output: str | None) -> None:
@@ -181,6 +188,16 @@ def evidence_line(evidence: "Evidence") -> str:
     return f'"{quote}" ({IN_WORDS.get(evidence.trust, "fetched")}{place})'
 
 
+def event_cells(use: "EventUse") -> tuple[str, ...]:
+    """What became of the points that one event told sessions of, as the cells of a line: by which event, in how many
+    sessions, and what part of them made what of it, where they are enough to say."""
+    counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
+    shares = [(name, count, use.share(count)) for name, count in counts]
+    told = (f"{name} {count:,}" + ("" if share is None else f" ({share:.1%})") for name, count, share in shares)
+    few = "" if use.share(0) is not None else f"too few to compare: fewer than {FEWEST_SESSIONS}"
+    return EVENTS[use.event], f"in {use.shown:,}", *told, few
+
+
 def session_name(session_id: str) -> str:
     """A session as it is shown: on a terminal the beginning of a long id, by which commands know it too."""
     return session_id[:8] if len(session_id) == _UUID_LENGTH and sys.stdout.isatty() else one_line(session_id)
@@ -189,6 +206,11 @@ def session_name(session_id: str) -> str:
 def count_of(number: int, word: str) -> str:
     """*number* with the word for what is counted, as in `1 point`, `2,000 points`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def playbook_of(key: str) -> str:
+    """The playbook of *key* in words: its project's folder, or that it is the user's own."""
+    return "your own playbook" if is_users(key) else one_line(key)
 
 
 def one_line(text: str) -> str:
@@ -261,14 +283,14 @@ def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMa
         titles[3:3] = ("since", "confirmed")
         for row in rows:
             row[3:3] = ((time or "")[:7] for time in (marks[row[0]].created_at, marks[row[0]].confirmed_at))
-    if any(_mark(point, marks) for point in points):
+    if any(mark_of(point, marks) for point in points):
         titles.insert(1, "")
         for point, row in zip(points, rows, strict=True):
-            row.insert(1, _mark(point, marks))
+            row.insert(1, mark_of(point, marks))
     return table(titles, rows)
 
 
-def _mark(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
+def mark_of(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
     """What is to be said of *point* in a listing: whether it is pinned, or rests."""
     known = marks.get(point.name)
     return "" if known is None else "pinned" if known.pinned else "rests" if known.resting else ""

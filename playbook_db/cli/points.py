@@ -1,5 +1,6 @@
 """Commands on key points: one point, the playbook as a whole, and playbook files in and out."""
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +12,7 @@ from playbook_db.cli.context import (
     dry_run_option,
     is_interactive,
     notify,
+    of_user,
     opened,
     point_names,
     read_input,
@@ -23,6 +25,7 @@ from playbook_db.cli.output import (
     evidence_line,
     folded,
     one_line,
+    playbook_of,
     print_answer,
     print_json,
     print_points,
@@ -34,6 +37,7 @@ from playbook_db.cli.output import (
     write_text,
 )
 from playbook_db.errors import OperationsFileError
+from playbook_db.projects import is_users
 from playbook_db.services import quick_reads, records
 
 if TYPE_CHECKING:
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
 
 
 _ORDERS = ("votes", "age", "used")
+_MOST_SEARCHED = 32  # words; further ones are looked for as parts of texts alone
 
 
 @cli.command("list")
@@ -74,8 +79,9 @@ def list_points(
 ) -> None:
     """List the key points with their votes.
 
-    With WORDS only those that have all of them in their name or text. --sort is by votes (helpful without harmful), by
-    age, or by how many sessions cited a point (used).
+    With WORDS only those that have all of them in their name or text, if only as parts or in another form, as
+    `playbook search` finds it. --sort is by votes (helpful without harmful), by age, or by how many sessions cited a
+    point (used).
     """
     from playbook_db.domain.playbook import section_named
 
@@ -88,9 +94,12 @@ def list_points(
     if retired and order:
         raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
 
+    found: list[set[str]] = [set() for _ in words]
+
     def is_wanted(point: "PromptPoint") -> bool:
         text = f"{point.name} {point.text}".casefold()
-        return only in (None, point.section) and all(word.casefold() in text for word in words)
+        has_all = all(word.casefold() in text or point.name in names for word, names in zip(words, found, strict=True))
+        return only in (None, point.section) and has_all
 
     if retired:
         left = [each for each in _retired_points() if is_wanted(each[0])][:limit]
@@ -101,16 +110,21 @@ def list_points(
         nothing = "no such key point has left" if words or only else "no key point has left yet"
         print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
         return
-    live, marks = _live_points()
+    live, marks = quick_reads.listing(*database_and_folder()) or _listing()
+    if words:
+        from playbook_db.cli.search import answers
+
+        for names, each in zip(found, answers(*words[:_MOST_SEARCHED])[0], strict=False):
+            names.update(point.name for point, _ in each)
     points = _ordered([point for point in live if is_wanted(point)], marks, order)[:limit]
     if as_json:
         print_json([records.listed_point_record(point, marks[point.name]) for point in points])
     elif points:
         print_points(points, marks, by_section=order is None)
     elif words or only:
-        notify(["no key point is like that; all are shown by: playbook list"])
+        notify([f"no key point is like that; all are shown by: playbook{of_user()} list"])
     else:
-        notify(["there are no key points here yet; add one with: playbook add TEXT"])
+        notify([f"there are no key points here yet; add one with: playbook{of_user()} add TEXT"])
 
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:
@@ -119,7 +133,7 @@ def _list_proposed(limit: int | None, *, as_json: bool) -> None:
 
     review.require_person()
     with opened() as project:
-        review.print_proposals(service.waiting(project)[:limit], as_json=as_json)
+        review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
 
 
 def _cells(point: "PromptPoint") -> tuple[str, str, str]:
@@ -144,15 +158,16 @@ def _ordered(
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, or one revision.
 
-    A point may be live or retired; of a revision (12 or r12) it is all that it did, and why.
+    A point may be live or retired, the project's (pat-001) or your own (upat-001), as in every command that is given
+    a name; of a revision (12 or r12) it is all that it did, and why.
     """
-    point = quick_reads.find_point(*database_and_folder(), name)
+    point = quick_reads.find_point(*database_and_folder([name]), name)
     if point is not None:
         _show_point(*point, as_json=as_json)
         return
     from playbook_db.services import history
 
-    with opened(may_be_old=not history.is_revision(name)) as project:
+    with opened(name, may_be_old=not history.is_revision(name)) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
@@ -187,7 +202,7 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
 
     if text is None and section is None and not is_interactive():
         raise click.UsageError("Give --text, --section or both; on a terminal your editor opens without them.")
-    with opened() as project:
+    with opened(name) as project:
         was = None
         if text is None and section is None:
             was = edit.find_live(project, name).text
@@ -209,7 +224,7 @@ def pin(names: tuple[str, ...], as_json: bool) -> None:
     """
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(*names) as project:
         notify(edit.pin(project, *names))
         _print_pinned(project, names, as_json=as_json, is_pinned=True)
 
@@ -221,7 +236,7 @@ def unpin(names: tuple[str, ...], as_json: bool) -> None:
     """Let pinned key points come in their turn again."""
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(*names) as project:
         edit.unpin(project, *names)
         _print_pinned(project, names, as_json=as_json, is_pinned=False)
 
@@ -244,7 +259,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
     """
     from playbook_db.services import edit
 
-    with opened() as project:
+    with opened(*names) as project:
         _print(edit.retire(project, *names, reason=reason), as_json=as_json)
 
 
@@ -261,15 +276,11 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
 
     if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
         raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
-    with opened() as project:
+    with opened(*names) as project:
         _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 
 
-def _live_points() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
-    """The live points, and what is known of each beside, by name."""
-    listing = quick_reads.listing(*database_and_folder())
-    if listing is not None:
-        return listing
+def _listing() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
     with opened(may_be_old=True) as project, project.store.read(project.key) as book:
         return book.live_points(), book.marks()
 
@@ -299,6 +310,7 @@ def _show_point(
         print_json(records.full_point_record(point, retired, lifespan, extra, evidence))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
+    age += f", {one_line(lifespan.origin)}" if lifespan.origin else ""
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
     if lifespan.confirmed_at and lifespan.confirmed_at != lifespan.created_at:
@@ -428,13 +440,24 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
 @click.argument("file")
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
 @click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
+@click.option("--markdown", "is_markdown", is_flag=True, help="FILE is Markdown, whatever its name.")
 @as_json
-def import_file(file: str, replace: bool, rename_duplicates: bool, as_json: bool) -> None:
-    """Merge a playbook FILE of any shape in.
+def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool, as_json: bool) -> None:
+    """Merge a playbook FILE in, or propose what notes say.
+
+    A playbook may have any shape; notes are Markdown, such as CLAUDE.md.
 
     FILE is - for standard input. A point that is here already keeps the higher of both counters; a name that belongs to
     another text here is given anew. Nothing is taken in where anything in FILE can't be read.
+
+    Of Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files) each bullet and each short paragraph that
+    the playbook doesn't know becomes a proposal; `playbook review` takes it in. The files are only read.
     """
+    if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
+        if replace or rename_duplicates:
+            raise click.UsageError("--replace and --rename-duplicates are for a playbook.json, not for Markdown.")
+        _propose_notes(file, as_json=as_json)
+        return
     from playbook_db.domain import playbook_file
     from playbook_db.services import diagnostics, edit, import_export
     from playbook_db.services.projects import read_playbook
@@ -446,7 +469,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, as_json: bool
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
         points = count_of(len(read_playbook(project).points), "point")
-        of_playbook = f"the playbook of {one_line(project.key)} has {points}"
+        of_playbook = f"{'' if is_users(project.key) else 'the playbook of '}{playbook_of(project.key)} has {points}"
         if as_json:
             print_json(records.batch_record(revised, dry_run=False))
         elif revised.revision is None:
@@ -456,17 +479,56 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, as_json: bool
             say(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
 
 
+def _propose_notes(file: str, *, as_json: bool) -> None:
+    """Propose what stands in the Markdown *file*, or in all such files of a folder."""
+    from playbook_db.services import import_export, markdown
+
+    names = [file]
+    if os.path.isdir(file):
+        inside = (os.path.join(file, name) for name in sorted(os.listdir(file)) if name.endswith((".md", ".markdown")))
+        names = [path for path in inside if os.path.isfile(path)]
+        if not names:
+            raise click.UsageError(f"{file} is a folder without any .md file.")
+    sources = {("standard input" if name == "-" else name): name for name in names}
+    notes = {source: markdown.read(read_input(name), source=source) for source, name in sources.items()}
+    numbers: list[int] = []
+    left_out: list[tuple[str, int, str]] = []
+    known = 0
+    with opened(may_be_new=True) as project:
+        for source, each in notes.items():
+            proposed = import_export.propose_notes(project, each.points, source=os.path.basename(source))
+            numbers += proposed.proposals
+            known += proposed.known
+            left_out += [(source, line, reason) for line, reason in each.left_out]
+    shown = one_line("standard input" if file == "-" else file)
+    notify(one_line(f"{source}, line {line}: left out: {reason}") for source, line, reason in left_out)
+    if as_json:
+        left = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
+        print_json({"project": project.key, "proposed": numbers, "known": known, "left_out": left})
+    elif numbers:
+        also = f"; {known} known already" if known else ""
+        say(f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; take them in with: playbook review")
+    else:
+        say(f"nothing new in {shown}" + (f"; {count_of(known, 'key point')} known already" if known else ""))
+
+
 @cli.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 @click.option("--extra", is_flag=True, help="With the other keys that entries had in the files that came in.")
-def export(output: str | None, layout: str, extra: bool) -> None:
+@click.option("--markdown", "as_markdown", is_flag=True, help="As one list in Markdown, the sections as headings.")
+def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> None:
     """Print the playbook as a playbook.json.
 
     The same playbook always gives the same bytes.
     """
     from playbook_db.services import import_export
 
+    if as_markdown and (extra or layout != "sections"):
+        raise click.UsageError("--markdown goes without --layout and --extra.")
     with opened() as project:
-        text = import_export.export_playbook(project, layout=cast("Layout", layout), with_extras=extra)
+        if as_markdown:
+            text = import_export.export_markdown(project)
+        else:
+            text = import_export.export_playbook(project, layout=cast("Layout", layout), with_extras=extra)
     write_text(text, output)

@@ -8,13 +8,14 @@ import click
 
 from playbook_db import settings
 from playbook_db.cli import review_batch
-from playbook_db.cli.context import Command, as_json, notify, opened
+from playbook_db.cli.context import OwnCommand, as_json, notify, opened
 from playbook_db.cli.history_view import marked_words
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
     folded,
     one_line,
+    playbook_of,
     print_json,
     print_revised,
     print_table,
@@ -33,7 +34,7 @@ _KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
 _SEVERAL = ("--accept", "--reject")  # each takes all words up to the next option
 
 
-class _ReviewCommand(Command):
+class _ReviewCommand(OwnCommand):
     """One whose `--accept` and `--reject` take several names."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -65,9 +66,10 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
     accepted it here. On a terminal the proposals come one by one: accept, reject, edit (accept with other words), skip,
     quit. Elsewhere they are listed, as by `playbook list --proposed`.
 
-    An ID is a proposal's number (p3 or 3), or the name of a key point that a single proposal is about. The setting
-    playbook_review says what waits for you. Their texts are kept out of sessions, so this runs in a terminal of your
-    own alone.
+    What is for your own playbook, in all your projects, is listed in each of them, behind what is for the project. An
+    ID is a proposal's number (p3 or 3; up3 in your own playbook), or the name of a key point that a single proposal is
+    about. The setting playbook_review says what waits for you. Their texts are kept out of sessions, so this runs in a
+    terminal of your own alone.
     """
     from playbook_db.services import review as service
 
@@ -75,14 +77,12 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
         raise click.UsageError("--edit goes without --accept and --reject.")
     require_person()
     with opened() as project:
-        items = service.waiting(project)
+        items = service.all_waiting(project)
         if accepted or rejected:
-            chosen = dict.fromkeys(service.numbers_of(items, accepted), True)
-            refused = service.numbers_of(items, rejected)
-            if both := sorted(chosen.keys() & set(refused)):
-                raise click.UsageError(f"{service.name_of(both[0])} can't be both accepted and rejected.")
-            chosen |= dict.fromkeys(refused, False)
-            decisions = [service.Decision(number, accepts=accepts) for number, accepts in chosen.items()]
+            chosen, refused = (service.meant(items, words) for words in (accepted, rejected))
+            if both := [item.name for item in chosen if item in refused]:
+                raise click.UsageError(f"{both[0]} can't be both accepted and rejected.")
+            decisions = [review_batch.decision(item, accepts=item in chosen) for item in (*chosen, *refused)]
         elif items and in_editor:
             decisions = _from_editor(project, items)
         elif items and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
@@ -112,10 +112,14 @@ def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
         print_json([records.proposal_record(item) for item in items])
         return
     rows = [
-        (item.name, review_batch.summary(item), item.proposal.trust, str(item.proposal.sessions), _says(item))
-        for item in items
+        (item.name, review_batch.summary(item), item.proposal.trust, _sessions(item), _says(item)) for item in items
     ]
     print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposal waits")
+
+
+def _sessions(item: "ReviewItem") -> str:
+    """How many sessions proposed it; nothing of what came from a file."""
+    return str(item.proposal.sessions) if item.proposal.session_id else "-"
 
 
 def _says(item: "ReviewItem") -> str:
@@ -127,33 +131,30 @@ def _decide(project: "Project", decisions: Collection["Decision"], *, as_json: b
     from playbook_db.services import diagnostics
     from playbook_db.services import review as service
 
-    result = service.decide(project, decisions)
-    diagnostics.pruning(project.folder, result.pruned)
+    results = service.decide_all(project, decisions)
+    for result in results:
+        diagnostics.pruning(project.folder, result.pruned)
+        if not as_json:
+            _print(result)
     if as_json:
-        print_json(records.review_record(result))
-    else:
-        _print(result)
-    if result.refused:
+        print_json(records.reviews_record(results))
+    if any(result.refused for result in results):
         click.get_current_context().exit(1)
 
 
 def _print(result: "ReviewResult") -> None:
-    from playbook_db.services.review import name_of
-
     if result.accepted:
         print_revised(result.revision)
     if result.rejected:
-        say(f"rejected  {', '.join(map(name_of, result.rejected))}")
+        say(f"rejected  {', '.join(map(result.named, result.rejected))}")
     for number, reason in result.needless.items():
-        say(f"accepted  {name_of(number)}, but there was nothing to do: {one_line(reason)}")
-    waits = [f"{name_of(number)} still waits: {one_line(reason)}" for number, reason in result.refused.items()]
+        say(f"accepted  {result.named(number)}, but there was nothing to do: {one_line(reason)}")
+    waits = [f"{result.named(number)} still waits: {one_line(reason)}" for number, reason in result.refused.items()]
     notify(waits)
 
 
 def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
     """What the person says to each; all of it is done at the end."""
-    from playbook_db.services.review import Decision
-
     decisions: list[Decision] = []
     keys = ", ".join(f"[{key}]{word[1:]}" for key, word in _KEYS.items())
     for place, item in enumerate(items, 1):
@@ -167,7 +168,7 @@ def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
         if key == "q":
             break
         if key != "s":
-            decisions.append(Decision(item.proposal.id, accepts=key != "r", text=text))
+            decisions.append(review_batch.decision(item, accepts=key != "r", text=text))
     if decisions:
         count = sum(decision.accepts for decision in decisions)
         notify([f"{count_of(count, 'proposal')} to accept, {len(decisions) - count} to reject"])
@@ -200,7 +201,7 @@ def _reworded(item: "ReviewItem") -> str | None:
 
 
 def _from_editor(project: "Project", items: Sequence["ReviewItem"]) -> list["Decision"]:
-    text: str | None = review_batch.written(items, project.key)
+    text: str | None = review_batch.written(items, playbook_of(project.key))
     while True:
         text = _edited(text or "")
         if text is None:

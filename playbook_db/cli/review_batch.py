@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playbook_db.services.review import Decision, ReviewItem
 
 _INDENT = " " * 4
-_HEAD = re.compile(r"(wait|accept|reject)\s+p?(\d{1,18})\b")
+_HEAD = re.compile(r"(wait|accept|reject)\s+((?:u?p)?\d{1,18})\b")
 _EXPLAINED = """\
 # What learning would change in {key}.
 #
@@ -46,7 +46,8 @@ def summary(item: "ReviewItem") -> str:
     section = proposal.operation.get("section")
     where = f" to {section}" if isinstance(section, str) and section else ""
     verb = proposal.operation.get("tag", "harmful") if proposal.kind == "VOTE" else ""
-    return one_line(" ".join(filter(None, [proposal.kind, ", ".join(proposal.names), str(verb)])) + where)
+    whose = ", for all your projects" if item.is_users else ""
+    return one_line(" ".join(filter(None, [proposal.kind, ", ".join(proposal.names), str(verb)])) + where + whose)
 
 
 def reasons(item: "ReviewItem") -> Iterator[str]:
@@ -72,22 +73,22 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
 
 def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
     """What the edited *text* decides about *items*. Raises OperationsFileError where a line isn't understood."""
-    from playbook_db.services.review import Decision  # late: it brings SQLAlchemy
+    from playbook_db.services.review import named  # late: it brings SQLAlchemy
 
     if not text.strip():
         return []
-    by_number = {item.proposal.id: item for item in items}
-    said: dict[int, tuple[str, list[str]]] = {}
+    by_name = {item.name: item for item in items}
+    said: dict[str, tuple[str, list[str]]] = {}
     lines: list[str] | None = None  # of the text that is being read; None where no text may come
     for place, line in enumerate(text.splitlines(), 1):
         head = _HEAD.match(line)
         if head:
-            number = int(head[2])
-            if number not in by_number or number in said:
-                what = "stands twice" if number in said else "wasn't there"
-                raise OperationsFileError(f"Line {place}: p{number} {what}. Nothing was decided.")
+            name = named(head[2], items)
+            if name not in by_name or name in said:
+                what = "stands twice" if name in said else "wasn't there"
+                raise OperationsFileError(f"Line {place}: {name} {what}. Nothing was decided.")
             lines = []
-            said[number] = head[1], lines
+            said[name] = head[1], lines
         elif line.startswith("#"):
             lines = None
         elif line.strip():
@@ -99,26 +100,31 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
             lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
         elif lines:
             lines.append("")
-    decisions = [Decision(number, accepts=False) for number in by_number.keys() - said.keys()]
-    decisions += filter(None, (_decision(by_number[number], *what) for number, what in said.items()))
-    return sorted(decisions, key=lambda decision: decision.number)
+    decisions = [decision(by_name[name], accepts=False) for name in by_name.keys() - said.keys()]
+    decisions += filter(None, (_decision(by_name[name], *what) for name, what in said.items()))
+    return sorted(decisions, key=lambda decision: (decision.is_users, decision.number))
+
+
+def decision(item: "ReviewItem", *, accepts: bool, text: str | None = None) -> "Decision":
+    """What a person says to *item*, an accepted one in the words of *text* where that is given."""
+    from playbook_db.services.review import Decision  # late, as above
+
+    return Decision(item.proposal.id, accepts, text, item.is_users)
 
 
 def _decision(item: "ReviewItem", verb: str, lines: list[str]) -> "Decision | None":
-    from playbook_db.services.review import Decision  # late, as above
-
-    number, text = item.proposal.id, "\n".join(lines).strip()
+    text = "\n".join(lines).strip()
     if verb == "reject":
-        return Decision(number, accepts=False)
+        return decision(item, accepts=False)
     before = "\n".join(line.rstrip() for line in _shown_text(item).split("\n")).strip()
     if text == before:
-        return Decision(number, accepts=True) if verb == "accept" else None
+        return decision(item, accepts=True) if verb == "accept" else None
     if not text or not before:
         problem = (
             "has no text any more; to reject it, delete its first line, too" if before else "has no text to reword"
         )
-        raise OperationsFileError(f"p{number} {problem}. Nothing was decided.")
-    return Decision(number, accepts=True, text=text)
+        raise OperationsFileError(f"{item.name} {problem}. Nothing was decided.")
+    return decision(item, accepts=True, text=text)
 
 
 def _shown_text(item: "ReviewItem") -> str:

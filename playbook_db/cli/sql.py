@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, database_url, notify, project_folder, read_input
+from playbook_db.cli.context import as_json, database_url, is_users_own, notify, project_folder, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_texts, shown_json, table, width_of, wrapped
 from playbook_db.services import records
@@ -52,7 +52,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
         query = read_input("-").decode("utf-8", "surrogateescape")
     from playbook_db.services import sql as sql_service
 
-    url, key = sql_service.database_of(database_url(), project_folder())
+    url, key = sql_service.database_of(database_url(), None if is_users_own() else project_folder())
     with sql_service.ask(url, query or "", project_key=key, timeout_s=timeout_s) as answer:
         if as_csv:
             _print_csv(answer)

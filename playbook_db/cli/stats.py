@@ -11,7 +11,17 @@ import click
 
 from playbook_db.cli.context import as_json, notify, opened
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, print_json, print_texts, readable_size, write_file
+from playbook_db.cli.output import (
+    beside,
+    count_of,
+    event_cells,
+    one_line,
+    playbook_of,
+    print_json,
+    print_texts,
+    readable_size,
+    write_file,
+)
 from playbook_db.domain import outcomes
 from playbook_db.domain.times import local
 from playbook_db.errors import MissingExtraError
@@ -29,7 +39,7 @@ _PIPE_WIDTH = 120  # characters of a line where there is no terminal
 _PARTS = {
     "points": {"key_points"},
     "history": {"revisions", "changes", "votes", "skipped_operations"},
-    "shown and cited": {"injections", "citations"},
+    "shown and cited": {"injections", "citations", "showings", "folded_showings", "folded_sessions"},
     "learning": {"transcripts", "reflections", "model_calls", "jobs", "session_outcomes"},
 }  # of the file, and the tables that hold them
 
@@ -69,7 +79,7 @@ def _picture(numbers: "Statistics") -> bytes:
 
 
 def _lines(numbers: "Statistics") -> Iterator[str]:
-    yield f"{one_line(numbers.project)}, {local(numbers.time)}"
+    yield f"{playbook_of(numbers.project)}, {local(numbers.time)}"
     yield from _point_lines(numbers)
     yield from _use_lines(numbers.use)
     yield from _week_lines(numbers)
@@ -106,6 +116,9 @@ def _use_lines(use: "Use") -> Iterator[str]:
     shares = ["", *(f"{use.share_of_shown(count) or 0:.1%}" for _, count, _ in rows[1:])]
     cells = [(name, f"{count:,}", share, text) for (name, count, text), share in zip(rows, shares, strict=True)]
     yield from _table(cells, "<>><")
+    if any(each.event != "SessionStart" for each in use.by_event):
+        yield "  shown first, a point in a session"
+        yield from _table([event_cells(each) for each in use.by_event], "<>>>><", indent=4)
     for title, points in (("most cited", use.most), ("least cited for how often they are shown", use.least)):
         if points:
             yield f"  {title}"

@@ -8,8 +8,9 @@ import click
 
 from playbook_db.cli.context import as_json, database_and_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, print_json
+from playbook_db.cli.output import beside, count_of, one_line, playbook_of, print_json
 from playbook_db.domain.times import ago, local
+from playbook_db.projects import is_users
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -49,11 +50,11 @@ def status(short: bool, as_json: bool) -> None:
 
 
 def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
-    yield "playbook", found.key
+    yield "playbook", playbook_of(found.key)
     is_there = found.is_on_server or os.path.exists(found.database)
     yield "database", found.database + ("" if is_there else " (not made yet)")
     if found.team is None:
-        yield "mirror", MIRRORS[found.mirror]
+        yield from [("mirror", MIRRORS[found.mirror])] * (not is_users(found.key))
     else:
         known = "which this machine hasn't got yet: playbook work"
         if found.team_as_of is not None:
@@ -64,6 +65,9 @@ def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     if found.is_on_server and found.points:
         shown = "; a session is shown none, since hooks ask no server: playbook doctor"
     yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
+    if found.own_points and not is_users(found.key):
+        shown = "" if found.is_on_server else f"; a session is shown {found.own_shown}"
+        yield "your own", f"{count_of(found.own_points, 'point')}{shown}: playbook list --user"
     if found.is_ignored:
         yield "ignored", "no session is shown them, and none is learned from: playbook project ignore --off"
     if found.learned is None:

@@ -20,7 +20,7 @@ from playbook_db.domain.playbook import (
     normalised,
     number_of,
 )
-from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.sections import SECTION_SLUGS, USERS_MARK, is_users_name
 
 _WORDS = {
     "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
@@ -37,6 +37,10 @@ def summary(changes: Iterable[Change]) -> str:
 
 class PlaybookSource(Protocol):
     """A playbook that a draft can read in part."""
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is the user's own."""
 
     def playbook(self) -> Playbook:
         """All of it."""
@@ -70,6 +74,7 @@ class Draft:
         self._last_position: int | None = None
         self._reserved: frozenset[str] = frozenset()
         self._flat = flat
+        self._is_users = source.is_users
         self._highest: dict[str, int] = {}
         self._texts: Counter[str] | None = None
         self.changes: list[Change] = []
@@ -95,12 +100,17 @@ class Draft:
         original = self._read_all()
         if not self.changes:
             return original
-        return Playbook(tuple(self.points()), frozenset(self._spent), original.header, self.free_position() - 1)
+        points, last_position = tuple(self.points()), self.free_position() - 1
+        return Playbook(points, frozenset(self._spent), original.header, last_position, self._is_users)
 
     def is_used(self, name: str) -> bool:
         """Whether *name* belongs to a point, live or retired, and so can't be given again."""
         self._read_all()
         return name in self or name in self._spent
+
+    def may_have(self, name: str) -> bool:
+        """Whether *name* is one for this playbook: the user's own and a project's never share one."""
+        return is_users_name(name) == self._is_users
 
     def has_text(self, text: str) -> bool:
         """Whether a live point has this text, up to case, white space and trailing punctuation."""
@@ -110,7 +120,7 @@ class Draft:
 
     def new_name(self, section: str) -> str:
         """A name for a new point of *section*, never used before in this playbook."""
-        prefix = LEGACY_PREFIX if self._flat else SECTION_SLUGS[section]
+        prefix = LEGACY_PREFIX if self._flat else USERS_MARK * self._is_users + SECTION_SLUGS[section]
         if prefix not in self._highest:
             live = [point.name for point in self._points.values() if point is not None]
             kept = self._source.highest_number(prefix) if self._source is not None else 0

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 # How far a place can be trusted, best first: the user's own words; what the project's tests, compilers, linters and
 # builds print; its files; all else, such as a web page.
@@ -50,7 +51,7 @@ def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Eviden
 
     White space, case and colours don't matter; the pieces of a quote with an ellipsis stand in one place, in order.
     """
-    texts = [plain(place.text) for place in places]
+    texts = _plain_texts(tuple(places))
     return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
 
 
@@ -68,6 +69,12 @@ def read_json(text: str | None) -> tuple[Evidence, ...]:
     """The evidence that `as_json` wrote as *text*, also after an erasure."""
     listed = json.loads(text or "[]")
     return tuple(Evidence(*(str(item.get(name, "")) for name in ("quote", "place", "trust"))) for item in listed)
+
+
+@lru_cache(maxsize=2)
+def _plain_texts(places: tuple[Place, ...]) -> list[str]:
+    """The texts of a chunk's *places* as they are compared: once for all that is quoted of them."""
+    return [plain(place.text) for place in places]
 
 
 def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evidence:

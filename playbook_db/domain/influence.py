@@ -14,8 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from playbook_db.domain.evidence import FETCHED, USER, Evidence, Place, lowest, plain
-from playbook_db.domain.playbook import LEGACY_PREFIX
-from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.playbook import name_pattern
 
 _RUN = 5  # words in a row that are no coincidence
 _TELLING = 4  # letters of a word that says something; three of a run's words do
@@ -32,7 +31,7 @@ _LATER = (
 )
 _READER = r"(?:ai|llm|claude|copilot|assistants?|agents?|chatbots?|language models?|reflectors?|curators?)"
 _SPEAKS = {  # in a text whose white space is single blanks, without case
-    "names a key point": rf"\b(?:(?:{'|'.join(SECTION_SLUGS.values())})-\d{{3,}}|{LEGACY_PREFIX}_\d+)\b|\bhelpful=\d+",
+    "names a key point": rf"\b{name_pattern(3)}\b|\bhelpful=\d+",
     "speaks of what to keep": (
         r"\b(?:add|save|stor|writ|record|append|put|keep|commit|mak|remember|memori[sz]|delet|remov|merg|updat|replac"
         rf"|retir)\w* .{{0,120}}?{_MEMORY}(?! (?:leak|usage|limit|map))"

@@ -2,7 +2,8 @@
 asked about first.
 
 A point is judged only where the session had it: was shown it, or cited it. What rests on nothing better than the words
-of a page, or on nothing that is in the transcript, is proposed.
+of a page, or on nothing that is in the transcript, is proposed. Votes on points of the user's own playbook count like
+those on the project's; what would change it is always proposed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,12 +12,15 @@ from typing import Any, Literal
 
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.evidence import FETCHED, Evidence, Place, find_evidence
+from playbook_db.domain.evidence import FETCHED, USER, Evidence, Place, find_evidence
 from playbook_db.domain.influence import doubt, operation_trust, vote_counts, with_strangers
 from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
+from playbook_db.domain.sections import is_users_name
 
 Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
+NO_OWN = Playbook(is_users=True)
 _NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
+_ACROSS = "the user's own points and the project's stay apart: a MERGE joins points of one playbook"
 _NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on nothing better"
 
 
@@ -38,15 +42,25 @@ class JudgedTags:
     proposed: list[Proposed]
     notes: list[Skipped]
 
+    def of(self, *, users: bool) -> "JudgedTags":
+        """Those on points of the user's own playbook, or the others."""
+        return JudgedTags(
+            [vote for vote in self.votes if is_users_name(vote.name) is users],
+            [each for each in self.proposed if is_users_name(each.operation["name"]) is users],
+            [note for note in self.notes if is_users_tag(note.item) is users],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedOperations:
-    """The operations that count, each with what it rests on; what is `proposed`; what is skipped, with the reason."""
+    """The operations that count, each with what it rests on; what is `proposed`; what is skipped, with the reason. All
+    of it is for the project's playbook; what is for the user's own is proposed or skipped in `own`."""
 
     counting: list[Any]
     evidence: list[tuple[Evidence, ...]]
     proposed: list[Proposed]
     skipped: list[Skipped]
+    own: "JudgedOperations | None" = None
 
 
 def judge_tags(
@@ -79,29 +93,44 @@ def judge_tags(
     return judged
 
 
-def judge_operations(
-    playbook: Playbook, given: Sequence[Any], places: Sequence[Place], review: Review
-) -> JudgedOperations:
-    """What counts of the operations that the curator has *given*, on the *playbook* with the session's votes in it.
+def is_users_tag(tag: object) -> bool:
+    """Whether *tag*, as a model gave it, is on a point of the user's own playbook."""
+    return isinstance(tag, dict) and is_users_name(str(tag.get("name")))
 
-    Only what could be carried out is proposed; what breaks a rule is skipped either way.
+
+def judge_operations(
+    playbook: Playbook, given: Sequence[Any], places: Sequence[Place], review: Review, own: Playbook = NO_OWN
+) -> JudgedOperations:
+    """What counts of the operations that the curator has *given*, on the *playbook* and the user's *own*, with the
+    session's votes in both.
+
+    Only what could be carried out is proposed; what breaks a rule is skipped either way. What would be added for the
+    user rests on his own words alone; otherwise it is for the project.
     """
-    judged, places = JudgedOperations([], [], [], []), with_strangers(places)
+    of_own = JudgedOperations([], [], [], [])
+    judged, places = JudgedOperations([], [], [], [], of_own), with_strangers(places)
     draft = Draft(playbook)
     for index, operation in enumerate(given):
         if index >= operations.MAX_OPERATIONS:
             judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
             continue
-        evidence = _evidence(operation, places)
-        text, names = _text(operation, playbook), _names(operation)
+        evidence, names, is_own = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
+        text = _text(operation, own if is_own else playbook)
         trust = operation_trust(text, names, evidence, places)
-        waits = _waits(trust, review)
-        refused = operations.apply_operations(Draft(draft.playbook()) if waits else draft, [operation])
+        is_own = is_own and (bool(names) or trust == USER)
+        whose = of_own if is_own and own.points else judged  # what a user without points of his own can't have meant
+        if is_own and not all(map(is_users_name, names)):
+            whose.skipped.append(Skipped(index, operation, _ACROSS))
+            continue
+        waits = is_own or _waits(trust, review)
+        before = own if is_own else draft.playbook() if waits else None
+        refused = operations.apply_operations(draft if before is None else Draft(before), [operation])
         if refused:
-            judged.skipped.append(replace(refused[0], index=index))
+            whose.skipped.append(replace(refused[0], index=index))
         elif waits:
-            fields = {key: value for key, value in operation.items() if key != "evidence"}
-            judged.proposed.append(Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust))
+            fields = {key: value for key, value in operation.items() if key not in ("evidence", "scope")}
+            proposed = Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust)
+            (of_own if is_own else judged).proposed.append(proposed)
         else:
             judged.counting.append(operation)
             judged.evidence.append(evidence)
@@ -119,9 +148,8 @@ def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
 
 def _text(operation: Any, playbook: Playbook) -> str:
     """The text that *operation* would give a point, else that of the points which it takes away."""
-    fields = operation if isinstance(operation, dict) else {}
-    texts = [text for key in ("text", "merged_text") if isinstance(text := fields.get(key), str)]
-    return "\n".join(texts or [playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name])
+    text = operations.text_of(operation, str(operation.get("type"))) if isinstance(operation, dict) else ""
+    return text or "\n".join(playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name)
 
 
 def _names(operation: Any) -> tuple[str, ...]:

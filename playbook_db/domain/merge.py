@@ -19,6 +19,7 @@ from playbook_db.domain.sections import SECTION_ORDER
 from playbook_db.domain.times import read_timestamp
 
 Retired = Mapping[str, RetiredPoint]
+_WRONG_KIND = "a name of the other kind of playbook"  # of the user's own in a project's, or the other way round
 
 
 def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
@@ -81,7 +82,8 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
 
 def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
     """Make the draft equal to *theirs*: the same points, texts, counters, sections and order."""
-    theirs, notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
+    theirs, kept = without_erased_texts(_known(retired, draft.playbook()), theirs)
+    theirs, renamed = _under_names_that_fit(draft, theirs)
     for point in draft.points():
         if point.name not in theirs.by_name:
             draft.retire(point.name, reason="not in the imported playbook")
@@ -93,7 +95,24 @@ def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[st
         else:
             draft.add(point)
     _arrange(draft, theirs)
-    return notes
+    return (*kept, *renamed)
+
+
+def _under_names_that_fit(draft: Draft, theirs: Playbook) -> tuple[Playbook, list[str]]:
+    """*theirs*, where a point whose name no point here may have gets that of ours with its text, or a new one; and
+    notes."""
+    if all(map(draft.may_have, theirs.by_name)):
+        return theirs, []
+    draft.reserve(theirs.by_name)
+    ours = {normalised(point.text): point.name for point in reversed(draft.points())}
+    points, notes = [], []
+    for point in theirs.points:
+        if not draft.may_have(point.name):
+            name = ours.pop(normalised(point.text), None) or draft.new_name(point.section)
+            notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
+            point = replace(point, name=name)
+        points.append(point)
+    return replace(theirs, points=tuple(points)), notes
 
 
 def merge_three_way(
@@ -166,7 +185,7 @@ def under_our_names(
         if point.name in names:
             points.append(replace(point, name=names[point.name]))
         elif before is None or before.text != point.text:
-            is_free = before is None and point.name not in ours
+            is_free = before is None and point.name not in ours and draft.may_have(point.name)
             points.append(point if is_free else replace(point, name=draft.new_name(point.section)))
             names[point.name] = points[-1].name
     known = tuple(replace(point, name=names[point.name]) for point in base.points if names.get(point.name) in ours)
@@ -354,10 +373,15 @@ def _set(draft: Draft, here: KeyPoint, new: KeyPoint) -> None:
 
 
 def _add(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
-    if not draft.is_used(point.name):
+    fits = draft.may_have(point.name)
+    if fits and not draft.is_used(point.name):
         draft.add(point)
         return
     name = draft.new_name(point.section)
+    if not fits:
+        draft.add(replace(point, name=name), reason=f"came in as {point.name}, {_WRONG_KIND}")
+        notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
+        return
     draft.add(replace(point, name=name), reason=f"came in as {point.name}, a name that belongs to another text here")
     notes.append(f"{point.name} belongs to another text here; the incoming one is now {name}")
 

@@ -19,13 +19,14 @@ from playbook_db.domain.playbook import (
     storable,
     why_text_unusable,
 )
-from playbook_db.domain.sections import find_section, is_unknown_section, resolve_section
+from playbook_db.domain.sections import find_section, is_unknown_section, is_users_name, resolve_section
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 TOO_MANY = f"a batch holds at most {MAX_OPERATIONS} operations"
 MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all of them together
 TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # where an operation has the text of a point
 TAGS = ("helpful", "harmful", "neutral")
+SCOPES = ("project", "user")  # whose playbook an ADD of a session is for
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
 REST_HARMFUL = 3  # votes in a row that let a point rest, however much it had helped before
 REST_SHOWN = 100  # sessions that it was shown in since it was last used that let a point rest
@@ -70,8 +71,14 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
     """What *operation*, of that *kind*, comes to: the points that it names, and its text without what makes no
     difference. Two with the same are the same to a person."""
-    says = operation.get("tag") if kind == "VOTE" else operation.get(TEXT_KEYS.get(kind, ""))
+    says = operation.get("tag") if kind == "VOTE" else text_of(operation, kind)
     return frozenset(named_points(operation, kind)), normalised(storable(says)) if isinstance(says, str) else ""
+
+
+def text_of(operation: Mapping[str, Any], kind: str) -> str:
+    """The text that *operation*, of that *kind*, would give a point; `""` where none would be added or reworded."""
+    text = operation.get(TEXT_KEYS.get(kind, ""))
+    return text if isinstance(text, str) else ""
 
 
 def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:
@@ -80,6 +87,16 @@ def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:
     several = sources if kind == "MERGE" and isinstance(sources, list) else []
     single = operation.get({"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}.get(kind, ""))
     return tuple(dict.fromkeys(storable(str(name)) for name in (*several, single) if name is not None))
+
+
+def is_for_user(operation: object) -> bool:
+    """Whether *operation*, of a session, is about the user's own playbook: it names a point of that, or is an ADD that
+    says so."""
+    if not isinstance(operation, dict):
+        return False
+    if operation.get("type") == "ADD":
+        return operation.get("scope") == "user"
+    return any(map(is_users_name, named_points(operation, str(operation.get("type")))))
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:

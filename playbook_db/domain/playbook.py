@@ -7,7 +7,7 @@ from typing import Any
 
 from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.exact_json import write_json
-from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, find_section
+from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, USERS_MARK, find_section
 from playbook_db.errors import PointRuleError
 
 MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
@@ -82,12 +82,14 @@ class Playbook:
 
     `spent` are the names of the retired points, which are never given again. `last_position` is the highest
     position of any point, where a retired one has it: a new point must not take the place of one that may come back.
+    `is_users` says that it is the user's own, whose points have names of their kind.
     """
 
     points: tuple[KeyPoint, ...] = ()
     spent: frozenset[str] = frozenset()
     header: Header = field(default_factory=Header)
     last_position: int = 0
+    is_users: bool = False
 
     @cached_property
     def by_name(self) -> dict[str, KeyPoint]:
@@ -192,6 +194,12 @@ def highest_number(names: Iterable[str], prefix: str) -> int:
         if len(digits) <= MAX_DIGITS
     ]
     return max(numbers, default=0)
+
+
+def name_pattern(least_digits: int = 1) -> str:
+    """A regular expression, without groups, for the names that are given to points, whosever playbook they are in."""
+    digits = rf"\d{{{least_digits},}}"
+    return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-{digits}|{LEGACY_PREFIX}_{digits})"
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:

@@ -8,7 +8,7 @@ from playbook_db.domain.sections import SECTION_ORDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Protocol, TypeVar
 
     class PromptPoint(Protocol):
@@ -41,6 +41,11 @@ OLD_MONTHS = 6
 DOUBT = " (last confirmed {}; verify first)"
 LEFT_OUT = "({} more key points aren't shown here; the user sees all with: playbook list)"
 _LEFT_OUT_UNITS = len(LEFT_OUT) + 20
+# Of the user's own playbook, behind the project's: it may take one part of so many, and what the project leaves.
+OWN_SHARE = 3
+OWN = " (the user's own, in every project)"  # ends the headers above its points
+OWN_LEFT_OUT = "({} more of the user's own aren't shown here; the user sees all with: playbook list --user)"
+_OWN_LEFT_OUT_UNITS = len(OWN_LEFT_OUT) + 20
 # First and last of what no text needs and a reader can't see, or a terminal obeys: control and format characters but
 # tab, newline, the joiners (U+200C, U+200D) and the direction marks (U+200E, U+200F, U+061C); plane 14, whose tags and
 # variation selectors can spell words that a model reads and nobody sees; half pairs, which can't be written at all.
@@ -88,21 +93,63 @@ def compose(
     last confirmed more than OLD_MONTHS before *time*, that of the playbook's last revision, it says so. Where not all
     are shown, the last line says how many are left out. `""` where no point fits, or there is none.
     """
+    text, chosen, _ = compose_both(template, (ranked, total, time), ((), 0, ""), limit_units=limit_units)
+    return text, chosen
+
+
+def compose_both(
+    template: str,
+    of_project: "tuple[Iterable[P], int, str]",
+    of_user: "tuple[Iterable[P], int, str]",
+    *,
+    limit_units: int = LIMIT_UNITS,
+) -> "tuple[str, list[P], list[P]]":
+    """The text for a prompt with the points of two playbooks, the project's and then the user's own, and which of them
+    are in it.
+
+    Each comes as `compose` has its points, their number and the time; so does the text, which is the same without
+    points of the user's own. These have a share of one part of OWN_SHARE; what one playbook needs less than its share,
+    the other may use.
+    """
+    (ranked, total, time), (of_user_ranked, own_total, own_time) = of_project, of_user
+    old_before, own_old_before = (months_before(each, OLD_MONTHS) if each else "" for each in (time, own_time))
     space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
-    old_before = months_before(time, OLD_MONTHS) if time else ""
-    chosen = choose(ranked, space, old_before)
-    if not chosen:
-        return "", []
-    points_text = render_points(chosen, old_before)
-    if len(chosen) < total:
-        points_text += "\n\n" + LEFT_OUT.format(total - len(chosen))
-    return fill_template(template, points_text), chosen
+    own_ranked: Iterator[P] = iter(of_user_ranked)
+    read: list[P] = []
+    own: list[P] = []
+    if own_total:
+        space -= _OWN_LEFT_OUT_UNITS
+        own = choose(_keeping(own_ranked, read), space // OWN_SHARE, own_old_before, beside=OWN)
+    chosen = choose(ranked, space - _units_of(own, own_old_before, OWN), old_before)
+    if len(own) < own_total:
+        both = (point for points in (read, own_ranked) for point in points)
+        own = choose(both, space - _units_of(chosen, old_before), own_old_before, beside=OWN)
+    parts = [render_points(chosen, old_before)] if chosen else []
+    if chosen and len(chosen) < total:
+        parts.append(LEFT_OUT.format(total - len(chosen)))
+    if own:
+        parts.append(render_points(own, own_old_before, beside=OWN))
+    if own and len(own) < own_total:
+        parts.append(OWN_LEFT_OUT.format(own_total - len(own)))
+    return fill_template(template, "\n\n".join(parts)), chosen, own
 
 
-def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "") -> "list[P]":
+def _keeping(points: "Iterable[P]", read: "list[P]") -> "Iterator[P]":
+    """The *points*, each kept in *read* once it was asked for."""
+    for point in points:
+        read.append(point)
+        yield point
+
+
+def _units_of(points: "list[P]", old_before: str, beside: str = "") -> int:
+    """How much of the text *points* take, with the blank line that parts them from what stands beside them."""
+    return utf16_units(render_points(points, old_before, beside=beside)) + 2 if points else 0
+
+
+def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[P]":
     """The points that fit into *limit_units* UTF-16 units of rendered text, whole ones only, in the order of the text.
 
-    A point that is too long for the space that remains is skipped for the next one.
+    A point that is too long for the space that remains is skipped for the next one. *beside* stands behind each header.
     """
     chosen: dict[str, P] = {}
     blocks: set[tuple[bool, str]] = set()
@@ -112,10 +159,10 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "") -> "li
             break
         if point.name in chosen:
             continue
-        cost = utf16_units(_entry(point, old_before)) + 1
+        cost = utf16_units(entry(point, old_before)) + 1
         block = (_is_pinned(point), point.section)
         if block not in blocks:
-            cost += len(render_header(point.section)) + 2  # with the blank line before it
+            cost += len(render_header(point.section)) + len(beside) + 2  # with the blank line before it
         if cost > limit_units:
             misfits += 1
             continue
@@ -172,11 +219,11 @@ def render_header(section: str) -> str:
     return f"## {section}"
 
 
-def render_points(points: "Iterable[PromptPoint]", old_before: str = "") -> str:
+def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, beside: str = "") -> str:
     """All *points*, which come section by section: a header line above each section, a blank line between sections.
 
-    Behind those that were last confirmed before the time *old_before* it says so. Sections without points are left
-    out; `""` for no points. Source: contract, section 1.
+    Behind those that were last confirmed before the time *old_before* it says so; *beside* stands behind each header.
+    Sections without points are left out; `""` for no points. Source: contract, section 1.
     """
     lines: list[str] = []
     section = None
@@ -185,13 +232,18 @@ def render_points(points: "Iterable[PromptPoint]", old_before: str = "") -> str:
             if lines:
                 lines.append("")
             section = point.section
-            lines.append(render_header(section))
-        lines.append(_entry(point, old_before))
+            lines.append(render_header(section) + beside)
+        lines.append(entry(point, old_before))
     return "\n".join(lines)
 
 
-def _entry(point: "PromptPoint", old_before: str) -> str:
-    """The line of *point*."""
+def render_both(points: "Iterable[PromptPoint]", own: "Iterable[PromptPoint]") -> str:
+    """All *points* of a project, and then the user's *own*."""
+    return "\n\n".join(filter(None, [render_points(points), render_points(own, beside=OWN)]))
+
+
+def entry(point: "PromptPoint", old_before: str) -> str:
+    """The line of *point*; behind one that was last confirmed before the time *old_before* it says so."""
     line = render_point(point.name, point.helpful, point.harmful, point.text)
     confirmed_at = getattr(point, "confirmed_at", None) if old_before else None  # of those that the store read
     return line + DOUBT.format(confirmed_at[:7]) if confirmed_at and confirmed_at < old_before else line

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playbook_db.domain.operations import MAX_OPERATIONS
+from playbook_db.domain.operations import MAX_OPERATIONS, SCOPES
 from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.llm.json_replies import MAX_TOKENS, ask_in_parts, with_quotes
@@ -20,6 +20,7 @@ _SYSTEM = (
 _MAX_TOLD_CHARS = 120_000  # of lessons and tags; what is beyond that, no session taught
 _TEXT = {"type": "string"}
 _SECTION = {**_TEXT, "enum": list(SECTION_SLUGS)}
+_SCOPE = {**_TEXT, "enum": list(SCOPES), "description": "whose playbook it is for; the project's unless it says user"}
 _NAMES = {"type": "array", "items": _TEXT}
 
 
@@ -28,7 +29,7 @@ def _operation(kind: str, required: dict[str, Any], **optional: Any) -> dict[str
 
 
 _OPERATIONS = [
-    _operation("ADD", {"text": _TEXT, "section": _SECTION}),
+    _operation("ADD", {"text": _TEXT, "section": _SECTION}, scope=_SCOPE),
     _operation("UPDATE", {"target_id": _TEXT, "text": _TEXT}),
     _operation("MERGE", {"source_ids": _NAMES, "merged_text": _TEXT}, section=_SECTION),
     _operation("DELETE", {"target_id": _TEXT, "reason": _TEXT}),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.domain.prompt_text import one_line, render_header, render_points, shown
+from playbook_db.domain.prompt_text import OWN, one_line, render_both, render_header, shown
 
 PLACEHOLDER = "{marks}"
 
@@ -37,14 +37,18 @@ class PointMarks:
     is_pinned: bool = False
 
 
-def texts(template: str, points: Sequence[KeyPoint], marks: Iterable[PointMarks]) -> tuple[str, str]:
-    """The *points*, in canonical order, and their *marks*, as texts for *template*: its `{playbook}` and `{marks}`.
+def texts(
+    template: str, points: Sequence[KeyPoint], marks: Iterable[PointMarks], *, own: Sequence[KeyPoint] = ()
+) -> tuple[str, str]:
+    """The *points*, in canonical order, behind them those of the user's *own* playbook, and their *marks*, as texts for
+    *template*: its `{playbook}` and `{marks}`.
 
     A template without a place for the marks has the counters before the points, as all had once.
     """
     if PLACEHOLDER not in template:
-        return render_points(points), ""
-    return _points(points), "\n".join(_line(each) for each in marks)
+        return render_both(points, own), ""
+    playbook = "\n\n".join(filter(None, [_points(points), _points(own, beside=OWN)]))
+    return playbook, "\n".join(_line(each) for each in marks)
 
 
 def stable_names(template: str, marks: str | None) -> tuple[str, ...]:
@@ -52,11 +56,11 @@ def stable_names(template: str, marks: str | None) -> tuple[str, ...]:
     return () if marks is None or PLACEHOLDER not in template else ("playbook",)
 
 
-def _points(points: Sequence[KeyPoint]) -> str:
+def _points(points: Sequence[KeyPoint], *, beside: str = "") -> str:
     lines: list[str] = []
     for place, point in enumerate(points):
         if not place or points[place - 1].section != point.section:
-            lines += [*([""] if lines else []), render_header(point.section)]
+            lines += [*([""] if lines else []), render_header(point.section) + beside]
         lines.append(shown(f"[{point.name}] {one_line(point.text)}"))
     return "\n".join(lines)
 

@@ -179,12 +179,16 @@ def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
 def _notes_on_room(book: PlaybookRepository) -> list[str]:
     ranked, total, time = book.candidates()
     pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
-    _, shown = prompt_text.compose(templates.playbook_template(), pinned, total, time)
+    template, limit_units, room = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
+    if book.is_users:  # what it has whatever the project needs
+        limit_units = (limit_units - prompt_text.utf16_units(template)) // prompt_text.OWN_SHARE
+        template, room = prompt_text.PLACEHOLDER, "the third of a session's text that is surely there for your own"
+    _, shown = prompt_text.compose(template, pinned, total, time, limit_units=limit_units)
     names = [point.name for point in pinned if point not in shown]
     if not names:
         return []
     return [
-        f"what is pinned no longer fits into a session's text; {', '.join(names)} isn't shown. "
+        f"what is pinned no longer fits into {room}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
         f"Shorten some of it (playbook edit NAME), or let some go: playbook unpin {names[0]}"
     ]
 

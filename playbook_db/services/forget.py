@@ -22,7 +22,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store import connect, erasure
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.erasure import Field, PointText
-from playbook_db.store.repository import PlaybookRepository, all_keys
+from playbook_db.store.repository import PlaybookRepository, all_keys, users_key
 from playbook_db.store.sqlite import backups, erased_bytes
 from playbook_db.store.sqlite.files import BESIDE
 
@@ -250,7 +250,10 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
 
 
 def _of_key(project: Project, key: str) -> Project:
-    return project if key == project.key else Project.in_folder(project.store, key)
+    if key == project.key:
+        return project
+    has_folder = os.path.isabs(key)  # neither the user's own nor a team's has one
+    return Project.in_folder(project.store, key) if has_folder else Project(project.store, key)
 
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
@@ -290,8 +293,10 @@ class _Work:
             for playbook_id, key in erasure.all_playbooks(book.connection).items():
                 points = [] if key in self.erasures else erasure.read_points(book.connection, playbook_id)
                 names = ", ".join(point.name for point in points if eraser.finds(point.text))
+                is_own = key == users_key(book.connection)
+                whose = "your own playbook" if is_own else f"{key} has a playbook of its own, which"
                 if names:
-                    self.notes.append(f"{key} has a playbook of its own, which says it too and stays: {names}")
+                    self.notes.append(f"{whose} says it too and stays: {names}")
 
     def erase(self, paths: Iterable[str], *, dry_run: bool = False) -> list[str]:
         """Erase from the files at *paths*, each whole or not at all; which ones hold it."""

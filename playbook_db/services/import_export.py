@@ -1,14 +1,18 @@
 """Playbook files in and out, and the text that a session gets: what `import`, `export` and `render` do."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 from playbook_db.domain import draft, merge, playbook_file, prompt_text
+from playbook_db.domain.evidence import MAX_QUOTE_CHARS, Evidence
 from playbook_db.domain.exact_json import read_json
-from playbook_db.domain.playbook import Header, Playbook, storable
+from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
-from playbook_db.domain.prompt_text import render_points, shown
-from playbook_db.services import templates
+from playbook_db.domain.prompt_text import render_both, shown
+from playbook_db.services import markdown, templates
+from playbook_db.services.markdown import Note
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
@@ -57,6 +61,32 @@ def import_playbook(
         return revised
 
 
+@dataclass(frozen=True, slots=True)
+class NotesResult:
+    """What came of notes in Markdown: the numbers of the `proposals` that now wait for a person, and how many points
+    are `known`, as the playbook has or had them, or somebody has decided about them."""
+
+    proposals: tuple[int, ...]
+    known: int
+
+
+@tried_again
+def propose_notes(project: Project, notes: Sequence[Note], *, source: str, dry_run: bool = False) -> NotesResult:
+    """Propose each of *notes*, read from *source*, as a point; a person decides about them as about what is learned."""
+    with project.store.write(project.key, dry_run=dry_run) as book:
+        retired = {normalised(each.point.text) for each in book.retired().values()}
+        new = [
+            (
+                {"type": "ADD", "section": note.section, "text": note.text},
+                Evidence(note.text[:MAX_QUOTE_CHARS], f"{source}, line {note.line}", "files"),
+            )
+            for note in notes
+            if not book.draft.has_text(note.text) and normalised(note.text) not in retired
+        ]
+        numbers = book.add_new_points(new, "files") if new else []
+    return NotesResult(tuple(numbers), len(notes) - len(numbers))
+
+
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
     """What is to be kept of what the entries of *reading* say beside what a point is, by name, as JSON."""
     return merge.new_extras(reading, theirs, book.draft.playbook(), book.extras()) if reading.extras else {}
@@ -68,6 +98,11 @@ def extras_message(extras: Mapping[str, str]) -> list[str]:
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
     kept = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
     return [f"{kept}: playbook show NAME --json, playbook export --extra"] if extras else []
+
+
+def export_markdown(project: Project) -> str:
+    """The live points as one list in Markdown, the sections as headings."""
+    return markdown.written(read_playbook(project).points)
 
 
 def export_playbook(project: Project, *, layout: Layout = "sections", with_extras: bool = False) -> str:
@@ -83,16 +118,28 @@ def reading_of(book: PlaybookRepository) -> Reading:
 
 
 def prompt(project: Project) -> str:
-    """The text that goes into a session of *project*: the best points that fit under Claude Code's limit; `""` for
-    an empty playbook. Raises TemplateError."""
-    with project.store.read(project.key) as book:
-        candidates = book.candidates()
-        return prompt_text.compose(templates.playbook_template(), *candidates)[0] if candidates[1] else ""
+    """The text that goes into a session of *project*: the best points that fit under Claude Code's limit, of its
+    playbook and the user's own; `""` where both are empty. Raises TemplateError."""
+    with _both(project) as books:
+        candidates = [book.candidates() if book else ((), 0, "") for book in books]
+        if not any(total for _, total, _ in candidates):
+            return ""
+        return prompt_text.compose_both(templates.playbook_template(), *candidates)[0]
 
 
 def prompt_with_all(project: Project) -> str:
-    """The text with every live point in it, however long it gets. Raises TemplateError."""
-    return templates.fill_points(render_points(read_playbook(project).points))
+    """The text with every live point of both in it, however long it gets. Raises TemplateError."""
+    with _both(project) as books:
+        return templates.fill_points(render_both(*(book.live_points() if book else () for book in books)))
+
+
+@contextmanager
+def _both(project: Project) -> Iterator[tuple[PlaybookRepository | None, PlaybookRepository]]:
+    """The playbook of *project* and the user's own; the latter alone where that is meant."""
+    own = Project.of_user(project.own.store)
+    with ExitStack() as stack:
+        of_project = None if project == own else stack.enter_context(project.store.read(project.key))
+        yield of_project, stack.enter_context(own.store.read(own.key))
 
 
 def summary(result: RevisionResult) -> str:

@@ -64,6 +64,11 @@ def check_name(name: str) -> str:
             f"{name!r} can't be a project's name for a team: a path is another on each machine. Give one like "
             "github.com/org/repo with --as."
         )
+    if projects.is_users(name):
+        raise TeamError(
+            f"{name!r} can't be a project's name for a team: what begins so is a member's own playbook, which stays "
+            "his. Give another with --as."
+        )
     if not name.isprintable() or len(name) > MAX_NAME_CHARS:
         raise TeamError(
             f"{name[:MAX_NAME_CHARS]!r} can't be a project's name for a team: it takes at most {MAX_NAME_CHARS} "

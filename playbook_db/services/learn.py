@@ -4,6 +4,9 @@ The model is asked outside any transaction. What counts of its answers is judged
 planned again on the playbook as it is then; the revision, the proposals, the cursor and the end of the job are one
 commit, so that a kill leaves all or nothing. What the reflector said is kept at once: another try asks only for what is
 missing.
+
+What concerns the user's own playbook is a commit before that one, since it may be in another database; a cursor there
+makes it count once, however often the chunk is learned from until the other is kept.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +24,7 @@ from playbook_db.domain.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.playbook import KeyPoint, Playbook, Skipped
 from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
+from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, templates
@@ -108,6 +112,7 @@ def learn(
     """
     if not chunk.text.strip():
         return LearnResult(was_known=not _pass_over(project, chunk, finishes))
+    users = Project.of_user(project.own.store)
     with project.store.read(project.key) as book:
         if _is_known(book, chunk):
             return LearnResult(was_known=True)
@@ -117,10 +122,11 @@ def learn(
             book.revision,
             _shown_to(project, book, chunk.session_id),
             book.kept_apart(),
-            book.point_marks([point.name for point in _points_with_room(playbook, chunk.cited)]),
+            book.point_signals([point.name for point in _points_with_room(playbook, chunk.cited)]),
         )
         waiting = book.waiting_reflection(chunk.key)
-    lesson = _Lesson(project, chunk, model, deadline, secrets, budget, review)
+    known, waiting = _with_own(known, waiting, users, chunk)
+    lesson = _Lesson(project, users, chunk, model, deadline, secrets, budget, review)
     try:
         reflection = waiting or lesson.reflect(known)
         return lesson.curate_and_keep(known, reflection, finishes)
@@ -133,6 +139,10 @@ def learn(
 @tried_again
 def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
     """Keep that *chunk* is done, though nothing was learned from it; False where it was done already."""
+    if any(map(is_users_name, chunk.cited)):
+        users = Project.of_user(project.own.store)
+        with users.store.write(users.key) as own:
+            _note_own(own, chunk)
     with project.store.write(project.key) as book:
         is_new = not _is_known(book, chunk)
         if is_new:
@@ -142,14 +152,21 @@ def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was known before the model was asked: the playbook at its last `revision`, which of its points the session
-    was `shown`, which pairs of them stay `apart`, and what became of each."""
+    """What was known before the model was asked: the playbook at its last `revision`, and the user's `own`; which
+    points of both the session was `shown`, which pairs of the project's stay `apart`, and what became of each."""
 
     playbook: Playbook
     revision: int
     shown: set[str]
     apart: Sequence[tuple[str, str]]
     signals: Mapping[str, PointSignals]
+    own: Playbook = judging.NO_OWN
+
+    def own_points(self, cited: Collection[str], of: Playbook | None = None) -> list[KeyPoint]:
+        """The user's own points that the session was shown or *cited*: the model is told no others. They are as in the
+        playbook *of*, where that is given."""
+        had = {*self.shown, *cited}
+        return [point for point in (of or self.own).points if point.name in had]
 
     def marks(self, points: Iterable[KeyPoint], cited: Collection[str]) -> "Iterator[PointMarks]":
         """What a prompt says of *points* beside their texts; their counters are those that they have now."""
@@ -182,9 +199,11 @@ class _Known:
 @dataclass(frozen=True, slots=True)
 class _Answers:
     """What the models said of a chunk, and what of it counts: the reflection's tags; the operations as the curator gave
-    them, and `judged`; which points stay `apart` that it had `seen_in` that revision; and its `reasoning`."""
+    them, and `judged`; which points stay `apart` that it had `seen_in` that revision; and its `reasoning`. `own_id` is
+    the part of the reflection that is kept in the user's own playbook, None where there is none."""
 
     reflection_id: int
+    own_id: int | None
     tags: JudgedTags
     operations: list[Any]
     judged: JudgedOperations
@@ -199,6 +218,7 @@ class _Lesson:
     each one, as of `kind`, as soon as its answer is there."""
 
     project: Project
+    users: Project
     chunk: Chunk
     model: "Model"
     deadline: float
@@ -243,50 +263,55 @@ class _Lesson:
 
         template = templates.load_template("reflector.txt")
         points = _points_with_room(known.playbook, self.chunk.cited)
-        had = (each for each in known.marks(points, self.chunk.cited) if each.was_shown or each.was_cited)
-        playbook_text, marks_text = marks.texts(template, points, had)  # it judges no others
+        own = known.own_points(self.chunk.cited)
+        had = (each for each in known.marks([*points, *own], self.chunk.cited) if each.was_shown or each.was_cited)
+        playbook_text, marks_text = marks.texts(template, points, had, own=own)  # it judges no others
         answer = reflector.reflect(
             self,
             template=template,
             transcript=self._redacted(without_private(self.chunk.text)),
             playbook_text=playbook_text,
             marks=marks_text,
-            cited=[name for name in self.chunk.cited if name in known.playbook.by_name],
+            cited=[name for name in self.chunk.cited if name in known.playbook.by_name or name in known.own.by_name],
             deadline=self.deadline,
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
         analysis = self._redacted(answer.analysis)[:_MAX_SAID_CHARS]
         tags, lessons = (_bounded(self._redacted(items)) for items in (answer.tags, answer.lessons))
-        return self._keep_reflection(analysis, tags, lessons)
+        of_own = [tag for tag in tags if own and judging.is_users_tag(tag)]  # which a team doesn't read
+        others = [tag for tag in tags if tag not in of_own]
+        own_id = self._keep_reflection(self.users, "", of_own, []) if of_own else None
+        number = self._keep_reflection(self.project, analysis, others, lessons)
+        return StoredReflection(number, analysis, [*others, *of_own], lessons, own_id)
 
     @tried_again
-    def _keep_reflection(self, analysis: str, tags: list[Any], lessons: list[Any]) -> StoredReflection:
-        with self.project.store.write(self.project.key) as book:
-            number = book.add_reflection(
+    def _keep_reflection(self, project: Project, analysis: str, tags: list[Any], lessons: list[Any]) -> int:
+        with project.store.write(project.key) as book:
+            return book.add_reflection(
                 self.chunk.key,
                 session_id=self.chunk.session_id,
                 analysis=analysis,
                 bullet_tags=tags,
                 lessons=lessons,
-                calls=self.calls,
+                calls=[] if project.is_users else self.calls,
             )
-        return StoredReflection(number, analysis, tags, lessons)
 
     def curate_and_keep(self, known: "_Known", reflection: StoredReflection, finishes: Job | None) -> LearnResult:
         """Ask the curator about the playbook with the votes in it, and keep everything as one revision."""
         from playbook_db.llm import curator, marks
 
-        had = {*known.shown, *self.chunk.cited}
-        tags = judging.judge_tags(known.playbook, reflection.bullet_tags, had, self.chunk.places, self.review)
-        draft = Draft(known.playbook)
-        operations.cast_votes(draft, tags.votes)
-        voted = draft.playbook()
+        had, cited = {*known.shown, *self.chunk.cited}, self.chunk.cited
+        both = replace(known.playbook, points=(*known.playbook.points, *known.own.points))
+        tags = judging.judge_tags(both, reflection.bullet_tags, had, self.chunk.places, self.review)
+        voted, own_voted = (_voted(each, tags) for each in (known.playbook, known.own))
         template = templates.load_template("curator.txt")
-        points = _points_with_room(voted, self.chunk.cited)
-        playbook_text, marks_text = marks.texts(template, points, known.marks(points, self.chunk.cited))
+        points, own = _points_with_room(voted, cited), known.own_points(cited, own_voted)
+        playbook_text, marks_text = marks.texts(template, points, known.marks([*points, *own], cited), own=own)
         texts = [str(lesson.get("text")) for lesson in reflection.lessons]
         pairs, near = duplicates.candidates(points, texts, apart=known.apart)
+        for place, names in duplicates.candidates(own, texts)[1].items():
+            near[place] = [*near.get(place, []), *names]
         self.kind = "curate"
         answer = curator.curate(
             self,
@@ -304,10 +329,38 @@ class _Lesson:
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
         given = _bounded(self._redacted(answer.operations))
-        judged = judging.judge_operations(voted, given, self.chunk.places, self.review)
+        judged = judging.judge_operations(voted, given, self.chunk.places, self.review, own_voted)
         said = self._redacted(answer.reasoning)[:_MAX_SAID_CHARS]
-        answers = _Answers(reflection.id, tags, given, judged, answer.apart, known.revision, said)
-        return self._keep_lesson(answers, finishes)
+        number, own_id = reflection.id, reflection.own_id
+        of_own = tags.of(users=True) if known.own.points else JudgedTags([], [], [])
+        tags = tags.of(users=False) if known.own.points else tags
+        answers = _Answers(number, own_id, tags, given, judged, answer.apart, known.revision, said)
+        in_own = self._keep_own(answers, of_own, had_some=bool(own))
+        kept = self._keep_lesson(answers, finishes)
+        return kept if kept.was_known else replace(kept, proposals=kept.proposals + in_own)
+
+    @tried_again
+    def _keep_own(self, answers: "_Answers", tags: JudgedTags, *, had_some: bool) -> int:
+        """Keep what concerns the user's own playbook, of which the session *had some* points or not: the *tags* on
+        them, and what is proposed; about how many proposals that are."""
+        judged = answers.judged.own or JudgedOperations([], [], [], [])
+        if not (had_some or tags.votes or tags.proposed or tags.notes or judged.proposed or judged.skipped):
+            return 0
+        session = self.chunk.session_id if self.chunk.session_id.strip() else None
+        with self.users.store.write(self.users.key) as book:
+            if not _note_own(book, self.chunk):
+                return 0
+            votes = operations.cast_votes(book.draft, tags.votes)
+            operations.prune(book.draft)
+            skipped = _numbered(judged.skipped, answers.operations, (), tags.notes)
+            result = book.commit(
+                "learn", "learnt from a session", votes=votes, skipped=skipped, session_id=session, actor=session
+            )
+            waiting = _propose(book, judged, tags, result, session)
+            if answers.own_id is not None:
+                book.finish_reflection(answers.own_id, revision=result.revision, curator_reasoning=None, calls=[])
+            book.rest_points()
+        return waiting
 
     @tried_again
     def _keep_lesson(self, answers: "_Answers", finishes: Job | None) -> LearnResult:
@@ -331,7 +384,7 @@ class _Lesson:
                 session_id=session,
                 actor=session,
             )
-            waiting = _propose(book, answers, result, session)
+            waiting = _propose(book, judged, answers.tags, result, session)
             book.keep_apart(answers.apart, actor=session, judged_in=answers.seen_in)
             book.finish_reflection(
                 answers.reflection_id,
@@ -399,6 +452,29 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
             )
 
 
+def _with_own(
+    known: _Known, waiting: StoredReflection | None, users: Project, chunk: Chunk
+) -> tuple[_Known, StoredReflection | None]:
+    """What was *known*, and the reflection that is *waiting*, with what the user's own playbook has of both."""
+    with users.store.read(users.key) as book:
+        if not book.revision:
+            return known, waiting
+        own, shown = book.playbook(), known.shown | book.shown_to(chunk.session_id)
+        known = replace(known, own=own, shown=shown)
+        signals = book.point_signals([point.name for point in known.own_points(chunk.cited)])
+        kept = book.waiting_reflection(chunk.key) if waiting else None
+    if waiting and kept:
+        waiting = replace(waiting, bullet_tags=[*waiting.bullet_tags, *kept.bullet_tags], own_id=kept.id)
+    return replace(known, signals={**known.signals, **signals}), waiting
+
+
+def _voted(playbook: Playbook, tags: JudgedTags) -> Playbook:
+    """*playbook* with the votes on its points among *tags*."""
+    draft = Draft(playbook)
+    operations.cast_votes(draft, tags.of(users=playbook.is_users).votes)
+    return draft.playbook()
+
+
 def _points_with_room(playbook: Playbook, cited: Collection[str]) -> Sequence[KeyPoint]:
     """The points that a prompt shows: all, or those cited and the best of the others where there are too many."""
     points = playbook.points
@@ -418,16 +494,18 @@ def _size(playbook: Playbook) -> str:
     )
 
 
-def _propose(book: PlaybookRepository, answers: _Answers, result: RevisionResult, session: str | None) -> int:
+def _propose(
+    book: PlaybookRepository, judged: JudgedOperations, tags: JudgedTags, result: RevisionResult, session: str | None
+) -> int:
     """Keep what a person is asked about; how much that is. What waited since an earlier session, and was carried out in
     this *result*, waits no longer."""
-    counting = [*answers.judged.counting, *({"type": "VOTE", **asdict(vote)} for vote in answers.tags.votes)]
+    counting = [*judged.counting, *({"type": "VOTE", **asdict(vote)} for vote in tags.votes)]
     for operation in counting:
         if waiting := book.matching_proposal(operation):
             book.decide([waiting.id], "accepted", session or settings.actor(), result.revision)
     kept = [
         book.add_proposal(dict(each.operation), each.operation["type"], each.evidence, each.trust, session)
-        for each in (*answers.tags.proposed, *answers.judged.proposed)
+        for each in (*tags.proposed, *judged.proposed)
     ]
     return sum(each is not None for each in kept)
 
@@ -459,14 +537,29 @@ def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
     return book.learned_to(chunk.path) != chunk.start
 
 
+def _note_own(book: PlaybookRepository, chunk: Chunk) -> bool:
+    """Keep in the user's own playbook that *chunk* is done, and what was cited of it; False where it was done already,
+    by who didn't come to keep the rest."""
+    learned_to, first_uuid = book.cursor(chunk.path)
+    if learned_to > chunk.start and first_uuid == chunk.first_uuid:
+        return False
+    book.add_citations(chunk.cited, session_id=chunk.session_id)
+    _move_cursor(book, chunk)
+    return True
+
+
+def _move_cursor(book: PlaybookRepository, chunk: Chunk) -> None:
+    book.move_cursor(
+        chunk.path, chunk.end, session_id=chunk.session_id, last_uuid=chunk.last_uuid, first_uuid=chunk.first_uuid
+    )
+
+
 def _note_done(book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
     """Move the cursor past the chunk, keep what was cited in it, of the points that were there before it, and how the
     session went, let points rest whose time has come, and end the job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
     book.add_counts(chunk.counts, session_id=chunk.session_id)
     book.rest_points()
-    book.move_cursor(
-        chunk.path, chunk.end, session_id=chunk.session_id, last_uuid=chunk.last_uuid, first_uuid=chunk.first_uuid
-    )
+    _move_cursor(book, chunk)
     if finishes is not None:
         jobs.finish(book.connection, finishes, now=book.now)

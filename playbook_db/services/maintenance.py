@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from playbook_db import settings
-from playbook_db.errors import DamagedError, DatabaseError, Remedy
+from playbook_db import projects, settings
+from playbook_db.domain.times import timestamp
+from playbook_db.errors import DamagedError, DatabaseError, PlaybookError, Remedy
 from playbook_db.services import mirror
+from playbook_db.services.projects import Project, Servers, of_team
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, memberships, migrate
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store import connect, folded_showings, memberships, migrate, repository
+from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files, restore
 from playbook_db.store.sqlite.backups import Backup, Held
@@ -22,9 +24,12 @@ from playbook_db.store.sqlite.restore import Replaced, State
 if TYPE_CHECKING:
     from playbook_db.store.postgres.grants import Granted, Right
 
-NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks")
+NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks", "full text")
 _REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
+REBUILD_SEARCH = Remedy("Make it anew: {}", ("db", "check", "--rebuild-search"))
 _DAILY_AFTER = timedelta(hours=24)
+SHOWN_FOR = timedelta(days=365)  # that long each showing is a row of its own; then counts take its place
+_FOLDED_AT_ONCE = 50  # sessions in one transaction, less than a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,8 @@ def distribute(url: str) -> tuple[int, int, bool]:
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
     """Copy the playbook of the project *key*, or all, from one database to another with its whole history, all of it or
-    nothing; the number of revisions of each, by its key.
+    nothing; the number of revisions of each, by its key there. The user's own, which USER_KEY names, becomes his own
+    there, whatever its key.
 
     Each row is compared afterwards, and each playbook with its history. Raises DatabaseError where a playbook is there
     already, or anything differs.
@@ -102,9 +108,11 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
         source.snapshot() as there,
         target.transaction() as here,
     ):
-        keys = rows.keys_to_copy(there, key)
-        copied = {each: rows.copy_playbook(each, there, here) for each in keys}
-        problems = [problem for each in keys for problem in store_check.check_history(each, here)]
+        own = repository.users_key(there)
+        keys = rows.keys_to_copy(there, own if key == projects.USER_KEY else key)
+        key_there = {key: key for key in keys} | {own: repository.users_key(here)}
+        copied = {key_there[each]: rows.copy_playbook(each, there, here, key_there=key_there[each]) for each in keys}
+        problems = [problem for each in copied for problem in store_check.check_history(each, here)]
         if problems:
             raise DatabaseError(f"{problems[0]}. Nothing was copied.")
     return copied
@@ -149,6 +157,38 @@ def take_daily(url: str) -> Backup | None:
     taken = backups.take(path, backups.DAILY, now=now)
     backups.rotate(path)
     return taken
+
+
+def fold_showings(store: Store, key: str, *, now: datetime | None = None) -> int:
+    """Let counts take the place of what sessions of the project *key* were shown more than a year ago; how many
+    sessions that were. Killed in between, it goes on the next time: some sessions are folded at once, or none of them.
+    """
+    before = timestamp((now or _now()) - SHOWN_FOR)
+    with store.read(key) as book:
+        over = folded_showings.sessions_over(book, before=before)
+    batches = (over[start : start + _FOLDED_AT_ONCE] for start in range(0, len(over), _FOLDED_AT_ONCE))
+    return sum(_fold(store, key, sessions, before) for sessions in batches)
+
+
+def fold_all(store: Store, servers: Servers, note: Callable[[str], object]) -> None:
+    """Do that for all playbooks of *store*, and those of the teams that their projects have joined; *note* is given
+    what goes wrong here. What is wrong with a team's server says who keeps in step with it."""
+    with store.snapshot() as connection:
+        own = [Project(store, key) for key in repository.all_keys(connection)]
+    for project in own:
+        try:
+            fold_showings(store, project.key)
+        except (PlaybookError, OSError) as error:
+            note(f"what sessions of {project.key} were shown long ago stays as it is: {error}")
+        with suppress(PlaybookError, OSError), of_team(project, servers) as playbook:
+            if playbook.here:
+                fold_showings(playbook.store, playbook.key)
+
+
+@tried_again
+def _fold(store: Store, key: str, sessions: list[str], before: str) -> int:
+    with store.write(key) as book:
+        return folded_showings.fold(book, sessions, before=before)
 
 
 def list_all(url: str) -> list[Listed]:
@@ -233,7 +273,19 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
     remedy = _REPAIR if connect.sqlite_path(url) else connect.restore_of(url)
+    if problems == [store_check.SEARCH_IS_WRONG]:
+        remedy = REBUILD_SEARCH
     return Report(where, tuple(problems), remedy if problems else None)
+
+
+def rebuild_search(url: str) -> bool:
+    """Make the index for full text of the database at *url* anew from its points; whether there can be one."""
+    migrate.require_current(url)
+    with open_store(url) as store:
+        with store.transaction() as connection:
+            made = connect.dialect_of(connection).rebuild_search(connection)
+        store.tidy()
+        return made
 
 
 def _now() -> datetime:

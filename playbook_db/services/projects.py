@@ -1,4 +1,6 @@
-"""A project: the key of its playbook, the database that keeps it, and its folder where it has one on this machine."""
+"""A project: the key of its playbook, the database that keeps it, and its folder where it has one on this machine. The
+user's own playbook counts as one without a folder.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -37,6 +39,17 @@ class Project:
         """The project that *folder*, or the folder of that key, belongs to."""
         folder = projects.as_path(folder)
         return cls(store, projects.project_key(folder), folder)
+
+    @classmethod
+    def of_user(cls, store: Store) -> Self:
+        """The user's own playbook in *store*, his own database."""
+        with store.snapshot() as connection:
+            return cls(store, repository.users_key(connection))
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is the user's own playbook."""
+        return projects.is_users(self.key)
 
     @property
     def own(self) -> "Project":

@@ -16,6 +16,7 @@ from playbook_db.store import jobs, memberships, repository
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
 from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.tables import EVENTS
 
 LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
 MOST_ATTEMPTS = 6
@@ -50,16 +51,18 @@ def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, s
     """The showing, and the name of the team's playbook that it is of, if any."""
     session_id, time, source = (content.get(name) for name in ("session_id", "time", "source"))
     revision, left_out, points = (content.get(name) for name in ("revision", "left_out", "points"))
-    team = content.get("team")
+    team, event = content.get("team"), content.get("event", EVENTS[0])  # an older hook knew of a session's start alone
     if not (isinstance(session_id, str) and session_id and isinstance(time, str) and isinstance(source, str)):
         raise ValueError("it doesn't say which session was shown what, and when")
     if not (_is_count(revision) and _is_count(left_out) and isinstance(points, list) and all(map(_is_count, points))):
         raise ValueError("what was shown isn't said in numbers")
+    if event not in EVENTS:
+        raise ValueError(f"{event!r} is no event that shows points")
     if timestamp(datetime.fromisoformat(time)) != time:
         raise ValueError(f"{time!r} is no time in UTC")
     ids = ",".join(map(str, dict.fromkeys(points)))
     showing = memberships.Showing(
-        projects.as_text(session_id), time, projects.as_text(source), revision, f"[{ids}]", left_out
+        projects.as_text(session_id), time, projects.as_text(source), revision, f"[{ids}]", left_out, event
     )
     return showing, team if isinstance(team, str) else None
 

@@ -1,8 +1,8 @@
 """The playbook read as the hooks read it, without SQLAlchemy: for commands that only look, and so start at once.
 
-Each function gives None where it can't tell, and the other services must be asked: the database is no SQLite file, is
-at another schema or damaged; the mirror isn't in step or waits for consent; there is no such point; the playbook is a
-team's.
+Without a folder the user's own playbook is meant, in place of a project's. Each function gives None where it can't
+tell, and the other services must be asked: the database is no SQLite file, is at another schema or damaged; the mirror
+isn't in step or waits for consent; there is no such point; the playbook is a team's.
 """
 
 import os
@@ -15,7 +15,7 @@ from playbook_db.store import hook_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from playbook_db.store.hook_queries import (
         Connection,
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
         StoredProject,
     )
 
-    N = TypeVar("N")
     T = TypeVar("T")
 
+_NOT_MADE = hook_queries.StoredProject(hook_queries.NOT_MADE)
 _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 
 
-def live_points(url: str, folder: str, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
+def live_points(url: str, folder: str | None, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
     """The live points of the project in *folder*, in canonical order; of a team's playbook those that this machine
     knows, if they *may_be_old*."""
 
     def query(connection: "Connection", project: "StoredProject") -> "list[StoredPoint]":
         return hook_queries.live_points(connection, project.id)
 
-    return _read(url, folder, query, [], of_replica=may_be_old)
+    return _read(url, folder, query, of_replica=may_be_old)
 
 
-def listing(url: str, folder: str) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
+def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
     """The live points of the project in *folder*, in canonical order, and what is known of each beside, by name."""
     return _read(
         url,
@@ -52,60 +52,74 @@ def listing(url: str, folder: str) -> "tuple[Sequence[StoredPoint], Mapping[str,
             hook_queries.live_points(connection, project.id),
             hook_queries.marks(connection, project.id),
         ),
-        ([], {}),
     )
 
 
-def retired_points(url: str, folder: str) -> "list[tuple[StoredPoint, Retirement]] | None":
+def search(
+    url: str, folder: str | None, *questions: str
+) -> "tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, StoredMarks]] | None":
+    """For each of *questions* the live points of the project in *folder* that answer it, each with how well, the best
+    first, and what is known of each live point beside, by name; None where there is no index that could be asked, too.
+    """
+
+    def query(connection: "Connection", project: "StoredProject") -> "tuple[Any, Mapping[str, StoredMarks]]":
+        of = connection.execute, project.id, project.live_points
+        return [hook_queries.search(*of, each) for each in questions], hook_queries.marks(connection, project.id)
+
+    return _read(url, folder, query)
+
+
+def retired_points(url: str, folder: str | None) -> "list[tuple[StoredPoint, Retirement]] | None":
     """The retired points of the project in *folder*, the last one first."""
-    return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id), [])
+    return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id))
 
 
 def find_point(
-    url: str, folder: str, name: str
+    url: str, folder: str | None, name: str
 ) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
     """The point *name* of the project in *folder*, live or retired, as `hook_queries.find_point` has it."""
-    return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name), None)
+    return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name))
 
 
-def prompt(url: str, folder: str, *, whole: bool) -> str | None:
-    """The text that goes into a session of the project in *folder*: the best points that fit, or with *whole* all;
-    `""` for an empty playbook. Raises TemplateError."""
+def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
+    """The text that goes into a session of the project in *folder*: the best points that fit, or with *whole* all, and
+    those of the user's own playbook; `""` where both are empty. Raises TemplateError."""
 
     def query(connection: "Connection", project: "StoredProject") -> str:
-        if not project.live_points:
+        own = project if folder is None else hook_queries.find_project(connection, projects.USER_KEY)
+        both = [each or _NOT_MADE for each in (None if folder is None else project, own)]
+        if not any(each.live_points for each in both):
             return ""
         if whole:
-            return templates.fill_points(prompt_text.render_points(hook_queries.live_points(connection, project.id)))
-        return prompt_text.compose(
-            templates.playbook_template(), *hook_queries.candidates(connection.execute, project)
-        )[0]
+            return templates.fill_points(
+                prompt_text.render_both(*(hook_queries.live_points(connection, each.id) for each in both))
+            )
+        candidates = [hook_queries.candidates(connection.execute, each) for each in both]
+        return prompt_text.compose_both(templates.playbook_template(), *candidates)[0]
 
-    return _read(url, folder, query, "")
+    return _read(url, folder, query)
 
 
-def known_times(url: str, folder: str, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
+def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
     """What is known of files of the project in *folder* by their *times*, as `hook_queries.known_times` says."""
     return _read(
         url,
         folder,
         lambda connection, project: hook_queries.known_times(connection, project.id, times),
-        {},
         in_step=False,
     )
 
 
 def _read(
     url: str,
-    folder: str,
+    folder: str | None,
     query: "Callable[[Connection, StoredProject], T]",
-    nothing: "N",
     *,
     in_step: bool = True,
     of_replica: bool = False,
-) -> "T | N | None":
-    """What *query* finds in one state of the database; *nothing* where the project has no playbook yet. The mirror must
-    be *in_step*, where that matters. A team's playbook is only read *of_replica*."""
+) -> "T | None":
+    """What *query* finds in one state of the database, of an empty playbook where none is made yet. The mirror must be
+    *in_step*, where that matters. A team's playbook is only read *of_replica*."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -113,19 +127,20 @@ def _read(
         connection = hook_queries.connect(path, wait_s=_WAIT_S)
         try:
             connection.execute("BEGIN")
-            project = hook_queries.find_project(connection, projects.project_key(folder))
+            key = projects.USER_KEY if folder is None else projects.project_key(folder)
+            project = hook_queries.find_project(connection, key)
             if project is not None and project.team_name is not None:
                 if not of_replica:
                     return None
                 replica = hook_queries.open_replica(hook_queries.replica_of(path, project.id))
                 try:
                     shown = hook_queries.find_project(replica, project.team_name)
-                    return query(replica, shown) if shown else nothing
+                    return query(replica, shown or _NOT_MADE)
                 finally:
                     replica.close()
-            if in_step and not _is_mirror_in_step(connection, project, folder):
+            if in_step and folder is not None and not _is_mirror_in_step(connection, project, folder):
                 return None
-            return query(connection, project) if project else nothing
+            return query(connection, project or _NOT_MADE)
         finally:
             connection.close()
     except (hook_queries.UnusableError, hook_queries.driver().Error, UnicodeDecodeError, OSError, LookupError):

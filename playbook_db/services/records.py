@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from playbook_db.services.forget import Forgotten
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken
+    from playbook_db.services.promotion import Move
     from playbook_db.services.repair import Repaired
     from playbook_db.services.review import ReviewItem, ReviewResult
     from playbook_db.services.statistics import SessionComparison, Statistics
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from playbook_db.store.learning import SessionSummary
     from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
     from playbook_db.store.repository import ListedProject, RevisionResult
+    from playbook_db.store.searching import Beside
+    from playbook_db.store.statistics import EventUse
 
     Retired = Retirement | RetiredPoint
 
@@ -61,6 +64,16 @@ def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
     return point_record(point) | _marks_record(marks) | {"created_in": marks.created_in, "created_at": marks.created_at}
 
 
+def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
+    """A live point with how well it answers (`search`)."""
+    return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
+
+
+def beside_record(hit: "Beside", score: float) -> Record:
+    """What else answers (`search --all`)."""
+    return {"kind": hit.kind, "name": hit.name, "revision": hit.revision, "text": hit.text, "score": round(score, 3)}
+
+
 def full_point_record(
     point: "PromptPoint",
     retirement: "Retired | None",
@@ -77,6 +90,7 @@ def full_point_record(
         "created_at": lifespan.created_at,
         "changed_in": lifespan.changed_in,
         "changed_at": lifespan.changed_at,
+        "origin": lifespan.origin,
         **_marks_record(lifespan),
         "extra": json.loads(extra),
         "evidence": [
@@ -114,6 +128,19 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
     }
 
 
+def move_record(move: "Move", *, dry_run: bool) -> Record:
+    """What became of a point that went into another playbook (`promote`, `demote`); `copied` and `retired` are None
+    where there was nothing to do."""
+    return {
+        "name": move.name,
+        "copy": move.copy,
+        "dry_run": dry_run,
+        "copied": batch_record(move.copied, dry_run=dry_run) if move.copied else None,
+        "retired": batch_record(move.retired, dry_run=dry_run) if move.retired else None,
+        "notes": list(move.notes),
+    }
+
+
 def candidates_record(key: str, candidates: "Iterable[AlikePoints]") -> Record:
     """Points that may say the same, two by two (`dedup`)."""
     return {
@@ -132,6 +159,7 @@ def proposal_record(item: "ReviewItem") -> Record:
     return {
         "id": proposal.id,
         "name": item.name,
+        "for_all_projects": item.is_users,
         "kind": proposal.kind,
         "targets": list(proposal.names),
         "text": proposal.text or None,
@@ -159,6 +187,12 @@ def review_record(result: "ReviewResult") -> Record:
             for name, of_kind in reasons.items()
         },
     }
+
+
+def reviews_record(results: "Iterable[ReviewResult]") -> Record:
+    """What became of proposals for one playbook; of those for the user's own beside a project's it is in `own`."""
+    first, *own = map(review_record, results)
+    return first | ({"own": own[0]} if own else {})
 
 
 def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
@@ -264,13 +298,22 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
     }
 
 
-def life_record(name: str, life: "Life", lifespan: "PointLifespan") -> Record:
-    """Where the point *name* came from, and all that happened to it (`why`)."""
+def event_use_record(use: "EventUse") -> Record:
+    """What became of the points that one event told of (`stats`, `why`); shares are null where sessions are few."""
+    counts = {name: getattr(use, name) for name in ("cited", "helpful", "harmful")}
+    return asdict(use) | {f"{name}_share": use.share(count) for name, count in counts.items()}
+
+
+def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Iterable[EventUse]") -> Record:
+    """Where the point *name* came from, what sessions that were shown it made of it, and all that happened to it
+    (`why`)."""
     return {
         "name": name,
         "created_at": lifespan.created_at,
+        "origin": lifespan.origin,
         **_marks_record(lifespan),
         "merged": list(life.merged),
+        "by_event": [event_use_record(use) for use in uses],
         "events": [_record(event, session_id="session", text="told") for event in life.events],
     }
 
@@ -444,6 +487,8 @@ def status_record(status: "Status") -> Record:
         "team_as_of": status.team_as_of,
         "points": status.points,
         "shown": status.shown,
+        "own_points": status.own_points,
+        "own_shown": status.own_shown,
         "revision": status.revision,
         "learned": learned
         and {
@@ -472,7 +517,8 @@ def statistics_record(numbers: "Statistics") -> Record:
     """A playbook in numbers (`stats`), as `services.statistics` has them.
 
     `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
-    each `..._share` is a part of `use.shown`, null where nothing was shown; `votes.unmatched` are for no live point;
+    each `..._share` is a part of `use.shown`, null where nothing was shown, and in `use.by_event` of what that event
+    told sessions of first, null where these are too few; `votes.unmatched` are for no live point;
     `stretches` are chunks of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
     own; `holdout` compares sessions that were shown the playbook with those that were not, `low` and `high` of each
     `difference` are null where they are too few; sizes are null where they can't be told.
@@ -493,6 +539,7 @@ def statistics_record(numbers: "Statistics") -> Record:
             "cited_share": use.share_of_shown(use.cited),
             "helpful_share": use.share_of_shown(use.helpful),
             "harmful_share": use.share_of_shown(use.harmful),
+            "by_event": [event_use_record(each) for each in use.by_event],
         },
         "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},
         "learning": {

@@ -8,7 +8,7 @@ checked beside the damaged one, under another name, and takes its place at the e
 import os
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -31,7 +31,7 @@ from playbook_db.store import connect, erasure, migrate, salvage
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.salvage import SavedPlaybook
-from playbook_db.store.sqlite import backups, files, page_reader, restore
+from playbook_db.store.sqlite import backups, files, full_text, page_reader, restore
 from playbook_db.store.sqlite.backups import Backup, Held
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.page_reader import Pages
@@ -106,6 +106,8 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
             copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
             copied = files.copy_to(path, copy)
             repaired = _build(path, copy, new, folder)
+            if not repaired.is_damaged and not dry_run:
+                _mend_search(url)
             if dry_run or not repaired.is_damaged:
                 return repaired
             aside = files.swap(new, path, now=datetime.now(UTC), copied=copied)
@@ -157,7 +159,14 @@ def _is_sound(copy: str) -> bool:
             migrate.migrate(f"sqlite:///{copy}")
     except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
         return False
+    _mend_search(f"sqlite:///{copy}")
     return not maintenance.check_database(f"sqlite:///{copy}").problems
+
+
+def _mend_search(url: str) -> None:
+    """Make the index for full text anew where that is all that is wrong."""
+    if maintenance.check_database(url).remedy == maintenance.REBUILD_SEARCH:
+        maintenance.rebuild_search(url)
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:
@@ -167,6 +176,8 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
     with open(empty, "rb") as sound, open(image, "wb") as file:
         file.write(pages.with_header_of(sound.read()))
     try:
+        with closing(files.open_file(image, "write")) as raw:
+            full_text.cut_off(raw.execute)
         files.copy(image, new, at_rest=False)
     except (DatabaseError, *files.DRIVER_ERRORS):
         return False

@@ -1,44 +1,53 @@
 """What of learning waits for a person: the proposals, and what becomes of them.
 
-What is accepted is carried out on the playbook as it is now, all of it in one revision.
+What is accepted is carried out on the playbook as it is now, all of it in one revision. Beside a project's proposals
+wait those for the user's own playbook, whatever project their sessions were in.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from playbook_db import projects
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.operations import TEXT_KEYS
 from playbook_db.domain.playbook import KeyPoint, Vote
+from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ProposalNotFoundError
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.proposals import Proposal
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
+_NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
 _DECIDED = "it doesn't wait any more: somebody has decided it"
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A proposal that waits, and the live points that it is about, as they are now."""
+    """A proposal that waits, and the live points that it is about, as they are now; `is_users` says that it is for the
+    user's own playbook."""
 
     proposal: Proposal
     points: tuple[KeyPoint, ...]
+    is_users: bool = False
 
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return name_of(self.proposal.id)
+        return name_of(self.proposal.id, is_users=self.is_users)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person says to the proposal *number*; an accepted one may get another *text*."""
+    """What a person says to the proposal *number*, of the user's own playbook where it *is_users*; an accepted one may
+    get another *text*."""
 
     number: int
     accepts: bool
     text: str | None = None
+    is_users: bool = False
 
 
 @dataclass(slots=True)
@@ -54,32 +63,61 @@ class ReviewResult:
     refused: dict[int, str] = field(default_factory=dict)
     pruned: Sequence[KeyPoint] = ()
 
+    def named(self, number: int) -> str:
+        """What a person calls the proposal *number* of this playbook."""
+        return name_of(number, is_users=projects.is_users(self.revision.key))
 
-def name_of(number: int) -> str:
-    """What a person calls the proposal *number*: `p3`."""
-    return f"p{number}"
+
+def name_of(number: int, *, is_users: bool = False) -> str:
+    """What a person calls the proposal *number*: `p3`; of the user's own playbook `up3`."""
+    return f"{USERS_MARK * is_users}p{number}"
+
+
+def all_waiting(project: Project) -> list[ReviewItem]:
+    """The proposals that wait for a person who is in *project*: those for its playbook, then those for his own."""
+    own = [] if project.is_users else waiting(Project.of_user(project.own.store))
+    return [*waiting(project), *own]
 
 
 def waiting(project: Project) -> list[ReviewItem]:
-    """The proposals that wait for a person, in the order in which they came."""
+    """The proposals for the playbook of *project* that wait for a person, in the order in which they came."""
     with project.store.read(project.key) as book:
         proposals = book.waiting_proposals()
         points = {name: book.live_point(name) for name in {name for each in proposals for name in each.names}}
-    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names)))) for each in proposals]
+    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), project.is_users) for each in proposals]
 
 
-def numbers_of(items: Collection[ReviewItem], words: Iterable[str]) -> list[int]:
-    """The numbers of the proposals among *items* that *words* mean: a number (`3`, `p3`), or the name of a point that
-    one of them is about. Raises ProposalNotFoundError."""
-    numbers = []
+def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
+    """Those of *items* that *words* mean: a number (`3`, `p3`, `up3`), or the name of a point that one of them is
+    about. Raises ProposalNotFoundError."""
+    found: dict[str, ReviewItem] = {}
     for word in words:
-        number = word.removeprefix("p")
-        is_meant = {name_of(int(number))} if number.isascii() and number.isdigit() else set()
-        matches = [each for each in items if each.name in is_meant or (not is_meant and word in each.proposal.names)]
+        name = named(word, items)
+        matches = [each for each in items if each.name == name or (not name and word in each.proposal.names)]
         if len(matches) != 1:
             raise ProposalNotFoundError(word, tuple(each.name for each in matches))
-        numbers.append(matches[0].proposal.id)
-    return list(dict.fromkeys(numbers))
+        found[matches[0].name] = matches[0]
+    return list(found.values())
+
+
+def named(word: str, items: Collection[ReviewItem]) -> str:
+    """The name of a proposal that *word* spells, `""` where it is no number of one: `3` is `p3`, or `up3` where all of
+    *items* are for the user's own playbook."""
+    match = _NUMBER.fullmatch(word)
+    if match is None:
+        return ""
+    bare = f"{USERS_MARK}p" if items and all(each.is_users for each in items) else "p"
+    return f"{match[1] or bare}{int(match[2])}"
+
+
+def decide_all(project: Project, decisions: Collection[Decision]) -> list[ReviewResult]:
+    """Carry out *decisions* on the proposals of `all_waiting`: a revision of each playbook that they are about."""
+    results = []
+    for is_users in (False, True):
+        some = [each for each in decisions if each.is_users is is_users]
+        if some:
+            results.append(decide(Project.of_user(project.own.store) if is_users else project, some))
+    return results
 
 
 @tried_again

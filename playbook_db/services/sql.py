@@ -36,9 +36,11 @@ class Question:
     note: str
 
 
-def database_of(url: str, folder: str) -> tuple[str, str]:
+def database_of(url: str, folder: str | None) -> tuple[str, str]:
     """The URL of the database that has the playbook of the project in *folder*, where *url* is the user's own, and its
-    key there; a project that has joined no team costs a look at the file."""
+    key there; a project that has joined no team costs a look at the file. Without a folder, the user's own playbook."""
+    if folder is None:
+        return url, _users_key(url)
     key = projects.project_key(folder)
     path = settings.sqlite_file(url)
     try:
@@ -54,6 +56,15 @@ def database_of(url: str, folder: str) -> tuple[str, str]:
     with open_store(url) as store:
         membership = team.require(Project.in_folder(store, folder))
         return server_url(store, membership), membership.name
+
+
+def _users_key(url: str) -> str:
+    if settings.sqlite_file(url) is not None:
+        return projects.USER_KEY
+    from playbook_db.services.projects import Project, open_store
+
+    with open_store(url) as store:
+        return Project.of_user(store).key
 
 
 def read_docs() -> str:
@@ -93,9 +104,10 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "vote_log": {"facets": ["tag", "is_matched"], "sort_desc": "time"},
     "votes_by_point": {"sort_desc": "last_vote_at"},
     "session_impact": {"facets": ["playbook"], "sort_desc": "last_at"},
-    "shown_points": {"facets": ["source"], "sort_desc": "time"},
+    "shown_points": {"facets": ["event"], "sort_desc": "time"},
     "cited_points": {"facets": ["name"], "sort_desc": "time"},
     "point_use": {"facets": ["section"], "sort_desc": "shown_in"},
+    "use_by_event": {"facets": ["event"]},
     "session_comparison": {"facets": ["is_held_out"], "sort_desc": "first_at"},
     "skipped": {"facets": ["reason"], "sort_desc": "time"},
     "cost_by_day": {"sort_desc": "day"},
@@ -118,7 +130,9 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "taken_back": {"sort_desc": "undo"},
     "showings": {"sort_desc": "sessions"},
     "session_outcomes": {"sort_desc": "updated_at"},
-    "injections": {"facets": ["source"], "sort_desc": "time"},
+    "injections": {"facets": ["event"], "sort_desc": "time"},
+    "folded_showings": {"facets": ["event"], "sort_desc": "last_at"},
+    "folded_sessions": {"sort_desc": "first_at"},
     "citations": {"sort_desc": "time"},
     "erasures": {"sort_desc": "time"},
     "heads": {"hidden": True},

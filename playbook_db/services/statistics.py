@@ -15,7 +15,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store import statistics
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.sqlite import backups
-from playbook_db.store.statistics import Counts, DayCalls, DayVotes, TableSize
+from playbook_db.store.statistics import Counts, DayCalls, DayVotes, EventUse, TableSize
 
 AGES_DAYS = (7, 30, 90)
 LISTED_POINTS = 5  # of the most and of the least used
@@ -49,7 +49,8 @@ class Use:
 
     `shown` and `cited` count a point once for each session; `helpful` and `harmful` are the votes that sessions cast
     since points are recorded as shown. `most` and `least` are live points: the ones most cited, and the ones least
-    cited for how often they were shown.
+    cited for how often they were shown. `by_event` tells apart what first told a session of a point: its start, a
+    prompt, an error, a subagent's start.
     """
 
     shown_since: str | None
@@ -64,6 +65,7 @@ class Use:
     harmful: int
     most: tuple[PointUse, ...]
     least: tuple[PointUse, ...]
+    by_event: tuple[EventUse, ...]
 
     def share_of_shown(self, count: int) -> float | None:
         """*count* as a part of the times that a point was shown to a session; None where none ever was."""
@@ -225,6 +227,12 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     )
 
 
+def use_of(project: Project, name: str) -> tuple[EventUse, ...]:
+    """What sessions made of the point *name*, by the event that first told them of it."""
+    with project.store.snapshot() as connection:
+        return statistics.use_by_event(connection, project.key, name)
+
+
 def _use(counts: Counts) -> Use:
     shown, cited = counts.shown, counts.cited
     points = [
@@ -252,6 +260,7 @@ def _use(counts: Counts) -> Use:
         sum(votes.harmful for votes in cast),
         tuple(most),
         tuple(least[:LISTED_POINTS]),
+        counts.by_event,
     )
 
 

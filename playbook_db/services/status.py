@@ -16,7 +16,6 @@ from playbook_db.services import templates
 from playbook_db.store import hook_queries
 
 _WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
-_NOTHING = (0, 0, "undecided", 0, 0, None)  # the row of a project that isn't known
 
 Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
 
@@ -36,10 +35,12 @@ class Status:
     """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
     it, and knew at the time `team_as_of` that it was current (None: it never did).
 
-    `shown` is how many of its `points` go into a session, none where the database `is_on_server`, which hooks never
-    ask; `proposals` is how many wait for a person; `queued`, `running` and `failed` count jobs. `waits` says what waits
-    for the user, or why learning waits. `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today`
-    of this one; `daily_tokens` is the budget, 0 for none; `agreed_today` are the tokens beside it.
+    `shown` is how many of its `points` go into a session, `own_shown` how many of the `own_points` in the user's own
+    playbook, none where the database `is_on_server`, which hooks never ask; `proposals` is how many wait for a person,
+    those for the user's own playbook among them;
+    `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
+    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
+    budget, 0 for none; `agreed_today` are the tokens beside it.
     """
 
     key: str
@@ -50,6 +51,8 @@ class Status:
     team_as_of: str | None
     points: int
     shown: int
+    own_points: int
+    own_shown: int
     revision: int
     learned: Learned | None
     proposals: int
@@ -65,32 +68,44 @@ class Status:
     is_on_server: bool = False
 
 
-def read(url: str, folder: str) -> Status:
-    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too.
+def read(url: str, folder: str | None) -> Status:
+    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too. Without a
+    folder that of the user's own playbook.
 
     Raises DatabaseError, TemplateError, SettingError.
     """
     path = settings.sqlite_file(url)
+    key = projects.USER_KEY if folder is None else projects.project_key(folder)
     if path is not None and os.path.exists(path):
         try:
             connection = hook_queries.connect(path, wait_s=_WAIT_S)
             try:
-                found = hook_queries.find_project(connection, projects.project_key(folder))
-                return _read(connection.execute, path, folder, found)
+                found = hook_queries.find_project(connection, key)
+                return _read(connection.execute, path, key, folder, found)
             finally:
                 connection.close()
         except (hook_queries.UnusableError, hook_queries.driver().Error):
             pass  # the store says what is wrong, or puts it right
-    from playbook_db.store.engine import open_store, runner_of  # late: it brings SQLAlchemy
+    from playbook_db.services.projects import Project  # late: it brings SQLAlchemy
+    from playbook_db.store import repository
+    from playbook_db.store.engine import open_store, runner_of
 
-    with open_store(url) as store, store.read(projects.project_key(folder)) as book:
-        status = _read(runner_of(book.connection), store.where, folder, book.stored())
-        return replace(status, shown=0, is_on_server=True) if store.is_shared else status
+    with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
+        own_key = repository.users_key(book.connection)
+        status = _read(runner_of(book.connection), store.where, book.key, folder, book.stored(), own_key)
+        return replace(status, shown=0, own_shown=0, is_on_server=True) if store.is_shared else status
 
 
-def _read(execute: Execute, database: str, folder: str, found: hook_queries.StoredProject | None) -> Status:
-    key = projects.project_key(folder)
-    project = found or hook_queries.StoredProject(_NOTHING)
+def _read(
+    execute: Execute,
+    database: str,
+    key: str,
+    folder: str | None,
+    found: hook_queries.StoredProject | None,
+    own_key: str = projects.USER_KEY,
+) -> Status:
+    project = found or hook_queries.StoredProject(hook_queries.NOT_MADE)
+    own = _Playbook(execute, project if folder is None else _find(execute, own_key))
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
     used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
@@ -103,7 +118,7 @@ def _read(execute: Execute, database: str, folder: str, found: hook_queries.Stor
         mirror=project.mirror,
         is_ignored=project.is_ignored,
         team=project.team_name,
-        **(_points(execute, project) if project.team_name is None else _points_of_team(database, project)),
+        **(_points_of_team(database, project, own) if project.team_name else _points(execute, project, own)),
         queued=jobs.get("queued", 0),
         running=jobs.get("running", 0),
         failed=jobs.get("failed", 0),
@@ -116,20 +131,42 @@ def _read(execute: Execute, database: str, folder: str, found: hook_queries.Stor
     )
 
 
-def _points(execute: Execute, project: hook_queries.StoredProject, known_at: str | None = None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Playbook:
+    """What runs a statement where a playbook is, and where it stands."""
+
+    execute: Execute
+    project: hook_queries.StoredProject
+
+
+def _find(execute: Execute, key: str) -> hook_queries.StoredProject:
+    rows = [*execute(hook_queries.PROJECT, {"key": key}), hook_queries.NOT_MADE]
+    return hook_queries.StoredProject(rows[0])
+
+
+def _points(
+    execute: Execute, project: hook_queries.StoredProject, own: _Playbook, known_at: str | None = None
+) -> dict[str, Any]:
     """The fields of a status that are about the points."""
-    waiting = list(execute(hook_queries.PROPOSALS_WAITING, {"playbook_id": project.id}))
+    shown = own_shown = 0
+    if not project.is_ignored:
+        shown, own_shown = _shown(_Playbook(execute, project), own)
+    proposals = _proposals(_Playbook(execute, project))
+    if own.project is not project:
+        proposals += _proposals(own)
     return {
         "team_as_of": known_at,
         "points": project.live_points,
-        "shown": _shown(execute, project) if project.live_points and not project.is_ignored else 0,
+        "shown": shown,
+        "own_points": own.project.live_points,
+        "own_shown": own_shown,
         "revision": project.revision,
-        "proposals": waiting[0][0] if waiting else 0,
+        "proposals": proposals,
         "learned": _learned(list(execute(hook_queries.LAST_LEARNED, {"playbook_id": project.id}))),
     }
 
 
-def _points_of_team(database: str, project: hook_queries.StoredProject) -> dict[str, Any]:
+def _points_of_team(database: str, project: hook_queries.StoredProject, own: _Playbook) -> dict[str, Any]:
     """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
     path = hook_queries.replica_of(database, project.id)
     try:
@@ -138,17 +175,30 @@ def _points_of_team(database: str, project: hook_queries.StoredProject) -> dict[
             shown = hook_queries.find_in_replica(replica, project.team_name or "")
             if shown is not None:
                 shown.is_ignored = project.is_ignored
-                return _points(replica.execute, shown, timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC)))
+                known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
+                return _points(replica.execute, shown, own, known_at)
         finally:
             replica.close()
     except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
         pass  # doctor says what is wrong
-    return _points(lambda query, values: (), hook_queries.StoredProject(_NOTHING))
+    return _points(lambda query, values: (), hook_queries.StoredProject(hook_queries.NOT_MADE), own)
 
 
-def _shown(execute: Execute, project: hook_queries.StoredProject) -> int:
-    """How many points a session is shown."""
-    return len(prompt_text.compose(templates.playbook_template(), *hook_queries.candidates(execute, project))[1])
+def _proposals(of: _Playbook) -> int:
+    """How many proposals of a playbook wait."""
+    waiting = list(of.execute(hook_queries.PROPOSALS_WAITING, {"playbook_id": of.project.id}))
+    return waiting[0][0] if waiting else 0
+
+
+def _shown(of_project: _Playbook, of_user: _Playbook) -> tuple[int, int]:
+    """How many points of each playbook a session is shown; where both are the user's own, it counts twice."""
+    is_both = of_project.project is of_user.project
+    if not of_project.project.live_points and not of_user.project.live_points:
+        return 0, 0
+    projects_own: Any = ((), 0, "") if is_both else hook_queries.candidates(of_project.execute, of_project.project)
+    users_own = hook_queries.candidates(of_user.execute, of_user.project)
+    _, shown, own = prompt_text.compose_both(templates.playbook_template(), projects_own, users_own)
+    return len(own) if is_both else len(shown), len(own)
 
 
 def _learned(rows: list[Any]) -> Learned | None:
@@ -158,7 +208,9 @@ def _learned(rows: list[Any]) -> Learned | None:
     return Learned(number, time, session_id, {kind: count for *_, kind, count in rows if kind})
 
 
-def _waits_for_the_user(folder: str, project: hook_queries.StoredProject) -> list[str]:
+def _waits_for_the_user(folder: str | None, project: hook_queries.StoredProject) -> list[str]:
+    if folder is None:
+        return []
     waits = []
     mirror = projects.mirror_path(folder)
     if project.mirror == "undecided" and project.team_name is None and os.path.exists(mirror):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from filelock import FileLock, Timeout
 
@@ -181,7 +181,7 @@ def _send(store: Store, membership: Membership, server: Store) -> None:
         with server.write(membership.name) as book:
             memberships.take_in(book, showings)
         with store.transaction() as connection:
-            memberships.drop_sent(connection, membership.playbook_id, showings)
+            memberships.drop_sent(connection, membership.playbook_id, showings, now=datetime.now(UTC))
 
 
 # How it stands.

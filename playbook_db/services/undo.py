@@ -18,7 +18,7 @@ from playbook_db.domain.undo import (
     undone_by,
 )
 from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, UndoCollisionError, UndoError
-from playbook_db.services import edit
+from playbook_db.services import edit, promotion
 from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
@@ -54,7 +54,8 @@ def undo(
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         chosen = _chosen(book, revisions)
-        return _undo(book, chosen, _description(book, chosen), prefer=prefer)
+        undone = _undo(book, chosen, _description(book, chosen), prefer=prefer)
+    return _with_what_is_elsewhere(project, undone)
 
 
 @tried_again
@@ -67,16 +68,10 @@ def undo_session(
     does, and SessionNotFoundError.
     """
     results: list[UndoResult] = []
+    session_id = session
     with suppress(_RehearsedError), project.store.write(project.key) as book:
         session_id = find_session(book, session)
-        everything = RevisionRange(1, book.revision)
-        undone = [each.undone for each in book.undos_in_force(everything)]
-        numbers = [
-            number
-            for number in book.revisions_of_session(session_id)
-            if not any(each.holds(RevisionRange(number, number)) for each in undone)
-        ]
-        for revisions in _neighbours(numbers):
+        for revisions in _neighbours(_in_force(book, session_id)):
             # Each is planned on what the one before has left.
             book = PlaybookRepository.open_to_write(book.connection, project.key)
             try:
@@ -87,7 +82,24 @@ def undo_session(
         if dry_run:
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError
+    results = [_with_what_is_elsewhere(project, each) for each in results]
+    if results and not project.is_users:
+        own = Project.of_user(project.own.store)
+        with own.store.read(own.key) as book:
+            if _in_force(book, session_id):
+                note = (
+                    f"what it taught your own playbook stays; that goes with: playbook --user undo --session {session}"
+                )
+                last = results[-1].result
+                results[-1] = replace(results[-1], result=replace(last, notes=[*last.notes, note]))
     return results
+
+
+def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
+    """The revisions of a session that nothing has taken back."""
+    undone = [each.undone for each in book.undos_in_force(RevisionRange(1, book.revision))] if book.revision else []
+    numbers = book.revisions_of_session(session_id)
+    return [each for each in numbers if not any(some.holds(RevisionRange(each, each)) for some in undone)]
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
@@ -110,7 +122,8 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResu
             note = f"nothing came after revision {revision}; nothing is to be taken back"
             return UndoResult(None, None, False, book.commit("undo", "", notes=[note]))
         later = RevisionRange(revision + 1, book.revision)
-        return _undo(book, later, f"all after revision {revision}", prefer=None)
+        undone = _undo(book, later, f"all after revision {revision}", prefer=None)
+    return _with_what_is_elsewhere(project, undone)
 
 
 @tried_again
@@ -134,6 +147,14 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
             raise PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
+
+
+def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
+    """*undone*, with notes on what it leaves in another playbook, of points that went there or came from there."""
+    if undone.message is None or undone.revisions is None:
+        return undone
+    notes = [*undone.result.notes, *promotion.elsewhere(project, undone.revisions)]
+    return replace(undone, result=replace(undone.result, notes=notes))
 
 
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:

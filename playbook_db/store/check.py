@@ -18,6 +18,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
+from playbook_db.store.tables import EVENTS
 
 _MISCOUNTED = sql("""
 SELECT p.key FROM playbooks AS p JOIN heads AS h ON h.playbook_id = p.id WHERE h.live_points <> (
@@ -38,21 +39,42 @@ SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
 ) AS changed_in
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
 """)
-_SHOWINGS = sql("""
-WITH counted AS (
-    SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, max(i.time) AS last_at
+_KEPT = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
+_COUNT_EVENTS = ", ".join(
+    f"sum(CASE WHEN event = '{event}' THEN {{0}} ELSE 0 END)" for event in EVENTS if event != "SessionStart"
+)
+_SHOWINGS = sql(f"""
+WITH told AS (
+    SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, 0 AS by_prompt, 0 AS at_error,
+           0 AS to_subagent, max(i.time) AS last_at
     FROM injections AS i CROSS JOIN json_each(i.points) AS shown
     CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
     GROUP BY i.playbook_id, k.id
+    UNION ALL
+    SELECT i.playbook_id, k.id, 0, {_COUNT_EVENTS.format("1")}, max(i.time)
+    FROM injections AS i CROSS JOIN json_each(i.points) AS shown
+    CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
+      AND i.event <> 'SessionStart' AND NOT EXISTS (
+          SELECT 1 FROM injections AS b CROSS JOIN json_each(b.points) AS before
+          WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
+            AND instr(b.points, CAST(k.id AS TEXT)) > 0 AND CAST(before.value AS BIGINT) = k.id)
+    GROUP BY i.playbook_id, k.id
+    UNION ALL
+    SELECT playbook_id, point_id, sum(sessions), {_COUNT_EVENTS.format("sessions")}, max(last_at)
+    FROM folded_showings GROUP BY playbook_id, point_id
+), counted AS (
+    SELECT playbook_id, point_id, sum(sessions), sum(by_prompt), sum(at_error), sum(to_subagent), max(last_at)
+    FROM told GROUP BY playbook_id, point_id
 )
 SELECT DISTINCT p.key FROM (
-    SELECT * FROM (SELECT * FROM counted EXCEPT SELECT playbook_id, point_id, sessions, last_at FROM showings) AS less
+    SELECT playbook_id FROM (SELECT * FROM counted EXCEPT {_KEPT}) AS less
     UNION ALL
-    SELECT * FROM (SELECT playbook_id, point_id, sessions, last_at FROM showings EXCEPT SELECT * FROM counted) AS more
+    SELECT playbook_id FROM ({_KEPT} EXCEPT SELECT * FROM counted) AS more
     UNION ALL
-    SELECT playbook_id, point_id, sessions, last_at FROM showings WHERE used_at > sessions
+    SELECT playbook_id FROM showings WHERE used_at > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
+SEARCH_IS_WRONG = "the index for full text isn't what the points give"
 Check = Callable[[Connection], list[str]]
 _TOLERANCE = 1e-9  # of a rank; another machine may round the last bit another way
 
@@ -132,6 +154,11 @@ def check_showings(connection: Connection) -> list[str]:
     ]
 
 
+def check_search(connection: Connection) -> list[str]:
+    """What finds points by their words knows the words that they have."""
+    return [] if dialect_of(connection).search_is_true(connection) else [SEARCH_IS_WRONG]
+
+
 def check_histories(connection: Connection) -> list[str]:
     """Each playbook equals what its history says."""
     problems = []
@@ -145,6 +172,7 @@ THOROUGH = (
     (check_file, check_structure),
     (check_revisions, check_counts),
     (check_histories, check_ranks, check_showings),
+    (check_search,),
 )
 
 

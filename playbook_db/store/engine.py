@@ -15,8 +15,9 @@ from typing import Any, ParamSpec, Self, TypeVar
 from sqlalchemy import Connection, CursorResult, Engine
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError as SqlError
 
-from playbook_db.errors import ConflictError, DatabaseBusyError, ServerAwayError
+from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for, dialect_of
 from playbook_db.store.repository import PlaybookRepository
@@ -24,6 +25,7 @@ from playbook_db.store.repository import PlaybookRepository
 P = ParamSpec("P")
 T = TypeVar("T")
 _WAITS_S = (0.01, 0.05, 0.2, 0.5, 1.0)  # at most, at random, before a use case is begun again
+_SEARCH_WAIT_S = 0.02  # for the write lock: longer than a hook keeps it; any other writer catches up for us, too
 
 
 class Store:
@@ -60,6 +62,7 @@ class Store:
         try:
             with self._dialect.explained(), self._engine.begin() as connection:
                 yield connection
+                is_behind = self._dialect.is_search_behind(connection)
                 is_at_end = True
         except ServerAwayError:
             if is_at_end:
@@ -68,13 +71,16 @@ class Store:
                     "all. Look before you ask again: playbook log"
                 ) from None
             raise
+        if is_behind:
+            self._catch_up_search()
         self._dialect.after_commit()
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A transaction that only reads, and sees one state of the database throughout."""
-        with self._dialect.explained(), self._readers.begin() as connection:
-            yield connection
+        with self._dialect.explained(), self._readers.connect() as connection:
+            connection.begin()
+            yield connection  # let go without a commit, which fails where a damaged index was met
 
     @contextmanager
     def write(self, key: str, *, now: datetime | None = None, dry_run: bool = False) -> Iterator[PlaybookRepository]:
@@ -102,6 +108,20 @@ class Store:
                 return True
         except DatabaseBusyError:
             return False
+
+    def _catch_up_search(self) -> None:
+        """Bring the index for full text up to date, else make it anew. That has a transaction of its own, since damage
+        to it would end another; where it fails, too, the index stays behind, which loses nobody anything."""
+        engine = self._engine.execution_options(lock_wait_s=_SEARCH_WAIT_S)
+        for way in (self._dialect.catch_up_search, self._dialect.rebuild_search):
+            try:
+                with self._dialect.explained(), engine.begin() as connection:
+                    way(connection)
+                return
+            except DatabaseBusyError:  # who writes now does it
+                return
+            except (DatabaseError, SqlError):
+                self._engine.dispose()  # what FTS5 failed at stays with its connection
 
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""

@@ -16,6 +16,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.operations import TEXT_KEYS, named_points
+from playbook_db.store.connect import dialect_of
 from playbook_db.store.proposals import read_operation
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, proposals, revisions
@@ -171,6 +172,10 @@ def erase(
             .where(key_points.c.playbook_id == playbook_id, key_points.c.id.in_(some))
             .values(text=MARK, retired_reason=REASON, forgotten=1)
         )
+    # What stood in the index stays in its segments until they are merged; the backup that comes next would have it. On
+    # a server it goes with the deleted rows.
+    if not dialect_of(connection).is_shared:
+        dialect_of(connection).rebuild_search(connection)
     connection.execute(update(erasures).filter_by(**trace).values(fields=len(fields), finished_at=now))
 
 

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as Connection
     from typing import Any
 
+    from playbook_db.domain.search_words import Term
 
-SCHEMA = 6  # the migration that this code is written for, as in PRAGMA user_version
+    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # what an index finds in a playbook
+
+SCHEMA = 7  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
@@ -83,9 +86,26 @@ WHERE k.playbook_id = :playbook_id AND k.name = :name
 ORDER BY 1
 """
 
+# The live points that have a term, by the numbers that `search.sql` gives them: those of one playbook are one stretch.
+# What the index has of points that wait for it isn't what they say now.
+MATCHING = """
+SELECT rowid - :before FROM point_search
+WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest
+    AND rowid NOT IN (SELECT id FROM point_search_waiting)
+LIMIT :most
+"""
+_OF_PLAYBOOK = 1 << 32  # such numbers
+POINTS = f"""
+SELECT k.id, {_POINT} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
+"""
+FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # those that may be shown unasked
+
 # The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
 LIFESPAN = """
-SELECT f.number, f.time, l.number, l.time, k.confirmed_at, k.pinned, k.resting
+SELECT f.number, f.time, l.number, l.time, k.confirmed_at,
+    (SELECT a.reason FROM changes AS a WHERE a.playbook_id = :playbook_id AND a.point_id = k.id
+       AND a.revision = k.created_in AND a.kind = 'add' ORDER BY a.seq LIMIT 1),
+    k.pinned, k.resting
 FROM key_points AS k
 JOIN revisions AS f ON f.playbook_id = k.playbook_id AND f.number = k.created_in
 JOIN revisions AS l ON l.playbook_id = k.playbook_id
@@ -129,6 +149,11 @@ SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
 WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
 """
 
+PROPOSALS_WAITING_FOR = """
+SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
+WHERE p.playbook_id = (SELECT b.id FROM playbooks AS b WHERE b.key = :key) AND p.state = 'waiting'
+"""
+
 JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
 WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
@@ -160,19 +185,31 @@ SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - 
 FROM model_calls AS m WHERE m.time >= :since
 """
 
-ADD_PROJECT = "INSERT INTO playbooks (key, created_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING"
+ADD_PROJECT = """
+INSERT INTO playbooks (key, kind, created_at) VALUES (:key, :kind, :now) ON CONFLICT (key) DO NOTHING
+"""
 ADD_HEAD = "INSERT INTO heads (playbook_id) VALUES (:playbook_id) ON CONFLICT (playbook_id) DO NOTHING"
 
 ADD_INJECTION = """
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
-SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now, :event
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 
 # Of a team's playbook, whose database only the worker asks.
 ADD_UNSENT_INJECTION = """
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out)
-VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out)
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out, :event)
+"""
+
+# What a session was shown, and by what; of a team's playbook, as long as that is known here.
+SHOWN_TO = """
+SELECT i.time, i.event, i.source, i.points FROM injections AS i
+WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+"""
+SHOWN_BY_TEAM = """
+SELECT i.time, i.event, i.source, i.points FROM unsent_injections AS i
+WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 
 # A transcript that waits already is not queued twice.
@@ -253,19 +290,21 @@ class PointEvidence:
 
 
 class PointLifespan:
-    """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; whether
-    it is pinned, and whether it rests."""
+    """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; its
+    `origin`, as "promoted from pat-001 of /home/ann/shop", where one is noted; whether it is pinned, and whether it
+    rests."""
 
-    __slots__ = ("changed_at", "changed_in", "confirmed_at", "created_at", "created_in", "pinned", "resting")
+    __slots__ = ("changed_at", "changed_in", "confirmed_at", "created_at", "created_in", "origin", "pinned", "resting")
 
     created_in: int
     created_at: str
     changed_in: int
     changed_at: str
     confirmed_at: "str | None"
+    origin: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.created_in, self.created_at, self.changed_in, self.changed_at, self.confirmed_at, *marks = row
+        self.created_in, self.created_at, self.changed_in, self.changed_at, self.confirmed_at, self.origin, *marks = row
         self.pinned, self.resting = map(bool, marks)
 
 
@@ -284,6 +323,9 @@ class StoredProject:
     def __init__(self, row: "Sequence[Any]") -> None:
         self.id, ignored, self.mirror, self.live_points, self.revision, self.team_name = row
         self.is_ignored = bool(ignored)
+
+
+NOT_MADE = (0, 0, "undecided", 0, 0, None)  # the row of a playbook that isn't there yet; nothing has its number
 
 
 class UnusableError(Exception):
@@ -440,14 +482,83 @@ def candidates(
 ) -> "tuple[Iterator[StoredPoint], int, str]":
     """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best, read
     as they are asked for; how many are live; the time of the last revision."""
-    of_playbook = {"playbook_id": project.id}
-    time = execute(LAST_TIME, of_playbook).fetchone()
-    return map(StoredPoint, execute(RANKED_POINTS, of_playbook)), project.live_points, time[0] if time else ""
+    ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
+    return ranked, project.live_points, last_time(execute, project.id)
+
+
+def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
+    """The time of the playbook's last revision; `""` where it has none."""
+    row = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone()
+    return row[0] if row else ""
 
 
 def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
     """The live points in canonical order."""
     return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
+
+
+def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
+    """The numbers of the live points that have *term*, by the index for full text, at most *most*."""
+    values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
+    return [row[0] for row in execute(MATCHING, values)]
+
+
+def search(
+    execute: "Callable[..., Any]",
+    playbook_id: int,
+    live: int,
+    question: str,
+    *,
+    matching: "Matching" = matching,
+) -> "list[tuple[StoredPoint, float]]":
+    """The live points that answer *question* best, each with how well, the best first; *live* is how many there are.
+
+    *execute* runs a statement, *matching* asks the index. The driver's errors come where there is no index, or it is
+    damaged.
+    """
+    from playbook_db.domain import search_words
+
+    return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
+
+
+def fitting(
+    execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
+) -> "list[tuple[StoredPoint, float]]":
+    """The live points that fit *question* well enough to be shown unasked, each with how well, the best first, without
+    those that rest; of those that fit *strongly*, as an error wants it. The driver's errors come as in `search`."""
+    from playbook_db.domain import search_words
+
+    terms = search_words.terms(question)
+    least = search_words.least_fitting(terms, strongly=strongly)
+    return _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
+
+
+def _ranked(
+    execute: "Callable[..., Any]",
+    playbook_id: int,
+    live: int,
+    terms: "Sequence[Term]",
+    query: str,
+    matching: "Matching",
+    least: float = 0.0,
+) -> "list[tuple[StoredPoint, float]]":
+    """The points that have *terms*, read by *query*, each with how well it answers, at least *least*: the best first,
+    of two alike the shorter."""
+    from playbook_db.domain import search_words
+
+    most = search_words.most_matching(live)
+    found = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
+    telling = [each for each in found if len(each[1]) <= most] or found
+    scores = dict(each for each in search_words.ranked(telling, live) if each[1] >= least)
+    if not scores:
+        return []
+    points = map(StoredPoint, execute(query + _listed(list(scores)), {"playbook_id": playbook_id}))
+    ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
+    return [(point, scores[point.id]) for point in ordered]
+
+
+def _listed(ids: "Sequence[int]") -> str:
+    return f"({','.join(map(str, ids))})"
 
 
 def marks(connection: "Connection", playbook_id: int) -> "dict[str, StoredMarks]":
@@ -538,6 +649,12 @@ def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int,
     return count, highest
 
 
+def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int]":
+    """The same for the playbook *key*, be it there or not."""
+    count, highest = connection.execute(PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
+    return count, highest
+
+
 def joined_at(connection: "Connection", playbook_id: int) -> str:
     """When the project joined a team; `""` where it hasn't."""
     row = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone()
@@ -564,10 +681,11 @@ def add_injection(
     session_id: str,
     source: str,
     now: str,
+    event: str,
     unsent_of: "int | None" = None,
 ) -> None:
-    """Keep which points a session was shown; of a team's playbook, for the project's own that has the number
-    *unsent_of*."""
+    """Keep which points a session was shown by which *event*; of a team's playbook, for the project's own that has the
+    number *unsent_of*."""
     connection.execute(
         ADD_INJECTION if unsent_of is None else ADD_UNSENT_INJECTION,
         {
@@ -578,8 +696,20 @@ def add_injection(
             "points": "[" + ",".join([str(point.id) for point in points]) + "]",
             "left_out": project.live_points - len(points),
             "now": now,
+            "event": event,
         },
     )
+
+
+def shown_to(
+    execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
+) -> "list[tuple[str, str, str, str]]":
+    """What the session was shown of the playbook, or *by_team* of the playbook of its team: when, by which event, what
+    began it, and the numbers of the points as a JSON list."""
+    rows: list[tuple[str, str, str, str]] = execute(
+        SHOWN_BY_TEAM if by_team else SHOWN_TO, {"playbook_id": playbook_id, "session_id": session_id}
+    ).fetchall()
+    return rows
 
 
 def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
@@ -591,7 +721,7 @@ def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *,
     # A session's last act: it must outlive even a power cut, so this one commit waits for the disk.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute(ADD_PROJECT, {"key": key, "now": now})
+    connection.execute(ADD_PROJECT, {"key": key, "kind": "project", "now": now})
     project = find_project(connection, key)
     if project is None or project.is_ignored:
         connection.execute("ROLLBACK")

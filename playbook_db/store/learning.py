@@ -42,11 +42,12 @@ UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND poin
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
-# How many points lacked room when a session was last shown some: those left out that don't rest.
+# How many points lacked room when a session began with some the last time: those left out that don't rest.
 _WITHOUT_ROOM = sql("""
 SELECT i.left_out - (SELECT count(*) FROM key_points AS r
                      WHERE r.playbook_id = :playbook_id AND r.retired_in IS NULL AND r.resting = 1)
-FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.points <> '[]' ORDER BY i.time DESC LIMIT 1
+FROM injections AS i
+WHERE i.playbook_id = :playbook_id AND i.event = 'SessionStart' AND i.points <> '[]' ORDER BY i.time DESC LIMIT 1
 """)
 _REST_IN_VAIN = sql("""
 UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (
@@ -143,12 +144,14 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """What the reflector said of a chunk whose votes aren't counted yet."""
+    """What the reflector said of a chunk whose votes aren't counted yet; `own_id` is where the tags on the user's own
+    points are kept, in his playbook."""
 
     id: int
     analysis: str
     bullet_tags: list[Any]
     lessons: list[Any]
+    own_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +274,15 @@ class LearningRows(PlaybookRows):
             names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
         return names
 
-    def point_marks(self, names: Sequence[str]) -> dict[str, PointSignals]:
+    def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
         """What became of the points *names*, by name."""
         query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
         query = query.bindparams(bindparam("names", expanding=True))
-        marks: dict[str, PointSignals] = {}
+        signals: dict[str, PointSignals] = {}
         for start in range(0, len(names), _NAMES_AT_ONCE):
             rows = self._execute(query, names=names[start : start + _NAMES_AT_ONCE])
-            marks |= {name: PointSignals(*signals) for name, *signals in rows}
-        return marks
+            signals |= {name: PointSignals(*values) for name, *values in rows}
+        return signals
 
     def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
         """Add *counts*, of a chunk, to how the session went."""

@@ -56,6 +56,18 @@ SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {by
 WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision < :oldest {only_texts}
 ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 """
+_CHANGED_BECAUSE = sql("""
+SELECT k.name, c.revision FROM changes AS c
+JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = c.point_id
+WHERE c.playbook_id = :playbook_id AND c.reason = :reason ORDER BY c.revision DESC, c.seq DESC
+""")
+_REASONS = sql("""
+SELECT k.name, c.reason FROM changes AS c
+JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = c.point_id
+WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last
+  AND substr(c.reason, 1, length(:beginning)) = :beginning
+ORDER BY c.revision DESC, c.seq DESC
+""")
 _POINT_ID = sql("SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name")
 _POINT_NAME = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id = :point_id")
 
@@ -409,6 +421,15 @@ class LogQueries(PlaybookRows):
                 for tag, rationale, ignored, evidence in votes[made.number]
             ]
         return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))
+
+    def changed_because(self, reason: str) -> list[tuple[str, int]]:
+        """Which points were changed for this *reason*, by name, and by which revisions, the newest first."""
+        return [(name, number) for name, number in self._execute(_CHANGED_BECAUSE, reason=reason)]
+
+    def reasons_in(self, revisions: RevisionRange, beginning: str) -> list[tuple[str, str]]:
+        """Why *revisions* changed points, by name, where the reason has this *beginning*; the newest first."""
+        given = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
+        return [(name, reason) for name, reason in self._execute(_REASONS, **given)]
 
     def point_id(self, name: str) -> int | None:
         """The number of the point *name*, live or retired; None where there never was one."""

@@ -1,11 +1,13 @@
 """Which projects of this machine have joined a team, and what the team's database is still to be told of them."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
+from playbook_db.domain.times import timestamp
 from playbook_db.store.repository import PlaybookRepository
 
 _OF_PROJECT = sql("""
@@ -24,25 +26,28 @@ _LEAVE_ALL = sql("DELETE FROM memberships")
 _LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
 _DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
 _UNSENT = sql("""
-SELECT session_id, time, source, revision, points, left_out FROM unsent_injections
-WHERE playbook_id = :playbook_id ORDER BY time LIMIT :most
+SELECT session_id, time, source, revision, points, left_out, event FROM unsent_injections
+WHERE playbook_id = :playbook_id AND sent_at IS NULL ORDER BY time LIMIT :most
 """)
 _UNSENT_OF = sql("SELECT points FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
 _SENT = sql("""
-DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
+UPDATE unsent_injections SET sent_at = :now
+WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
 """)
+_DROP_SENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at < :before")
+_KEPT_FOR = timedelta(days=7)  # what was sent, so that a session that goes on isn't told it again
 # Of the membership there was then: what was shown of a team that was left since is dropped, as leaving does.
 _KEEP_UNSENT = sql("""
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out)
-SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event
 FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND t.joined_at <= :time
 ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
-_COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id")
+_COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at IS NULL")
 # Sent once more where a worker was killed before it noted that it had been: the session and the time tell.
 _TAKE_IN = sql("""
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)
-SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 HAVING count(CASE WHEN i.time = :time THEN 1 END) = 0
 """)
@@ -73,7 +78,8 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What a session was shown: the numbers of the points as a JSON list, with what the playbook was then."""
+    """What a session was shown by which event: the numbers of the points as a JSON list, with what the playbook was
+    then."""
 
     session_id: str
     time: str
@@ -81,6 +87,7 @@ class Showing:
     revision: int
     points: str
     left_out: int
+    event: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,9 @@ def put_back(connection: Connection, known: list[Membership]) -> None:
 def leave(book: PlaybookRepository) -> int:
     """Keep that the project of *book* belongs to no team any more; how many showings were dropped with that."""
     book.connection.execute(_LEAVE, {"playbook_id": book.playbook_id})
-    return book.connection.execute(_DROP_UNSENT, {"playbook_id": book.playbook_id}).rowcount
+    untold = count_unsent(book.connection, book.playbook_id)
+    book.connection.execute(_DROP_UNSENT, {"playbook_id": book.playbook_id})
+    return untold
 
 
 def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:
@@ -129,7 +138,8 @@ def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showi
 
 
 def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[str]:
-    """The lists, in JSON, of the numbers that the team's points have which the session was shown, likewise."""
+    """The lists, in JSON, of the numbers that the team's points have which the session was shown, as far as that is
+    known here."""
     return list(connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id}).scalars())
 
 
@@ -139,10 +149,12 @@ def count_unsent(connection: Connection, playbook_id: int) -> int:
     return count
 
 
-def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing]) -> None:
-    """Forget *showings* here: the team's database has them."""
+def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing], *, now: datetime) -> None:
+    """Keep that the team's database has *showings*, and forget here what it has had for long."""
+    sent = {"playbook_id": playbook_id, "now": timestamp(now)}
     for showing in showings:
-        connection.execute(_SENT, {"playbook_id": playbook_id, "session_id": showing.session_id, "time": showing.time})
+        connection.execute(_SENT, {**sent, "session_id": showing.session_id, "time": showing.time})
+    connection.execute(_DROP_SENT, {"playbook_id": playbook_id, "before": timestamp(now - _KEPT_FOR)})
 
 
 def keep_unsent(book: PlaybookRepository, showing: Showing, team: str) -> None:

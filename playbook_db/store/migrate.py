@@ -19,6 +19,7 @@ from playbook_db.errors import (
 from playbook_db.files import shipped_file
 from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
 from playbook_db.store.hook_queries import SCHEMA, newest_backup
+from playbook_db.store.sqlite import full_text
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -168,6 +169,7 @@ def run_alembic(context: Any, connection: "Connection") -> None:
     context.configure(
         connection=connection,
         target_metadata=metadata,
+        include_name=_is_of_migrations,
         on_version_apply=_mirror_version,
         process_revision_directives=functools.partial(_number, context),
         fn=plan,
@@ -203,6 +205,11 @@ def _migrating(dialect: Dialect) -> "Iterator[Connection]":
             yield connection
     finally:
         engine.dispose()
+
+
+def _is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
+    """Whether migrations make what is called *name*: the index for full text is made after them."""
+    return not (kind == "table" and name in full_text.TABLES)
 
 
 def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "list[Any]") -> None:

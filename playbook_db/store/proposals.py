@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import evidence as evidence_rules
 from playbook_db.domain.evidence import TRUST, Evidence
-from playbook_db.domain.operations import TEXT_KEYS, gist, named_points
+from playbook_db.domain.operations import gist, named_points, text_of
 from playbook_db.domain.playbook import storable
 from playbook_db.store import hook_queries
 from playbook_db.store.playbook_rows import PlaybookRows
@@ -36,6 +36,7 @@ _OF_KIND = sql(f"""
 SELECT {_COLUMNS} FROM proposals
 WHERE playbook_id = :playbook_id AND kind = :kind AND state IN ('waiting', 'rejected') ORDER BY id
 """)
+_ADDED = sql("SELECT operation FROM proposals WHERE playbook_id = :playbook_id AND kind = 'ADD'")
 _COUNT = sql(hook_queries.PROPOSALS_WAITING)
 _COUNT_AGAIN = sql("""
 UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
@@ -52,8 +53,8 @@ class Proposal:
     """What learning would change, and what that rests on.
 
     `operation` is the curator's, with its `type`; for a harmful vote it is `{"type": "VOTE", "name", "tag",
-    "rationale", "ignored"}`. `sessions` sessions proposed it, `session_id` the last of them; `revision` is the one that
-    carried it out.
+    "rationale", "ignored"}`. Its `doubt` says what a page may have to do with it. `sessions` sessions proposed it,
+    `session_id` the last of them; `revision` is the one that carried it out.
     """
 
     id: int
@@ -77,8 +78,7 @@ class Proposal:
     @property
     def text(self) -> str:
         """The text that a point would have; `""` where none would be added or reworded."""
-        text = self.operation.get(TEXT_KEYS.get(self.kind, ""))
-        return text if isinstance(text, str) else ""
+        return text_of(self.operation, self.kind)
 
 
 class ProposalRows(PlaybookRows):
@@ -96,8 +96,32 @@ class ProposalRows(PlaybookRows):
             return None
         if known:
             return self._count_again(known[0], evidence, trust, session_id)
-        kept = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
         number = self._next_id(proposals)
+        self._add(number, operation, kind, evidence, trust, session_id)
+        return self.proposal(number)
+
+    def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
+        """Propose each of *additions*, an ADD and what it rests on, that never was proposed before, whatever became of
+        it; their numbers."""
+        known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
+        first = number = self._next_id(proposals)
+        for operation, evidence in additions:
+            if gist(operation, "ADD") not in known:
+                self._add(number, operation, "ADD", [evidence], trust, None)
+                known.add(gist(operation, "ADD"))
+                number += 1
+        return list(range(first, number))
+
+    def _add(
+        self,
+        number: int,
+        operation: dict[str, Any],
+        kind: Kind,
+        evidence: Sequence[Evidence],
+        trust: str,
+        session_id: str | None,
+    ) -> None:
+        kept = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
         self._execute(
             insert(proposals),
             id=number,
@@ -108,7 +132,6 @@ class ProposalRows(PlaybookRows):
             session_id=session_id,
             created_at=self.now,
         )
-        return self.proposal(number)
 
     def _count_again(
         self, known: Proposal, evidence: Iterable[Evidence], trust: str, session_id: str | None

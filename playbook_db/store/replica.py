@@ -22,6 +22,7 @@ from playbook_db.domain.erasure import MARK
 from playbook_db.store import hook_queries
 from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.tables import (
     changes,
@@ -90,6 +91,7 @@ def write(path: str, rows: Rows) -> None:
         for table, several in rows.items():
             if several:
                 connection.execute(insert(table), several)
+        full_text.make(connection.exec_driver_sql)
         connection.exec_driver_sql(f"PRAGMA user_version = {hook_queries.SCHEMA:d}")
     with closing(engine.raw_connection()) as raw:
         driver: sqlite3.Connection = raw.dbapi_connection  # type: ignore[assignment]

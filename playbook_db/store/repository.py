@@ -27,7 +27,7 @@ from playbook_db.domain.playbook import (
 )
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange, effective_undos
-from playbook_db.projects import as_path, as_text
+from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.hook_queries import PointEvidence, StoredMarks, StoredPoint, StoredProject
@@ -37,7 +37,16 @@ from playbook_db.store.playbook_rows import point_of
 from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
-from playbook_db.store.tables import injections, jobs, mirrors, playbooks, proposals, session_outcomes, transcripts
+from playbook_db.store.tables import (
+    folded_sessions,
+    injections,
+    jobs,
+    mirrors,
+    playbooks,
+    proposals,
+    session_outcomes,
+    transcripts,
+)
 from playbook_db.store.verdicts import VerdictRows
 
 # Statements are made once: putting one together costs more than running it.
@@ -74,7 +83,7 @@ SELECT p.key, coalesce(h.live_points, 0),
        coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = h.playbook_id), 0),
        (SELECT r.time FROM revisions AS r WHERE r.playbook_id = h.playbook_id ORDER BY r.number DESC LIMIT 1),
        p.mirror, p.ignored
-FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id ORDER BY p.key
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.kind = 'project' ORDER BY p.key
 """)
 _KEPT_MIRRORS = sql("""
 SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
@@ -142,7 +151,8 @@ class RevisionResult:
 
 
 class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, VerdictRows, RevisionWriter):
-    """The playbook of one project inside a transaction. One that isn't there yet is empty, and its `playbook_id` 0.
+    """The playbook of one project, or the user's own, inside a transaction. One that isn't there yet is empty, and its
+    `playbook_id` 0.
 
     `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` the transaction's
     own time. `commit` keeps something only in one that `open_to_write` gave.
@@ -155,6 +165,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
         super().__init__(connection, playbook_id)
         row = self._execute(_OPEN).first() if playbook_id else None
         self.key = key
+        self.is_users = is_users(key)
         self.header = header_of(row.header, row.final_newline) if row else Header()
         self.revision: int = (row and row.number) or 0
         self.last_time: str | None = row.time if row else None
@@ -168,7 +179,9 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
         dialect = dialect_of(connection)
         locked = dialect.lock_playbook(connection, key)
         if locked is None:  # another may be making it at this moment
-            connection.execute(_ADD_PROJECT, {"key": key, "now": timestamp(now or datetime.now(UTC))})
+            kind = "user" if is_users(key) else "project"
+            made_at = timestamp(now or datetime.now(UTC))
+            connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": made_at})
             locked = dialect.lock_playbook(connection, key)
         return cls(connection, key, now=now, locked=locked)
 
@@ -233,7 +246,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
         used_up = self._execute(_USED_UP).all()
         names, last_position = frozenset([row[0] for row in used_up]), max([row[1] for row in used_up], default=0)
-        return Playbook(self.live_points(), names, self.header, last_position)
+        return Playbook(self.live_points(), names, self.header, last_position, self.is_users)
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """The live points in canonical order."""
@@ -370,7 +383,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
             of_empty = table.c.playbook_id == empty.playbook_id
             moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
             self.connection.execute(update(table).where(of_empty).values(moved))
-        self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
+        for table in (injections, folded_sessions):
+            self.connection.execute(delete(table).where(table.c.playbook_id == empty.playbook_id))
         self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
         self.connection.execute(delete(session_outcomes).where(session_outcomes.c.playbook_id == empty.playbook_id))
         for table in (transcripts, mirrors):
@@ -422,14 +436,21 @@ def list_projects(connection: Connection) -> list[ListedProject]:
 
 
 def all_keys(connection: Connection) -> list[str]:
-    """The keys of all playbooks: their projects' folders."""
+    """The keys of all playbooks: their projects' folders, and those of users' own."""
     return list(connection.scalars(select(playbooks.c.key).order_by(playbooks.c.key)))
+
+
+def users_key(connection: Connection) -> str:
+    """The key of the user's own playbook in this database: on a server, which has those of many, by his role."""
+    if not dialect_of(connection).is_shared:
+        return USER_KEY
+    return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"
 
 
 def learning_projects(connection: Connection) -> list[tuple[str, str]]:
     """The key and the time of making of each playbook whose project isn't ignored."""
-    rows = connection.execute(sql("SELECT key, created_at FROM playbooks WHERE ignored = 0 ORDER BY key"))
-    return [(key, created_at) for key, created_at in rows]
+    query = "SELECT key, created_at FROM playbooks WHERE ignored = 0 AND kind = 'project' ORDER BY key"
+    return [(key, created_at) for key, created_at in connection.execute(sql(query))]
 
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:

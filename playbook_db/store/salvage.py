@@ -22,7 +22,8 @@ from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
-from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
+from playbook_db.projects import USER_KEY
 from playbook_db.store import erasure
 from playbook_db.store.repository import Mirror, PlaybookRepository
 from playbook_db.store.snapshots import header_of
@@ -104,14 +105,17 @@ def read(pages: Pages) -> list[SavedPlaybook]:
         own = {name: of_playbooks.get(number, []) for name, of_playbooks in rows.items()}
         row, head = (next(iter(own[name]), {}) for name in ("playbooks", "heads"))
         paths = tuple(mirror["path"] for mirror in own["mirrors"])
+        points = tuple(_points(number, own, index_names))
         keys = (row.get("key"), index_keys.get(number), *(path.removesuffix(_MIRROR) for path in paths))
+        if any(is_users_name(each.point.name) for each in points):
+            keys += (USER_KEY,)
         saved.append(
             SavedPlaybook(
                 number,
                 tuple(key for key in keys if key and key.strip()),
                 _header(head),
                 _times(own["revisions"]),
-                tuple(_points(number, own, index_names)),
+                points,
                 paths,
                 {name: row[name] for name in _SETTINGS if name in row},
                 {table.name: own[table.name] for table in _BESIDE},

@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Connection, TextClause, func, select
 from sqlalchemy import text as sql
 
-from playbook_db.domain.outcomes import Sample
+from playbook_db.domain.outcomes import FEWEST_SESSIONS, Sample
 from playbook_db.store.connect import dialect_of
-from playbook_db.store.tables import metadata
+from playbook_db.store.tables import EVENTS, metadata
 
 _LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")
 _RETIRED = sql("SELECT section, count(*) FROM retired_key_points WHERE playbook = :key GROUP BY section")
@@ -22,8 +22,19 @@ SELECT k.name, w.sessions FROM playbooks AS p JOIN showings AS w ON w.playbook_i
 JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id WHERE p.key = :key
 """)
 _SHOWN_IN = sql("""
-SELECT min(i.time), count(DISTINCT i.session_id)
-FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE p.key = :key AND i.points <> '[]'
+SELECT min(s.first_at), count(DISTINCT s.session_id) FROM (
+    SELECT playbook_id, session_id, time AS first_at FROM injections WHERE points <> '[]'
+    UNION ALL SELECT playbook_id, session_id, NULL FROM folded_sessions WHERE was_shown = 1
+    UNION ALL SELECT playbook_id, NULL, first_at FROM folded_showings
+) AS s JOIN playbooks AS p ON p.id = s.playbook_id WHERE p.key = :key
+""")
+_BY_EVENT = sql("""
+SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
+WHERE playbook = :key GROUP BY event HAVING sum(shown) > 0
+""")
+_OF_POINT_BY_EVENT = sql("""
+SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
+WHERE playbook = :key AND name = :name GROUP BY event HAVING sum(shown) > 0
 """)
 _CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
 _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
@@ -152,6 +163,22 @@ class Sessions:
 
 
 @dataclass(frozen=True, slots=True)
+class EventUse:
+    """What became of the points that one event of a session told first: a point once in each session, how many of these
+    sessions cited it, and their votes on it."""
+
+    event: str
+    shown: int
+    cited: int
+    helpful: int
+    harmful: int
+
+    def share(self, count: int) -> float | None:
+        """*count* as a part of the sessions; None where these are too few to say anything."""
+        return count / self.shown if self.shown >= FEWEST_SESSIONS else None
+
+
+@dataclass(frozen=True, slots=True)
 class TableSize:
     """How many rows a table has, all projects together, and what it takes of the file; None where that isn't known."""
 
@@ -170,6 +197,7 @@ class Counts:
     retired: dict[str, int]
     shown: Sessions
     cited: Sessions
+    by_event: tuple[EventUse, ...]
     votes: list[DayVotes]
     calls: list[DayCalls]
     unpriced: int
@@ -196,6 +224,7 @@ def count(connection: Connection, key: str) -> Counts:
         retired=dict(rows(_RETIRED)),
         shown=sessions(_SHOWN_IN, _SHOWN),
         cited=sessions(_CITED_IN, _CITED),
+        by_event=use_by_event(connection, key),
         votes=[DayVotes(*row) for row in rows(_VOTES)],
         calls=[DayCalls(*row) for row in rows(_CALLS)],
         unpriced=rows(_UNPRICED)[0][0],
@@ -205,6 +234,14 @@ def count(connection: Connection, key: str) -> Counts:
         file_bytes=dialect.size_bytes(connection),
         tables=_tables(connection, dialect.table_bytes(connection)),
     )
+
+
+def use_by_event(connection: Connection, key: str, name: str | None = None) -> tuple[EventUse, ...]:
+    """What became of the points of the playbook *key*, or of the point *name* alone, by the event that told them; those
+    by which none was told are left out."""
+    query, given = (_BY_EVENT, {"key": key}) if name is None else (_OF_POINT_BY_EVENT, {"key": key, "name": name})
+    uses = (EventUse(event, *map(int, counts)) for event, *counts in connection.execute(query, given))
+    return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
 
 
 def _compared(connection: Connection, key: str) -> Compared:

@@ -36,6 +36,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
 TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
+EVENTS = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
 _WHITE_SPACE = (
     9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
 )  # fmt: skip
@@ -106,6 +107,13 @@ def yes_or_no(table: str, column: str) -> Column[int]:
     """A column that came with a later migration; its check stands in the column, as SQLite adds it."""
     check = CheckConstraint(f"{column} IN (0, 1)", name=f"ck_{table}_{column}")
     return Column(column, Integer, check, nullable=False, server_default=sql("0"))
+
+
+def event(table: str) -> Column[str]:
+    """By which event of a session points were shown; it came with a later migration, too."""
+    values = ", ".join(f"'{name}'" for name in EVENTS)
+    check = CheckConstraint(f"event IN ({values})", name=f"ck_{table}_event")
+    return Column("event", TEXT, check, nullable=False, server_default=sql("'SessionStart'"))
 
 
 def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
@@ -474,11 +482,13 @@ injections = table(
     Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
     Column("time", TEXT, nullable=False),
+    event("injections"),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
 )
 
-# What sessions were shown of a team's playbook, until the team's database has it: points and revision are those there.
+# What sessions were shown of a team's playbook, until the team's database has it, and as long afterwards as a session
+# may go on: points and revision are those there.
 unsent_injections = table(
     "unsent_injections",
     *in_playbook("unsent_injections", "session_id", "time"),
@@ -488,11 +498,14 @@ unsent_injections = table(
     Column("revision", COUNT, nullable=False),
     Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
+    event("unsent_injections"),
+    Column("sent_at", TEXT),
     *at_least(0, "unsent_injections", "left_out"),
     with_rowid=False,
 )
 
-# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it.
+# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it. `sessions` are
+# all; those that another event than their start told of the point are counted beside.
 showings = table(
     "showings",
     *in_playbook("showings", "point_id"),
@@ -506,8 +519,45 @@ showings = table(
         nullable=False,
         server_default=sql("0"),
     ),
+    *(
+        Column(
+            name,
+            COUNT,
+            CheckConstraint(f"{name} >= 0", name=f"ck_showings_{name}"),
+            nullable=False,
+            server_default=sql("0"),
+        )
+        for name in ("by_prompt", "at_error", "to_subagent")
+    ),
     of_point("showings"),
     *at_least(1, "showings", "sessions"),
+    with_rowid=False,
+)
+
+# What is left of injections that are a year old: of points, by the event that first told a session of them, in how many
+# sessions that was and what these made of it; of sessions, when they began and whether they were shown anything.
+folded_showings = table(
+    "folded_showings",
+    *in_playbook("folded_showings", "point_id", "event"),
+    Column("point_id", COUNT, nullable=False),
+    Column("event", TEXT, nullable=False),
+    *(Column(name, COUNT, nullable=False) for name in ("sessions", "cited", "helpful", "harmful")),
+    Column("first_at", TEXT, nullable=False),
+    Column("last_at", TEXT, nullable=False),
+    of_point("folded_showings"),
+    one_of("folded_showings", "event", *EVENTS),
+    *at_least(1, "folded_showings", "sessions"),
+    *at_least(0, "folded_showings", "cited", "helpful", "harmful"),
+    with_rowid=False,
+)
+
+folded_sessions = table(
+    "folded_sessions",
+    *in_playbook("folded_sessions", "session_id"),
+    Column("session_id", TEXT, nullable=False),
+    Column("first_at", TEXT, nullable=False),
+    Column("was_shown", Integer, nullable=False),
+    CheckConstraint("was_shown IN (0, 1)", name="ck_folded_sessions_was_shown"),
     with_rowid=False,
 )
 

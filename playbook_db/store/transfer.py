@@ -11,15 +11,18 @@ from contextlib import closing
 from itertools import groupby, zip_longest
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, select, update
+from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from playbook_db.errors import DatabaseError
+from playbook_db.projects import is_users
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import (
     changes,
     citations,
     erasures,
     extra_fields,
+    folded_sessions,
+    folded_showings,
     heads,
     injections,
     jobs,
@@ -42,7 +45,7 @@ from playbook_db.store.tables import (
 _OF_REVISIONS = (changes, votes, skipped_operations)
 _AFTERWARDS = (
     taken_back, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations, proposals,
-    kept_apart, session_outcomes,
+    kept_apart, session_outcomes, folded_showings, folded_sessions,
 )  # fmt: skip
 _COPIED = (heads, revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
 _ROWS_AT_ONCE = 500
@@ -52,23 +55,23 @@ _LATER = {"retired_in": None, "retired_reason": None, "forgotten": 0}
 Row = dict[str, Any]
 
 
-def copy_playbook(key: str, source: Connection, target: Connection) -> int:
-    """Copy the playbook of the project *key* from *source* to *target*, where there must be none of that key, both
+def copy_playbook(key: str, source: Connection, target: Connection, *, key_there: str) -> int:
+    """Copy the playbook of *key* from *source* to *target*, where there must be none of the key that it has there, both
     inside the transactions that are under way; how many revisions it has. Raises DatabaseError."""
     (known,) = (dict(row) for row in source.execute(select(playbooks).filter_by(key=key)).mappings())
-    if target.scalar(select(playbooks.c.id).filter_by(key=key)) is not None:
-        raise DatabaseError(f"{dialect_of(target).where} has a playbook of {key} already. Nothing was copied.")
+    if target.scalar(select(playbooks.c.id).filter_by(key=key_there)) is not None:
+        of_whom = "your own" if is_users(key) else f"a playbook of {key}"
+        raise DatabaseError(f"{dialect_of(target).where} has {of_whom} already. Nothing was copied.")
     old = known.pop("id")
-    target.execute(insert(playbooks).values(known))
-    new: int = target.execute(select(playbooks.c.id).filter_by(key=key)).scalar_one()
+    target.execute(insert(playbooks).values({**known, "key": key_there}))
+    new: int = target.execute(select(playbooks.c.id).filter_by(key=key_there)).scalar_one()
     _insert(target, heads, new, _rows(source, heads, old))
     with dialect_of(target).at_once(target):
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
-        for row in _rows(source, showings, old):  # the trigger knows all but this
-            of_point = {"playbook_id": new, "point_id": row["point_id"]}
-            target.execute(update(showings).filter_by(**of_point).values(used_at=row["used_at"]))
+        target.execute(delete(showings).filter_by(playbook_id=new))  # the trigger knew of what isn't past yet
+        _insert(target, showings, new, _rows(source, showings, old))
     _require_equal(source, target, old, new, key)
     return count
 
@@ -148,5 +151,6 @@ def keys_to_copy(source: Connection, key: str | None) -> Sequence[str]:
     if key is None:
         return keys
     if key not in keys:
-        raise DatabaseError(f"{dialect_of(source).where} has no playbook of {key}.")
+        of_whom = "your own" if is_users(key) else key
+        raise DatabaseError(f"{dialect_of(source).where} has no playbook of {of_whom}.")
     return [key]

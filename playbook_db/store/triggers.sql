@@ -152,17 +152,21 @@ BEGIN
     SELECT RAISE(ABORT, 'an erasure belongs to the last revision');
 END;
 
--- A session that is resumed or compacted is shown its points anew, and counts once.
+-- A session that is resumed or compacted is shown its points anew, and counts once, for the event that told it first.
 CREATE TRIGGER showings_follow AFTER INSERT ON injections BEGIN
-    INSERT INTO showings (playbook_id, point_id, sessions, last_at)
-    SELECT NEW.playbook_id, k.id, 1, NEW.time
+    INSERT INTO showings (playbook_id, point_id, sessions, last_at, by_prompt, at_error, to_subagent)
+    SELECT NEW.playbook_id, k.id, 1, NEW.time, NEW.event = 'UserPromptSubmit', NEW.event = 'PostToolUseFailure',
+           NEW.event = 'SubagentStart'
     FROM json_each(NEW.points) AS shown
     CROSS JOIN key_points AS k ON k.playbook_id = NEW.playbook_id AND k.id = shown.value
-    WHERE true
+    WHERE NEW.seq = 1 OR NOT EXISTS (
+        SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS before
+        WHERE i.playbook_id = NEW.playbook_id AND i.session_id = NEW.session_id AND i.seq < NEW.seq
+          AND before.value = k.id)
     ON CONFLICT (playbook_id, point_id) DO UPDATE SET
-        last_at = max(last_at, excluded.last_at),
-        sessions = sessions + (NEW.seq = 1 OR NOT EXISTS (
-            SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS before
-            WHERE i.playbook_id = NEW.playbook_id AND i.session_id = NEW.session_id AND i.seq < NEW.seq
-              AND before.value = excluded.point_id));
+        sessions = sessions + 1, last_at = max(last_at, excluded.last_at), by_prompt = by_prompt + excluded.by_prompt,
+        at_error = at_error + excluded.at_error, to_subagent = to_subagent + excluded.to_subagent;
+    UPDATE showings SET last_at = NEW.time
+    WHERE NEW.seq > 1 AND playbook_id = NEW.playbook_id AND last_at < NEW.time
+      AND point_id IN (SELECT shown.value FROM json_each(NEW.points) AS shown);
 END;

@@ -164,6 +164,20 @@ class Client:
         told = {"agent_id": "a48f56874e781b2f1", "agent_type": agent_type, "agent_transcript_path": str(path)}
         return self.event("SubagentStop", stop_hook_active=False, effort={"level": "medium"}, **{**told, **fields})
 
+    def prompt(self, text: object, **fields: Any) -> dict[str, Any]:
+        """A prompt, as the client 2.1.330 tells it."""
+        told = {"prompt_id": "e9b587aa-7000-4fa9-bb05-a8bdceb2544a", "permission_mode": "default", "prompt": text}
+        return self.event("UserPromptSubmit", **{**told, **fields})
+
+    def failure(self, error: object, *, tool: str = "Bash", **tool_input: Any) -> dict[str, Any]:
+        """A tool's failure, likewise."""
+        told = {"tool_name": tool, "tool_input": tool_input, "error": error, "is_interrupt": False, "duration_ms": 9}
+        return self.event("PostToolUseFailure", tool_use_id="toolu_01", **told)
+
+    def subagent_start(self, agent_type: object = "general-purpose", **fields: Any) -> dict[str, Any]:
+        """A subagent's start, likewise."""
+        return self.event("SubagentStart", **{"agent_id": "a48f56874e781b2f1", "agent_type": agent_type, **fields})
+
     def run(
         self,
         hook: str,
@@ -215,6 +229,13 @@ class Client:
     def inject(self, event: object = None, **options: Any) -> Ended:
         """Run the hook of SessionStart."""
         return self.run("inject", self.start() if event is None else event, **options)
+
+    def remind(self, event: object, **options: Any) -> Ended:
+        """Run the hook of prompts, errors and subagents; it never fails and never says anything on stderr."""
+        done = self.run("remind", event, **options)
+        assert (done.code, done.err) == (0, b"")
+        assert isinstance(json.loads(done.out), dict)
+        return done
 
     def enqueue(self, event: object = None, **options: Any) -> Ended:
         """Run the hook that queues; it never says anything and never fails, whatever there is."""

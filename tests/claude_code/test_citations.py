@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from playbook_db.claude_code.chunks import cited_names
 
-cited = st.from_regex(r"(?:(?:pat|mis|pref|ctx|oth)-[0-9]{1,4}|kpt_[0-9]{1,4})", fullmatch=True)
+cited = st.from_regex(r"(?:u?(?:pat|mis|pref|ctx|oth)-[0-9]{1,4}|kpt_[0-9]{1,4})", fullmatch=True)
 
 
 def test_citations_are_found_once_each_in_the_order_of_the_first() -> None:
@@ -20,6 +20,15 @@ def test_text_without_citations_has_none() -> None:
     """No text, no citations; neither where there are texts that cite nothing."""
     assert cited_names([]) == ()
     assert cited_names(["Sure, here is the solution...", ""]) == ()
+
+
+def test_names_of_the_users_own_playbook_are_found_too() -> None:
+    """Beside the project's, each as it is written."""
+    assert cited_names(["As [upat-001, pat-001] say", "and [uoth-012]; [uupat-001] is none"]) == (
+        "upat-001",
+        "pat-001",
+        "uoth-012",
+    )
 
 
 def test_legacy_names_are_found_too() -> None:
@@ -46,6 +55,7 @@ def test_several_names_may_share_a_pair_of_brackets(text: str) -> None:
         "[pat_001]",
         "[kpt-001]",
         "[foo-001]",
+        "[ukpt_001]",
         "[xpat-001]",
         "[pat-001x]",
         "[PAT-001]",

@@ -247,7 +247,7 @@ def test_the_plugin_s_own_start_gives_the_same_answer(client: Client) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, client.inject().out, b"")
 
 
-@pytest.mark.parametrize(("hook", "said"), [("inject", b"{}\n"), ("enqueue", b"")])
+@pytest.mark.parametrize(("hook", "said"), [("inject", b"{}\n"), ("remind", b"{}\n"), ("enqueue", b"")])
 def test_the_plugin_s_start_says_the_least_where_the_hook_is_gone(tmp_path: Path, hook: str, said: bytes) -> None:
     """An update may have taken the file away."""
     start = tmp_path / "start"
@@ -290,18 +290,18 @@ def test_an_ignored_project_is_left_alone(client: Client) -> None:
 
 
 def test_what_a_session_was_shown_is_on_record(client: Client) -> None:
-    """Session, source, revision, the points in the order told, how many were left out, and when."""
+    """Session, source and event, revision, the points in the order told, how many were left out, and when."""
     client.add(*[f"{number} " + "long " * 400 for number in range(8)])
     revision = client.rows("SELECT max(number) FROM revisions")[0][0]
 
     done = client.inject(client.start("resume"))
 
-    ((session, source, of, points, left_out, time_),) = client.rows(
-        "SELECT session_id, source, revision, points, left_out, time FROM injections"
+    ((session, source, event, of, points, left_out, time_),) = client.rows(
+        "SELECT session_id, source, event, revision, points, left_out, time FROM injections"
     )
     names = dict(client.rows("SELECT id, name FROM key_points"))
     shown = [names[number] for number in json.loads(points)]
-    assert (session, source, of) == (running.SESSION, "resume", revision)
+    assert (session, source, event, of) == (running.SESSION, "resume", "SessionStart", revision)
     assert shown == [line[1:8] for line in done.context.splitlines() if line.startswith("[oth-")]
     assert left_out == 10 - len(shown) > 0
     assert time_.startswith(time.strftime("%Y-"))

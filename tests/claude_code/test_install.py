@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,10 +14,12 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from playbook_db import files
 from playbook_db.claude_code import install, registration
 from playbook_db.errors import InstallError
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+FIRST_EVENTS = ("SessionStart", "PreCompact", "SubagentStop", "SessionEnd")  # those of the version before
 STAMP = ".before-playbook-20260203T040506Z"
 
 
@@ -25,8 +28,8 @@ def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of hooks that are there to be registered."""
     made = tmp_path / "the hooks' folder"
     made.mkdir()
-    for name in ("inject.py", "enqueue.py"):
-        (made / name).write_text("import sys; print(*sys.argv)")
+    for hook, _ in registration.EVENTS.values():
+        (made / f"{hook}.py").write_text("import sys; print(*sys.argv)")
     monkeypatch.setattr(install, "hooks_folder", lambda: str(made))
     return made
 
@@ -60,6 +63,43 @@ def test_each_event_gets_its_hook_with_its_timeout(home: Path, folder: Path) -> 
         assert (entry["type"], entry["timeout"]) == ("command", timeout_s)
         assert f"{hook}.py" in entry["command"]
         assert registration.is_live(entry["command"])
+
+
+def test_the_plugin_registers_the_same_hooks_for_the_same_events() -> None:
+    """With the same timeouts; its own program starts them."""
+    plugin = json.loads(Path(files.shipped_file("hooks", "hooks.json", what="", error=InstallError)).read_text())[
+        "hooks"
+    ]
+
+    start = '"${CLAUDE_PLUGIN_ROOT}/hooks/start"'
+    assert plugin == {
+        event: [{"hooks": [{"type": "command", "command": f"{start} {hook}", "timeout": timeout_s}]}]
+        for event, (hook, timeout_s) in registration.EVENTS.items()
+    }
+
+
+def test_an_install_of_the_version_before_gets_the_events_that_it_lacks(
+    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it registered stays as it was, byte for byte but for the new events; uninstalling takes out both."""
+    original = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "x"}]}]}, "a": 1.0}'
+    settings.write_text(original)
+    with monkeypatch.context() as before:
+        before.setattr(registration, "EVENTS", {name: registration.EVENTS[name] for name in FIRST_EVENTS})
+        install.install("user", str(folder), now=NOW)
+    old = json.loads(settings.read_text())["hooks"]
+    (found,) = install.find_registrations(str(folder)).files
+
+    done = install.install("user", str(folder), now=NOW)
+
+    new = json.loads(settings.read_text())["hooks"]
+    assert found.missing == ("UserPromptSubmit", "PostToolUseFailure", "SubagentStart")
+    assert done.changed
+    assert {event: new[event] for event in FIRST_EVENTS} == {event: old[event] for event in FIRST_EVENTS}
+    assert new["UserPromptSubmit"][0]["hooks"][0]["command"] == "x"
+    assert all(len(registration.our_hooks({"hooks": new}, event)) == 1 for event in registration.EVENTS)
+    install.uninstall("user", str(folder))
+    assert settings.read_text() == original
 
 
 @pytest.mark.slow
@@ -419,7 +459,7 @@ def test_another_scope_with_our_hooks_is_named_with_the_one_that_answers(folder:
     notes = install.install("user", str(folder), now=NOW).notes
     assert [("user scope answer" in note) for note in notes] == [True, True]
     (folder / ".claude" / "settings.json").write_text("{ broken")
-    settings.write_text(settings.read_text().replace("inject.py", "gone.py").replace("enqueue.py", "gone.py"))
+    settings.write_text(re.sub(r"(inject|remind|enqueue)\.py", "gone.py", settings.read_text()))
 
     assert install.install("local", str(folder), now=NOW).notes == ()
 

@@ -14,6 +14,7 @@ import pytest
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
+from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, memberships, replica
 from playbook_db.store.engine import Store, open_store
@@ -85,8 +86,9 @@ def test_a_session_is_shown_the_teams_points_and_that_is_noted_here(client: Clie
     assert "the team's oldest point" in done.context
     assert "from before joining" not in done.context
     assert again.context == done.context
-    noted = client.rows("SELECT session_id, source, revision, points, left_out FROM unsent_injections ORDER BY time")
-    assert noted == [(running.SESSION, source, 1, "[1]", 0) for source in ("startup", "resume")]
+    columns = "session_id, source, event, revision, points, left_out"
+    noted = client.rows(f"SELECT {columns} FROM unsent_injections ORDER BY time")
+    assert noted == [(running.SESSION, source, "SessionStart", 1, "[1]", 0) for source in ("startup", "resume")]
     assert client.rows("SELECT count(*) FROM injections") == [(0,)]
     assert client.log() == []
 
@@ -194,3 +196,20 @@ def test_no_hook_of_a_member_asks_the_system_for_a_network(hook: str, client: Cl
 
     assert b"oldest" in done.stdout or hook == "enqueue"
     assert [line for line in trace.read_text().splitlines() if "(" in line] == []
+
+
+def test_the_users_own_points_come_from_his_own_database(client: Client, team: Team) -> None:
+    """Behind the team's, and so they do before the team's are here; the team is told of none."""
+    with open_store(f"sqlite:///{client.database}") as store:
+        edit.add(Project.of_user(store), "say it briefly")
+
+    told = client.inject().context
+    team.replica.unlink()
+    alone = client.inject().context
+
+    assert told.index("the team's oldest point") < told.index("[uoth-001] helpful=0 harmful=0 :: say it briefly")
+    assert "say it briefly" in alone
+    assert "the team's oldest point" not in alone
+    assert client.rows("SELECT points FROM unsent_injections") == [("[1]",)]
+    shown = "SELECT p.kind, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"
+    assert client.rows(shown) == [("user", "[1]"), ("user", "[1]")]

@@ -213,7 +213,7 @@ def test_a_variable_switches_it_off(data: Path, calls: Path, monkeypatch: pytest
 def _a_wheel(folder: Path, wanted: str) -> None:
     """A package with one empty module that is what *wanted*, such as `click>=8.2,<9`, asks for."""
     name, _, rest = wanted.partition(">=")
-    version = rest.partition(",")[0]
+    name, version = name.replace("-", "_"), rest.partition(",")[0]
     info = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
         wheel.writestr(f"{name}/__init__.py", "")

@@ -8,7 +8,7 @@ from playbook_db.claude_code import session_message
 from playbook_db.claude_code.events import Event
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
-from playbook_db.projects import project_key
+from playbook_db.projects import USER_KEY, project_key
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
@@ -144,8 +144,8 @@ def test_what_is_only_tried_again_is_told_to_nobody(client: Client) -> None:
 def test_what_waits_for_a_person_is_told_once_for_each_new_proposal(client: Client) -> None:
     """Beside what was learned; not again when some are decided, and never in the proposals' own words."""
 
-    def propose(*texts: str, decided: int = 0) -> str:
-        with open_store(f"sqlite:///{client.database}") as store, store.write(project_key(str(client.folder))) as book:
+    def propose(*texts: str, decided: int = 0, key: str = project_key(str(client.folder))) -> str:
+        with open_store(f"sqlite:///{client.database}") as store, store.write(key) as book:
             for text in texts:
                 book.add_proposal({"text": text}, "ADD", (), "fetched", "s1")
             if decided:
@@ -163,6 +163,8 @@ def test_what_waits_for_a_person_is_told_once_for_each_new_proposal(client: Clie
     assert propose("a page goes on", decided=1) == "playbook: 1 proposal waits: playbook review"
     _learn(client, "say how")
     assert propose() == 'playbook: learned "say how" [oth-003]'
+    assert propose("a page in another project", key=USER_KEY) == "playbook: 2 proposals wait: playbook review"
+    assert propose() == ""
 
 
 def test_a_session_that_could_not_be_learned_from_is_told_once(client: Client) -> None:
@@ -243,12 +245,12 @@ def test_where_nothing_was_learned_the_next_start_looks_at_nothing_again(client:
     """What was looked at is noted, so that a start costs the same after thousands of votes."""
     client.inject()
     (kept,) = (client.data / "told").iterdir()
-    assert kept.read_text() == "1  0"
+    assert kept.read_text() == "1  0 0"
 
     with open_store(f"sqlite:///{client.database}") as store:
         edit.vote(Project.in_folder(store, str(client.folder)), "oth-001", "helpful")
     client.inject()
-    assert kept.read_text() == "2  0"
+    assert kept.read_text() == "2  0 0"
 
 
 def test_a_database_that_was_put_back_is_told_from_again(client: Client) -> None:

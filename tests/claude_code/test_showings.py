@@ -18,6 +18,7 @@ from playbook_db.claude_code import spool, worker
 from playbook_db.store import check, memberships, replica
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import replica_of
+from playbook_db.store.tables import EVENTS
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, SILENT, Client
 from tests.members import NAME
@@ -172,7 +173,7 @@ def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Clien
         {"session_id": None}, {"session_id": ""}, {"session_id": 5}, {"time": "soon"}, {"time": "2026-03-01"},
         {"time": None}, {"source": ["x"]}, {"revision": "1"}, {"revision": -1}, {"revision": True}, {"left_out": 2**63},
         {"left_out": None}, {"points": "[1]"}, {"points": [1, "2"]}, {"points": [1.5]}, {"points": [2**63]},
-        {"points": {}}, {"project": 7},
+        {"points": {}}, {"project": 7}, {"event": "SessionEnd"}, {"event": ["SessionStart"]}, {"event": None},
     ],
 )  # fmt: skip
 def test_a_file_that_says_no_showing_is_moved_out_of_the_way(client: Client, odd: dict[str, Any]) -> None:
@@ -191,6 +192,20 @@ def _a_showing(client: Client, **fields: Any) -> dict[str, Any]:
         "kind": spool.SHOWING, "project": os.path.realpath(client.folder), "team": None, "session_id": "s",
         "source": "startup", "revision": 1, "points": [1], "left_out": 1, "time": _TIME, **fields,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("team", [None, NAME])
+def test_by_which_event_points_were_shown_comes_in_with_them(client: Client, team: str | None) -> None:
+    """An older hook left no event in its file: it knew of a session's start alone."""
+    _join(client)
+    spool.keep(_a_showing(client, team=team))
+    for second, event in enumerate(EVENTS, start=1):
+        spool.keep(_a_showing(client, team=team, event=event, source="", time=_TIME.replace(":00.", f":0{second}.")))
+
+    _work(client)
+
+    rows = client.rows(f"SELECT event FROM {'unsent_injections' if team else 'injections'} ORDER BY time")
+    assert rows == [("SessionStart",), *((event,) for event in EVENTS)]
 
 
 def test_what_was_shown_of_a_project_that_is_not_known_any_more_makes_it(client: Client) -> None:

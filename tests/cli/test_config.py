@@ -93,6 +93,27 @@ def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path
     assert not json.loads(own.read_text())
 
 
+@pytest.mark.parametrize(
+    ("value", "types"),
+    [
+        ("[]", []), ('["*", "Plan"]', ["*", "Plan"]), ("reviewer", ["reviewer"]), ("*,Plan", ["*", "Plan"]),
+        ("général, tester", ["général", "tester"]),
+    ],
+)  # fmt: skip
+def test_the_types_of_subagents_are_a_list(playbook: Playbook, home: Path, value: str, types: list[str]) -> None:
+    """As JSON has it, or with commas between them; it is kept as a list, and says what `*` leaves out."""
+    path = home / ".claude" / "settings.json"
+    assert _one(playbook, "playbook_subagents") == ('["*"]', "default", "* is all but Explore and Plan")
+
+    assert playbook("config", "playbook_subagents", value).code == 0
+
+    assert json.loads(path.read_text()) == {"playbook_subagents": types}
+    note = "* is all but Explore and Plan" if "*" in types else ""
+    assert _one(playbook, "playbook_subagents") == (json.dumps(types, ensure_ascii=False), str(path), note)
+    assert playbook("config", "playbook_subagents", "--unset").code == 0
+    assert not json.loads(path.read_text())
+
+
 def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether one is set, and who is asked with it."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-nobodys")
@@ -110,6 +131,7 @@ def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) ->
         ("PLAYBOOK_DAILY_TOKENS", "5000", ("env", "PLAYBOOK_DAILY_TOKENS")),
         ("PLAYBOOK_HOLDOUT", "0.1", ("env", "PLAYBOOK_HOLDOUT")),
         ("playbook_update_on_clear", "false", ("playbook_update_on_clear",)),
+        ("playbook_on_prompt", "false", ("playbook_on_prompt",)),
     ],
 )
 def test_a_users_setting_is_set_and_taken_out(
@@ -149,6 +171,11 @@ def test_where_there_is_no_settings_file_one_is_made(playbook: Playbook, home: P
         (["PLAYBOOK_HOLDOUT", "1.5"], 1, "it must be a number from 0 to 1"),
         (["AGENTIC_CONTEXT_BACKEND", "gpt"], 1, "must be api or cli"),
         (["playbook_update_on_exit", "yes"], 1, "is true or false"),
+        (["playbook_on_error", "never"], 1, "is true or false"),
+        (["playbook_subagents", '["*"'], 1, "is a list of types of subagents"),
+        (["playbook_subagents", "[1]"], 1, "is a list of types of subagents"),
+        (["playbook_subagents", "a,,b"], 1, "is a list of types of subagents"),
+        (["playbook_subagents", ""], 1, "is a list of types of subagents"),
         (["PLAYBOOK_CLAUDE", " "], 1, "must not be empty"),
         (["ANTHROPIC_API_KEY", "sk-x"], 1, "a key would stay in your shell's history"),
         (["PLAYBOOK_DB_URL", "x.db"], 1, "another database than your sessions"),

@@ -57,6 +57,34 @@ def findings(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Findings:
     return examine
 
 
+def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: Playbook, findings: Findings) -> None:
+    """It is no reason for a repair."""
+    playbook("init")
+    playbook("add", "use ruff")
+    with closing(sqlite3.connect(settings.sqlite_file(settings.database_url()) or "")) as connection, connection:
+        connection.execute("INSERT INTO point_search (rowid, name, text) VALUES (7, 'oth-007', 'nobody said this')")
+
+    (database,) = findings()["database"]
+
+    assert "the index for full text isn't what the points give" in database["told"]
+    assert database["remedy"] == "playbook db check --rebuild-search"
+
+
+def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """All else goes on, so it is worth a note."""
+    python = tmp_path / "python"
+    answers = f'*pragma_module_list*) echo 3.13.0 3.50.4 False;; *) exec {sys.executable} "$@";;'
+    python.write_text(f'#!/bin/sh\ncase "$*" in {answers} esac\n')
+    python.chmod(0o755)
+    programs = install.Programs(str(python), str(Path(doctor.__file__).parents[2]), sys.executable)
+    monkeypatch.setattr(install, "programs", lambda _: programs)
+
+    (interpreter,) = findings()["interpreter"]
+
+    assert interpreter["state"] == "note"
+    assert "has no FTS5" in interpreter["told"]
+
+
 def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> None:
     """Nobody writes to it, and nobody waits for it."""
     data = home / ".claude" / "playbook"
@@ -82,6 +110,7 @@ def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findi
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
     assert "shows 1 point in" in found["inject"][0]["told"]
+    assert found["remind"][0]["told"].startswith("looks for what fits a prompt")
     assert "a bare interpreter" in found["enqueue"][0]["told"]
     assert "SQLite" in found["interpreter"][0]["told"]
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
@@ -188,6 +217,41 @@ def test_settings_that_keep_the_hooks_from_running_are_broken(
         if finding["state"] == "broken"
     ]  # fmt: skip
     assert any(told in each and str(path.parent.parent) in each for each in broken), broken
+
+
+@pytest.mark.usefixtures("well")
+def test_an_installation_of_the_version_before_lacks_events_until_it_is_made_again(
+    findings: Findings, playbook: Playbook, home: Path
+) -> None:
+    """Which ones, and what brings them; then nothing is broken."""
+    path = home / ".claude" / "settings.json"
+    content = json.loads(path.read_text())
+    for event in ("UserPromptSubmit", "PostToolUseFailure", "SubagentStart"):
+        del content["hooks"][event]
+    path.write_text(json.dumps(content))
+
+    (finding,) = findings()["hooks"]
+
+    told = f"{path} lacks UserPromptSubmit, PostToolUseFailure, SubagentStart"
+    assert (finding["state"], finding["told"], finding["remedy"]) == ("broken", told, "playbook install --scope user")
+    assert playbook("install").code == 0
+    assert [finding["state"] for finding in findings()["hooks"]] == ["ok"]
+
+
+@pytest.mark.parametrize("say", ["'x'", "'[]'", "''"])
+@pytest.mark.usefixtures("well")
+def test_a_hook_that_says_no_object_to_a_prompt_is_broken(
+    findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, say: str
+) -> None:
+    """The client would put it before the model as it stands."""
+    for name in ("inject", "enqueue", "remind"):
+        (tmp_path / f"{name}.py").write_text(f"import sys; sys.stdout.write({say})")
+    programs = install.Programs(sys.executable, str(tmp_path), sys.executable)
+    monkeypatch.setattr(install, "programs", lambda _: programs)
+
+    (finding,) = findings()["remind"]
+
+    assert (finding["state"], "no JSON object" in finding["told"]) == ("broken", True)
 
 
 @pytest.mark.parametrize(
@@ -489,3 +553,16 @@ def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, play
     assert (old["state"], old["remedy"]) == ("note", "playbook backup")
     assert f"the last of {local('2026-03-01T08:09:10+00:00')}: {folder}" in old["told"]
     assert "what changed since is in none" in old["told"]
+
+
+@pytest.mark.usefixtures("well")
+def test_points_of_ones_own_are_counted_and_shown_where_the_project_has_none(
+    findings: Findings, playbook: Playbook
+) -> None:
+    """What is told of inject says how many of them a session is shown."""
+    playbook("--user", "add", "say it briefly")
+    assert "shows 2 points, 1 of your own, in" in findings()["inject"][0]["told"]
+
+    playbook("retire", "oth-001")
+
+    assert "shows 1 point, 1 of your own, in" in findings()["inject"][0]["told"]

@@ -216,3 +216,63 @@ def test_other_keys_of_an_entry_are_told_of_shown_and_written(playbook: Playbook
     assert playbook("show", "oth-001", "--json").json["extra"] == {"note": "mine"}
     playbook("retire", "oth-001")
     assert playbook("show", "oth-001", "--json").json["extra"] == {"note": "mine"}
+
+
+def test_notes_in_markdown_become_proposals(playbook: Playbook, folder: Path) -> None:
+    """Said twice they change nothing, whatever was decided about them in between; the file stays as it is."""
+    notes = folder / "CLAUDE.md"
+    notes.write_text("## Never\n- push to main\n- mock the clock\n\n## Testing\n- run make test\n```\na\nb\n```\n")
+    before = notes.read_bytes()
+
+    proposed = playbook("import", "CLAUDE.md")
+    assert proposed.out == "proposed 3 key points from CLAUDE.md; take them in with: playbook review\n"
+    assert "CLAUDE.md, line 7: left out: a block of code" in proposed.err
+    assert playbook("list", "--json").json == []
+    assert playbook("import", "CLAUDE.md").out == "nothing new in CLAUDE.md; 3 key points known already\n"
+    playbook("review", "--accept", "1", "3", "--reject", "2")
+    assert [(each["name"], each["text"]) for each in playbook("list", "--json").json] == [
+        ("pat-001", "run make test"),
+        ("mis-001", "push to main"),
+    ]
+    assert "CLAUDE.md, line 2" in playbook("why", "mis-001").out
+    playbook("edit", "pat-001", "--text", "run make check")
+    playbook("retire", "mis-001")
+    again = playbook("import", "CLAUDE.md", "--json").json
+    assert (again["proposed"], again["known"]) == ([], 3)
+    assert again["left_out"] == [{"file": "CLAUDE.md", "line": 7, "reason": "a block of code"}]
+    assert notes.read_bytes() == before
+
+
+def test_a_folder_of_notes_is_read_file_by_file(playbook: Playbook, folder: Path) -> None:
+    """As the client keeps its own memory; what is no Markdown there is left alone."""
+    memory = folder / "memory"
+    memory.mkdir()
+    (memory / "MEMORY.md").write_text("- [Tabs](tabs.md): indent with tabs\n")
+    (memory / "tabs.md").write_text("---\ntype: feedback\n---\nIndent with tabs, not spaces.\n")
+    (memory / "other.txt").write_text("- nothing\n")
+
+    assert playbook("import", str(memory)).out.startswith("proposed 2 key points from")
+    assert {each["section"] for each in playbook("review", "--json").json} == {"OTHERS", "USER PREFERENCES"}
+
+
+def test_markdown_comes_out_and_is_known_again(playbook: Playbook, folder: Path) -> None:
+    """Whatever the file is called, where the option says what it is."""
+    playbook("add", "Use *uv*, not pip", "--section", "pat")
+    text = playbook("export", "--markdown").out
+
+    assert text == "## PATTERNS & APPROACHES\n\n- Use \\*uv\\*, not pip\n"
+    (folder / "notes.txt").write_text(text)
+    known = playbook("import", "--markdown", "notes.txt")
+    assert known.out == "nothing new in notes.txt; 1 key point known already\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("import", "x.md", "--replace"), ("import", "empty"), ("import", "none.md"), ("export", "--markdown", "--extra")],
+)
+def test_markdown_has_no_counters_and_no_names(playbook: Playbook, folder: Path, arguments: tuple[str, ...]) -> None:
+    """So what needs them, or a folder or file without notes, is a slip in the command."""
+    (folder / "x.md").write_text("- x\n")
+    (folder / "empty").mkdir()
+
+    assert playbook(*arguments).code == 2

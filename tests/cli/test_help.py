@@ -64,9 +64,11 @@ def test_a_shell_completes_the_names_of_key_points(
     assert completing.get_completions(command, "pat-") == []
     playbook("add", "one", "--section", "pat")
     playbook("add", "two", "--section", "mis")
+    playbook("--user", "add", "mine", "--section", "pat")
     capsys.readouterr()
 
     assert [item.value for item in completing.get_completions(command, "pat-")] == ["pat-001"]
+    assert [item.value for item in completing.get_completions(command, "upat")] == ["upat-001"]
     assert capsys.readouterr() == ("", "")
 
 

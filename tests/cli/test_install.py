@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import install
+from playbook_db.claude_code import install, registration
 from tests.cli.conftest import Playbook
 
 
@@ -14,8 +14,8 @@ def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks that are there to be registered."""
     made = tmp_path / "hooks"
     made.mkdir()
-    for name in ("inject.py", "enqueue.py"):
-        (made / name).write_text("")
+    for hook, _ in registration.EVENTS.values():
+        (made / f"{hook}.py").write_text("")
     monkeypatch.setattr(install, "hooks_folder", lambda: str(made))
 
 
@@ -30,7 +30,14 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
 
     (backup,) = path.parent.glob("settings.json.before-playbook-*")
     assert (first.code, second.code, first.err) == (0, 0, "")
-    for told in (str(path), install.interpreter(), str(backup), "SessionStart (inject)", "1,000,000 tokens a day"):
+    for told in (
+        str(path),
+        install.interpreter(),
+        str(backup),
+        "SessionStart (inject)",
+        "SubagentStart (remind)",
+        "1,000,000 tokens a day",
+    ):
         assert told in first.out
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import doctor, install, older_hooks
+from playbook_db.claude_code import doctor, install, older_hooks, registration
 from tests.cli.conftest import Playbook
 
 SCRIPTS = {"UserPromptSubmit": "user_prompt_inject", "SessionEnd": "session_end", "PreCompact": "precompact"}
@@ -17,8 +17,8 @@ def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks of ours that are there to be registered."""
     made = tmp_path / "hooks"
     made.mkdir()
-    for name in ("inject.py", "enqueue.py"):
-        (made / name).write_text("")
+    for hook, _ in registration.EVENTS.values():
+        (made / f"{hook}.py").write_text("")
     monkeypatch.setattr(install, "hooks_folder", lambda: str(made))
 
 
@@ -77,7 +77,9 @@ def test_on_a_terminal_init_asks_and_replaces_them(
     result = playbook("init", stdin="y\n")
     assert result.code == 0
     assert "took out 3 hooks of the older system" in result.out
-    assert [command.endswith("# playbook-db") for command in _commands(settings_file)] == [False, *[True] * 4]
+    assert [command.endswith("# playbook-db") for command in _commands(settings_file)] == [
+        False, *[True] * len(registration.EVENTS)
+    ]  # fmt: skip
 
 
 def test_install_replaces_them_when_asked_and_nothing_else(playbook: Playbook, settings_file: Path) -> None:
@@ -92,9 +94,10 @@ def test_install_replaces_them_when_asked_and_nothing_else(playbook: Playbook, s
     (kept,) = [line for line in result.out.splitlines() if line.startswith("the file as it was: ")]
     assert before in [path.read_text() for path in settings_file.parent.glob("settings.json.before-playbook-*")]
     assert Path(kept.removeprefix("the file as it was: ")).exists()
-    assert _commands(settings_file)[0] == "python3 /elsewhere/session_end.py"
-    assert len(_commands(settings_file)) == 5
-    assert "UserPromptSubmit" not in json.loads(settings_file.read_text())["hooks"]
+    others = [command for command in _commands(settings_file) if not registration.is_ours({"command": command})]
+    assert others == ["python3 /elsewhere/session_end.py"]
+    assert len(_commands(settings_file)) == 1 + len(registration.EVENTS)
+    assert "user_prompt_inject.py" not in settings_file.read_text()
     assert json.loads(settings_file.read_text())["model"] == "opus"
     assert "no settings file has hooks of the older system" in again.err
 

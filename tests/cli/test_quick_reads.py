@@ -1,4 +1,4 @@
-"""list, show and render read without the services where nothing stands in the way; both ways print the same bytes."""
+"""What only looks reads without the services where nothing stands in the way; both ways print the same bytes."""
 
 import json
 import os
@@ -25,6 +25,8 @@ READS = (
     ["list", "--section", "no such"],
     ["list", "use", "--sort", "age", "-n", "5"],
     ["list", "--sort", "used"],
+    ["search", "use"],
+    ["search", "use", "--json"],
     ["list", "--retired"],
     ["list", "--retired", "--json"],
     ["list", "--retired", "--section", "Mistakes to avoid"],

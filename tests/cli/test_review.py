@@ -17,6 +17,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.domain.evidence import Evidence
 from playbook_db.projects import project_key
+from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.proposals import Kind
 from tests.cli.conftest import Playbook, Result
@@ -318,3 +319,52 @@ def test_the_mirror_follows(five: Propose, playbook: Playbook, folder: Path) -> 
 
     assert "force-push" not in before
     assert "force-push" in json.dumps(json.loads(file.read_text()))
+
+
+@pytest.fixture
+def for_all_projects(propose: Propose) -> None:
+    """A session's proposal for the user's own playbook beside one for the project: both have the number 1."""
+    propose("ADD", text="Never force-push", section="MISTAKES TO AVOID")
+    wish = {"text": "Answer in English", "section": "USER PREFERENCES"}
+    with open_store(settings.database_url()) as store, store.write(Project.of_user(store).key) as book:
+        assert book.add_proposal(wish, "ADD", (), "user", "s1")
+
+
+def test_what_is_for_all_projects_is_decided_in_any_of_them(for_all_projects: None, playbook: Playbook) -> None:
+    """Told apart by name and in words; what is accepted goes into the playbook that it is for."""
+    assert _waiting(playbook) == ["p1", "up1"]
+    assert [record["for_all_projects"] for record in playbook("list", "--proposed", "--json").json] == [False, True]
+    lines = playbook("review").out.splitlines()
+    assert ["for all your projects" in line for line in lines] == [False, True]
+    assert _waiting_in_own(playbook) == ["up1"]
+    assert playbook("status", "--json").json["proposals"] == 2
+    assert playbook("status", "--user", "--json").json["proposals"] == 1
+
+    done = playbook("review", "--accept", "up1", "--reject", "1", "--json").json
+
+    assert (done["rejected"], done["accepted"]) == ([1], [])
+    assert done["own"]["accepted"] == [1]
+    assert [point["text"] for point in playbook("list", "--user", "--json").json] == ["Answer in English"]
+    assert "Answer in English" not in playbook("list").out
+    assert _waiting(playbook) == []
+
+
+@pytest.mark.slow
+def test_what_is_for_all_projects_is_decided_in_the_editor_too(
+    for_all_projects: None, playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its name, in other words where they are changed."""
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nsed -i "s/^wait up1/accept up1/; s/Answer in English/English, please/" "$1"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+
+    playbook("review", "--edit")
+
+    assert [point["text"] for point in playbook("list", "--user", "--json").json] == ["English, please"]
+    assert _waiting(playbook) == ["p1"]
+
+
+def _waiting_in_own(playbook: Playbook) -> list[str]:
+    names: list[str] = [record["name"] for record in playbook("review", "--user", "--json").json]
+    return names

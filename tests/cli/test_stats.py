@@ -34,7 +34,7 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
         with store.transaction() as connection:
             number = PlaybookRepository(connection, project.key).playbook_id
             run = connection.exec_driver_sql
-            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?)"
+            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?, 'SessionStart')"
             for session in range(1, 1235):
                 run(shown, (number, f"s-{session}", timestamp(now)))
             run("INSERT INTO citations VALUES (?, 's-1', 3, 1, ?)", (number, timestamp(now)))
@@ -63,7 +63,8 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "points": ["live", "retired", "sections", "age"],
         "use": [
             "shown_since", "cited_since", "sessions_shown", "sessions_citing", "points_shown", "points_cited", "shown",
-            "cited", "helpful", "harmful", "most", "least", "cited_share", "helpful_share", "harmful_share",
+            "cited", "helpful", "harmful", "most", "least", "by_event", "cited_share", "helpful_share",
+            "harmful_share",
         ],
         "votes": ["helpful", "harmful", "neutral", "unmatched"],
         "learning": [
@@ -120,6 +121,52 @@ def test_numbers_for_people_are_readable_at_a_glance(playbook: Playbook, home: P
     ):  # fmt: skip
         assert told in out
     assert re.findall(r"^  (points|history|shown and cited|learning|the rest) +([\d.,]+ [KM]iB)$", out, re.MULTILINE)
+
+
+def _show_by_prompt(home: Path, folder: Path, sessions: int, *, cited: int) -> None:
+    """So many sessions come upon pat-001 by a prompt, after a start that had no room for it."""
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
+        number = PlaybookRepository(connection, Project.in_folder(store, str(folder)).key).playbook_id
+        run, now = connection.exec_driver_sql, timestamp(datetime.now(UTC))
+        shown = "INSERT INTO injections VALUES (?, ?, ?, ?, 3, ?, 0, ?, ?)"
+        for session in range(sessions):
+            run(shown, (number, f"p-{session}", 1, "startup", "[3]", now, "SessionStart"))
+            run(shown, (number, f"p-{session}", 2, "", "[1,3]", now, "UserPromptSubmit"))
+        for session in range(cited):
+            run("INSERT INTO citations VALUES (?, ?, 1, 1, ?)", (number, f"p-{session}", now))
+
+
+def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
+    playbook: Playbook, home: Path, folder: Path
+) -> None:
+    """How many sessions were told of a point by which event first, and what part of them cited it; of fewer than twenty
+    only how many there are. `why` says the same of one point."""
+    _live_a_little(playbook, home, folder)
+    assert "by prompt" not in playbook("stats").out
+
+    _show_by_prompt(home, folder, 19, cited=5)
+
+    few = playbook("stats").out
+    assert re.search(r"at the start +in 3,721 +cited 1 \(0.0%\) +helpful 0 \(0.0%\) +harmful 0 \(0.0%\)\n", few)
+    assert re.search("by prompt +in 19 +cited 5 +helpful 0 +harmful 0 +too few to compare: fewer than 20\n", few)
+    record = playbook("why", "pat-001", "--json").json["by_event"]
+    assert record == [
+        {
+            "event": event, "shown": shown, "cited": cited, "helpful": 0, "harmful": 0, "cited_share": share,
+            "helpful_share": share, "harmful_share": share,
+        }
+        for event, shown, cited, share in (("SessionStart", 1234, 0, 0.0), ("UserPromptSubmit", 19, 5, None))
+    ]  # fmt: skip
+    assert [each["event"] for each in playbook("stats", "--json").json["use"]["by_event"]] == [
+        "SessionStart", "UserPromptSubmit",
+    ]  # fmt: skip
+
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
+        shown = "INSERT INTO injections VALUES (1, 'one more', 1, '', 3, '[1]', 0, ?, 'UserPromptSubmit')"
+        connection.exec_driver_sql(shown, (timestamp(datetime.now(UTC)),))
+    told = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
+    assert re.search(rf"by prompt +in 20 +{told}", playbook("stats").out)
+    assert re.search(rf"^shown by prompt, in 20, {told}", playbook("why", "pat-001").out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("weeks", [1, 300])
@@ -297,7 +344,7 @@ def _hold_out(playbook: Playbook, home: Path, folder: Path, *, held_out: int, sh
             is_held_out = session % ((held_out + shown) // held_out) == 0 and session // held_out < held_out
             given = (number, f"s-{session}", "[]" if is_held_out else "[1]", f"2026-03-01T00:00:00.{session:06d}+00:00")
             run = connection.exec_driver_sql
-            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?)", given)
+            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?, 'SessionStart')", given)
             failed = session % 3 + (4 if is_held_out else 0)
             run("INSERT INTO session_outcomes VALUES (?, ?, 20, ?, 0, 5, 1234567, '2026')", (*given[:2], failed))
 

@@ -15,7 +15,7 @@ from playbook_db import contract, settings
 from playbook_db.claude_code import doctor
 from playbook_db.projects import project_key
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
 from tests import postgres
 from tests.cli.conftest import Playbook
@@ -196,7 +196,8 @@ def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project
 def test_every_other_command_knows_the_project(joined: Playbook) -> None:
     """None fails as only a bug does; what looks at points shows the team's."""
     for line in (
-        "list", "list --sort used", "render", "render --all", "export", "at 2", "show oth-001", "show 1",
+        "list", "list --sort used", "list team", "search the team", "search --all team",
+        "render", "render --all", "export", "at 2", "show oth-001", "show 1",
         "list --retired", "log", "log oth-002", "diff 1", "why oth-002", "stats", "sessions", "jobs", "jobs --all",
         "status", "status --short", "project list", "project ignore", "project ignore --off", "project trust",
         "prune --dry-run", "db check", "db upgrade", "backup", "backup --list", "config", "init", "work", "team status",
@@ -204,7 +205,7 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
     ):  # fmt: skip
         done = joined(*line.split())
         assert done.code == 0, (line, done.err)
-        if line.split()[0] in ("list", "render", "export", "at") and "--retired" not in line:
+        if line.split()[0] in ("list", "search", "render", "export", "at") and "--retired" not in line:
             assert "the team's" in done.out, line
     question = "SELECT name FROM live_key_points WHERE playbook = :project ORDER BY name"
     assert joined("sql", question, "--csv").out.split() == ["name", "oth-001", "oth-002"]
@@ -215,7 +216,7 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
 def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do(joined: Playbook, home: Path) -> None:
     """The age of what is shown is told; nothing is written anywhere else in place of the team's."""
     _move_away(home)
-    for command in (("list",), ("show", "oth-001"), ("render",)):
+    for command in (("list",), ("search", "team"), ("show", "oth-001"), ("render",)):
         done = joined(*command)
         assert done.code == 0
         assert "the team's" in done.out
@@ -300,3 +301,40 @@ def test_a_project_that_has_joined_nothing_loads_no_driver(playbook: Playbook) -
             [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True
         )
         assert not {"psycopg", "sqlalchemy", "alembic"} & set(done.stdout.split()), command
+
+
+def test_a_team_keeps_what_one_promotes_and_gets_what_one_demotes_only_if_one_says_so(
+    joined: Playbook, shared: Project, folder: Path
+) -> None:
+    """What its members have is theirs; an undo on either side says where to look at the other."""
+    promoted = joined("promote", "oth-001", "--json").json
+    assert (promoted["copy"], promoted["retired"]) == ("uoth-001", None)
+    assert "oth-001" in read_playbook(shared).by_name
+    assert [each["text"] for each in joined("list", "--user", "--json").json] == ["the team's"]
+
+    assert joined("promote", "oth-001", "--retire").code == 0
+    assert "oth-001" not in read_playbook(shared).by_name
+    undone = joined("undo")
+    assert "uoth-001 of your own playbook stays there; to take that back, too: playbook --user undo 1" in undone.err
+    undone = joined("--user", "undo")
+    assert f"oth-001 of {folder} is as the move left it; to take that back, too: playbook --project" in undone.err
+
+    joined("add", "--user", "say it briefly")
+    refused = joined("demote", "uoth-002")
+    assert refused.code == 1
+    assert "for all members. There is no terminal to ask on: give --yes." in refused.err
+    assert "say it briefly" not in joined("list").out
+    assert joined("demote", "uoth-002", "--dry-run").code == 0
+    assert joined("demote", "uoth-002", "--yes").code == 0
+    assert "say it briefly" in [point.text for point in read_playbook(shared).points]
+    assert joined("list", "--user", "--json").json == []
+
+
+def test_what_is_for_all_projects_is_decided_in_a_team_s_project_too(joined: Playbook) -> None:
+    """It waits in the member's own database."""
+    with open_store(settings.database_url()) as store, store.write(Project.of_user(store).key) as book:
+        book.add_proposal({"text": "say it briefly"}, "ADD", (), "user", "s1")
+
+    assert [record["name"] for record in joined("review", "--json").json] == ["up1"]
+    assert joined("review", "--accept", "up1", "--json").json["project"] == "user"
+    assert [each["text"] for each in joined("list", "--user", "--json").json] == ["say it briefly"]

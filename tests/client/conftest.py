@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.harness import World, fresh_home, is_compaction
-from tests.client.install import Client, ClientMissingError, ensure_client
+from tests.client.install import VERSION, Client, ClientMissingError, ensure_client
 from tests.messages_api import MessagesApi, Rule
 
 SUMMARY = Rule("<summary>\nThey greeted each other.\n</summary>", when=is_compaction)
@@ -28,13 +28,18 @@ def _no_network() -> None:
     """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
 
 
+def installed(version: str) -> Client:
+    """The real client of *version*; who can't have it skips the test."""
+    try:
+        return ensure_client(version)
+    except ClientMissingError as missing:
+        pytest.skip(f"no Claude Code client: {missing}")
+
+
 @pytest.fixture(scope="session")
 def client() -> Client:
     """The real client, installed once."""
-    try:
-        return ensure_client()
-    except ClientMissingError as missing:
-        pytest.skip(f"no Claude Code client: {missing}")
+    return installed(VERSION)
 
 
 @pytest.fixture

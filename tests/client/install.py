@@ -11,7 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-VERSION = "2.1.329"  # what the tests were written against
+VERSION = "2.1.330"  # the newest that they were tried with
+OLDEST = "2.1.197"
 PACKAGE = "@anthropic-ai/claude-code"
 PLATFORMS = ("linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64")
 INSTALL_WAIT_S = 600.0  # a package of about 200 MB

@@ -122,6 +122,11 @@ def injected_sources(world: World) -> list[str]:
     return [row[0] for row in _rows(world, "SELECT source FROM injections ORDER BY time")]
 
 
+def shown_events(world: World) -> list[str]:
+    """The event by which each showing came about, oldest first."""
+    return [row[0] for row in _rows(world, "SELECT event FROM injections ORDER BY time")]
+
+
 def revisions(world: World) -> list[tuple[str, str | None]]:
     """Who made each revision, and the session that taught it, oldest first."""
     return _rows(world, "SELECT actor, session_id FROM revisions ORDER BY number")

@@ -85,7 +85,7 @@ def test_the_worker_works_on_after_a_session_and_holds_nothing_of_it(
 
     told = worker.only_one()
     hooks = [int(pid) for pid in (tmp_path / "hooks").read_text().split()]
-    assert (process.returncode, ended_before, len(hooks)) == (0, [None], 2)
+    assert (process.returncode, ended_before, len(hooks)) == (0, [None], 3)  # a start, a prompt, an end
     assert told.parent not in (process.pid, *hooks)
     assert told.session not in (told.pid, process.pid, os.getsid(0), *hooks)
     assert (told.inherited, told.is_silent, told.folder) == ([], True, "/")

@@ -34,7 +34,8 @@ CHECKS = "While working run only the tests a change can touch; run `make check` 
 @dataclass(frozen=True)
 class Session:
     """A session that was learnt from `day` days after the start: what it cited, the votes and the batch that came of
-    it, what reflector and curator said, and what asking them took."""
+    it, what reflector and curator said, and what asking them took; which points weren't among those of its start, and
+    came by prompt."""
 
     id: str
     day: int
@@ -45,6 +46,7 @@ class Session:
     reasoning: str = "Nothing to change."
     tokens: int = 20_000
     shown: Sequence[str] = field(default=("startup",))
+    by_prompt: Sequence[str] = ()
 
 
 FIRST = Session(
@@ -58,6 +60,7 @@ FIRST = Session(
     ],
     batch=[{"type": "ADD", "section": "PROJECT CONTEXT", "text": HOLDS}],
     cited=["pat-002", "pat-014"],
+    by_prompt=["pat-002", "mis-001"],
     reasoning="Cancelling cost an hour because nobody knew of `expire_holds`.",
     tokens=31_000,
 )
@@ -107,6 +110,7 @@ FIFTH = Session(
     ],
     batch=[{"type": "UPDATE", "target_id": "pref-006", "text": CHECKS}],
     cited=["pat-005", "ctx-002", "pref-006"],
+    by_prompt=["pat-005", "pref-006", "ctx-003"],
     reasoning="pref-006 was right and hard to read.",
     tokens=25_000,
 )
@@ -217,7 +221,8 @@ def hold_out(project: Project, now: datetime) -> None:
     session = "90c4e7d2-3b15-4f86-a7e9-1c8d5b20f634"
     with project.store.write(project.key, now=now) as book:
         shown = {"playbook_id": book.playbook_id, "session_id": session, "revision": book.revision, "left_out": 40}
-        given = {"source": "startup", "points": "[]", "now": timestamp(now - timedelta(hours=1))}
+        before = timestamp(now - timedelta(hours=1))
+        given = {"source": "startup", "points": "[]", "now": before, "event": "SessionStart"}
         book.connection.execute(sql(hook_queries.ADD_INJECTION), shown | given)
         book.add_counts(SessionCounts(38, 9, 3, 11, 1_480_000), session_id=session)
 
@@ -226,13 +231,16 @@ def show(project: Project, session: Session, now: datetime) -> None:
     """Keep that *session* was shown every live point, each time it was."""
     with project.store.transaction() as connection:
         past = PlaybookRepository(connection, project.key)
-        points = list(
-            connection.scalars(
-                sql("SELECT id FROM key_points WHERE playbook_id = :id AND retired_in IS NULL"),
-                {"id": past.playbook_id},
-            )
-        )
-        shown = {"playbook_id": past.playbook_id, "session_id": session.id, "revision": past.revision, "left_out": 0}
-        for source in session.shown:
-            told = {"source": source, "points": json.dumps(points), "now": timestamp(now)}
-            connection.execute(sql(hook_queries.ADD_INJECTION), shown | told)
+        live = connection.execute(
+            sql("SELECT id, name FROM key_points WHERE playbook_id = :id AND retired_in IS NULL"),
+            {"id": past.playbook_id},
+        ).all()
+        at_start = [number for number, name in live if name not in session.by_prompt]
+        by_prompt = [number for number, name in live if name in session.by_prompt]
+        times = [(source, "SessionStart", at_start) for source in session.shown]
+        times += [("", "UserPromptSubmit", by_prompt)] * bool(by_prompt)
+        shown = {"playbook_id": past.playbook_id, "session_id": session.id, "revision": past.revision}
+        for source, event, points in times:
+            told = {"source": source, "event": event, "points": json.dumps(points), "now": timestamp(now)}
+            left_out = {"left_out": len(live) - len(points)}
+            connection.execute(sql(hook_queries.ADD_INJECTION), shown | told | left_out)

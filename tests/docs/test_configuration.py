@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from playbook_db.claude_code import registration, session_message
+from playbook_db.claude_code import configuration
 from playbook_db.llm import anthropic_api, claude_cli
 from playbook_db.services import dict_api
 
@@ -34,7 +34,7 @@ def test_settings_and_defaults_are_those_of_the_code() -> None:
         *(claude_cli.DEFAULT_MODEL, str(dict_api.DEFAULT_THRESHOLD)),
     )
 
-    assert {*registration.SWITCHES, session_message.SETTING} <= NAMED
+    assert {*configuration.NAMES_IN_SETTINGS} <= NAMED
     assert not [default for default in defaults if not re.search(rf"(`|\| ){re.escape(default)}(`| \|)", PAGE)]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from playbook_db.domain.evidence import Place
 from playbook_db.domain.judging import judge_operations, judge_tags
-from playbook_db.domain.playbook import KeyPoint, playbook_of
+from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.sections import SLUG_SECTIONS
 
 _USER = Place("user", "the user", "Please mend the booking clash, and always run make reset-db first.")
@@ -170,3 +170,41 @@ def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
 
     assert proposed.evidence[0].trust == "user"
     assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
+
+
+_OWN = Playbook((KeyPoint("upref-001", "answer briefly", SLUG_SECTIONS["pref"]),), is_users=True)
+_WISH = "always run make reset-db first"
+
+
+@pytest.mark.parametrize(
+    ("quotes", "is_own"), [([_WISH], True), ([_CLASH], False), ([_WISH, _CLASH], False), ([], False)],
+    ids=["the user's words", "a test's", "both", "none"],
+)  # fmt: skip
+def test_only_the_users_own_words_speak_for_all_projects(quotes: list[str], is_own: bool) -> None:
+    """What rests on anything else is for the project, by its rules."""
+    wish = {**_ADD, "scope": "user", "evidence": quotes}
+
+    judged = judge_operations(_PLAYBOOK, [wish], [_USER, _TESTS], "fetched", _OWN)
+
+    assert judged.own is not None
+    assert bool(judged.own.proposed) is is_own
+    assert bool(judged.counting or judged.proposed) is not is_own
+    assert all("scope" not in each.operation for each in judged.own.proposed)
+
+
+@pytest.mark.parametrize("review", ["all", "fetched", "none"])
+def test_what_would_change_the_users_own_points_is_always_proposed(review: Any) -> None:
+    """By the names that an operation has; what breaks a rule is skipped there, too."""
+    given = [
+        {"type": "UPDATE", "target_id": "upref-001", "text": "answer in a sentence", "evidence": [_WISH]},
+        {"type": "DELETE", "target_id": "upref-001", "reason": "no use", "evidence": [_WISH]},
+        {"type": "MERGE", "source_ids": ["pat-001", "upref-001"], "merged_text": "both", "evidence": [_WISH]},
+        {"type": "DELETE", "target_id": "upref-404", "reason": "no use", "evidence": [_WISH]},
+    ]
+
+    judged = judge_operations(_PLAYBOOK, given, [_USER, _TESTS], review, _OWN)
+
+    assert judged.own is not None
+    assert [each.operation["type"] for each in judged.own.proposed] == ["UPDATE", "DELETE"]
+    assert [each.index for each in judged.own.skipped] == [2, 3]
+    assert not judged.counting + judged.proposed + judged.skipped

@@ -20,6 +20,7 @@ from playbook_db.domain.prompt_text import (
     PLACEHOLDER,
     choose,
     compose,
+    compose_both,
     fill_template,
     months_before,
     rank,
@@ -314,6 +315,69 @@ def test_more_room_never_tells_fewer_of_equal_points(points: list[KeyPoint], roo
     equal = _placed(*[replace(point, text="t" * 40, section="OTHERS", helpful=1) for point in points])
 
     assert len(choose(equal, room)) <= len(choose(equal, room + 50))
+
+
+def _users(points: Sequence[KeyPoint]) -> list[KeyPoint]:
+    return [replace(point, name=f"u{point.name}") for point in points]
+
+
+@given(candidates(), candidates(), st.integers(-50, 1200))
+def test_of_two_playbooks_the_text_never_passes_the_limit_either(
+    points: list[KeyPoint], others: list[KeyPoint], limit_units: int
+) -> None:
+    """The project's come first, as without the user's own; each left-out line tells of its own playbook."""
+    own = _users(others)
+
+    text, chosen, told = compose_both(
+        TEMPLATE, (iter(points), len(points), ""), (iter(own), len(own), ""), limit_units=limit_units
+    )
+
+    assert utf16_units(text) <= max(limit_units, 0)
+    assert told == [point for point in playbook_of(own).points if point in told]
+    parts = [
+        render_points(chosen),
+        prompt_text.LEFT_OUT.format(len(points) - len(chosen)) if 0 < len(chosen) < len(points) else "",
+        render_points(told, beside=prompt_text.OWN),
+        prompt_text.OWN_LEFT_OUT.format(len(own) - len(told)) if 0 < len(told) < len(own) else "",
+    ]
+    assert text == fill_template(TEMPLATE, "\n\n".join(filter(None, parts)))
+
+
+@given(candidates(), st.integers(0, 900))
+def test_without_points_of_the_users_own_the_text_is_the_same_bytes(points: list[KeyPoint], limit_units: int) -> None:
+    """A model's prompt cache lives from it."""
+    both = compose_both(TEMPLATE, (iter(points), len(points), ""), ((), 0, ""), limit_units=limit_units)
+
+    assert both == (*compose(TEMPLATE, iter(points), len(points), limit_units=limit_units), [])
+
+
+def test_the_users_own_take_a_third_at_most_where_the_project_needs_the_rest() -> None:
+    """And the project's no more than two thirds and what they leave."""
+    many, few = _named(range(300)), _named(range(3))
+
+    _, chosen, told = compose_both(TEMPLATE, (iter(many), 300, ""), (iter(_users(many)), 300, ""))
+
+    units = utf16_units(render_points(told, beside=prompt_text.OWN))
+    assert prompt_text.LIMIT_UNITS / 3 - 400 < units <= prompt_text.LIMIT_UNITS / 3
+    alone = len(compose(TEMPLATE, iter(many), 300)[1])
+    assert len(chosen) + len(told) > alone - 5
+    _, chosen, told = compose_both(TEMPLATE, (iter(many), 300, ""), (iter(_users(few)), 3, ""))
+    assert len(told) == 3
+    assert len(chosen) > alone - 8
+
+
+def test_the_users_own_may_use_what_the_project_leaves() -> None:
+    """All of it, where the project has no points."""
+    many, few = _named(range(300)), _named(range(3))
+
+    _, chosen, told = compose_both(TEMPLATE, (iter(few), 3, ""), (iter(_users(many)), 300, ""))
+
+    alone = len(compose(TEMPLATE, iter(many), 300)[1])
+    assert len(chosen) == 3
+    assert len(told) > alone - 12
+    _, chosen, told = compose_both(TEMPLATE, ((), 0, ""), (iter(_users(many)), 300, ""))
+    assert chosen == []
+    assert len(told) > alone - 8
 
 
 def test_the_best_are_told_where_not_all_fit() -> None:

@@ -84,7 +84,7 @@ def show_all(project: Project, session_id: str = "s-1") -> None:
         rows = book.connection.execute(select(key_points.c.id).where(key_points.c.playbook_id == book.playbook_id))
         shown = {"session_id": session_id, "source": "startup", "revision": book.revision, "left_out": 0}
         points = json.dumps(list(rows.scalars()))
-        given = {"playbook_id": book.playbook_id, "points": points, "now": book.now, **shown}
+        given = {"playbook_id": book.playbook_id, "points": points, "now": book.now, "event": "SessionStart", **shown}
         book.connection.execute(sql(hook_queries.ADD_INJECTION), given)
 
 

@@ -24,6 +24,7 @@ from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.postgres import dialect as postgres_dialect
+from playbook_db.store.tables import EVENTS
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows
@@ -289,7 +290,8 @@ def _show(member: Member, session: str = "s-1", time: str = "2026-11-22T10:00:00
     """A session of his was shown the first point."""
     with member.own() as own, own.store.write(own.key) as book:
         book.connection.exec_driver_sql(
-            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0)", (book.playbook_id, session, time)
+            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0, 'SessionStart', NULL)",
+            (book.playbook_id, session, time),
         )
 
 
@@ -332,7 +334,21 @@ def test_what_sessions_were_shown_counts_once(ann: Member, team_server: Store, m
         ("s-2", 1),
     ]
     assert rows(team_server, "SELECT point_id, sessions FROM showings") == [(1, 2)]
-    assert ann.rows("SELECT session_id FROM unsent_injections") == []
+    assert ann.rows("SELECT session_id FROM unsent_injections WHERE sent_at IS NULL") == []
+
+
+@pytest.mark.usefixtures("team_server")
+def test_what_the_team_has_is_kept_here_for_sessions_that_go_on(ann: Member) -> None:
+    """So that their hooks tell nothing twice; a week later it goes."""
+    _show(ann)
+    ann.work()
+    assert ann.rows("SELECT session_id FROM unsent_injections WHERE sent_at IS NOT NULL") == [("s-1",)]
+    with ann.own() as own, own.store.write(own.key) as book:
+        book.connection.exec_driver_sql("UPDATE unsent_injections SET sent_at = '2026-01-01'")
+    _show(ann, "s-2")
+    ann.work()
+
+    assert ann.rows("SELECT session_id FROM unsent_injections") == [("s-2",)]
 
 
 def test_the_budget_is_each_members_own(
@@ -640,3 +656,20 @@ def test_what_a_command_learns_is_the_teams(ann: Member, team_server: Store, api
     ann.work()
     assert ann.rows("SELECT count(*) FROM revisions WHERE source = 'learn'") == [(0,)]
     assert ann.rows("SELECT count(*) > 0 FROM model_calls") == [(1,)]
+
+
+def test_what_members_were_shown_long_ago_becomes_counts_in_the_team_s_database(
+    ann: Member, bob: Member, team_server: Store
+) -> None:
+    """Any member's worker does it, for all."""
+    with team_server.write(NAME) as book:
+        long_ago = "2024-01-05T10:00:00.000000+00:00"
+        showings = [memberships.Showing(name, long_ago, "startup", 1, "[1]", 0, EVENTS[0]) for name in ("s-1", "s-2")]
+        memberships.take_in(book, showings)
+    ann.work()
+    bob.work()
+
+    assert rows(team_server, "SELECT count(*) FROM injections") == [(0,)]
+    assert rows(team_server, "SELECT point_id, event, sessions FROM folded_showings") == [(1, EVENTS[0], 2)]
+    assert rows(team_server, "SELECT sessions FROM showings") == [(2,)]
+    assert ann.log() == bob.log() == []

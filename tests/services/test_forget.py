@@ -497,17 +497,20 @@ def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Projec
     """Else through this one alone."""
     (tmp_path / "other").mkdir()
     other = Project.in_folder(project.store, str(tmp_path / "other"))
-    for each in (project, other):
+    own = Project.of_user(project.store)
+    for each in (project, other, own):
         edit.add(each, f"use {_TEXT}")
         edit.add(each, "use ruff always")
 
     planned = forget.preview(project, Request(pattern=_PATTERN))
     assert list(planned.erasures) == [project.key]
     assert planned.notes[0] == f"{other.key} has a playbook of its own, which says it too and stays: oth-001"
-    assert len(planned.notes) == 1 + 2 * project.store.is_shared  # what a server keeps
+    assert planned.notes[1] == "your own playbook says it too and stays: uoth-001"
+    assert len(planned.notes) == 2 + 2 * project.store.is_shared  # what a server keeps
     done = forget.forget(project, Request(pattern=_PATTERN, in_all_projects=True))
 
-    assert set(done.erasures) == {project.key, other.key}
+    assert set(done.erasures) == {project.key, other.key, own.key}
+    assert list(read_playbook(own).by_name) == ["uoth-002"]
     assert [list(read_playbook(each).by_name) for each in (project, other)] == [["oth-002"]] * 2
 
 

@@ -67,6 +67,7 @@ def test_what_is_a_path_or_no_remote_gives_no_name(url: str) -> None:
         (r"C:\shop", "a path is another"),
         (r"\\host\shop", "a path is another"),
         ("file:///srv/shop", "a path is another"),
+        ("user", "a member's own playbook"),
         ("", "Give one like"),
         (" ", "Give one like"),
         (" shop", "Give one like"),
@@ -86,7 +87,7 @@ def test_a_name_that_is_a_path_or_a_url_is_refused(name: str, said: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["shop", "github.com/org/repo", "Ünïcode/é", "github.com/org/repo/packages/@a/b", "a b"]
+    "name", ["shop", "github.com/org/repo", "Ünïcode/é", "github.com/org/repo/packages/@a/b", "a b", "users"]
 )
 def test_any_other_name_will_do(name: str) -> None:
     """It needn't be a remote's."""

@@ -703,3 +703,19 @@ def _keys_after(path: Path) -> list[str]:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return [key for (key,) in connection.execute("SELECT key FROM playbooks ORDER BY id")]
+
+
+def test_the_users_own_playbook_is_his_own_again_though_its_key_is_lost(path: Path, project: Project) -> None:
+    """The names of its points tell, where neither its row nor the index can be read."""
+    own = Project.of_user(project.store)
+    for text in ("say it briefly", "English names"):
+        edit.add(own, text)
+    edit.vote(own, "uoth-001", "helpful")
+    before = _points(own)
+    _closed(project)
+    _zero(path, *_pages(path, "playbooks"), *_pages(path, "sqlite_autoindex_playbooks_1"))
+
+    _repair(path)
+
+    assert _points(own) == before
+    assert sorted(row[1:3] for row in _rows(path, "playbooks")) == [("/lost/playbook-1", "project"), (own.key, "user")]

@@ -57,7 +57,7 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
     with project.store.write(project.key) as book:
         shown = {
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
-            "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at),
+            "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
         book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
 
@@ -340,8 +340,8 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
     edit.pin(project, "oth-003")
 
     with project.store.read(project.key) as book:
-        marks = book.point_marks(["oth-001", "oth-003", "oth-404"])
-        assert book.point_marks([]) == {}
+        marks = book.point_signals(["oth-001", "oth-003", "oth-404"])
+        assert book.point_signals([]) == {}
 
     first, second, third, *_ = map(timestamp, days)
     shown_in_vain = marks["oth-001"].shown_in_vain

@@ -416,7 +416,9 @@ def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_u
     ann.join(team_url)
     ann.add("as a member")
     with closing(sqlite3.connect(ann.url.removeprefix("sqlite:///"))) as connection, connection:
-        connection.execute("INSERT INTO unsent_injections VALUES (1, 's', '2026-11-22', 'startup', 1, '[1]', 0)")
+        connection.execute(
+            "INSERT INTO unsent_injections VALUES (1, 's', '2026-11-22', 'startup', 1, '[1]', 0, 'SessionStart', NULL)"
+        )
     _lose(ann)
 
     with ann.own() as own:

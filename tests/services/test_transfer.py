@@ -8,18 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db import projects
 from playbook_db.domain import playbook_file
 from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.errors import DatabaseError
-from playbook_db.services import edit, forget, maintenance
+from playbook_db.services import edit, forget, maintenance, statistics
 from playbook_db.services.forget import Request
-from playbook_db.services.projects import Project
-from playbook_db.store import transfer
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import memberships, transfer
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.tables import EVENTS
 from tests.sample_database import write_sample_database
 
 pytestmark = pytest.mark.slow
 
+_LONG_AGO = "2024-01-05T10:00:00.000000+00:00"
 KEYS = ["/work/harbour", "/work/lighthouse"]
 
 
@@ -40,6 +43,10 @@ def lived(tmp_path: Path) -> str:
             live = [point.name for point in book.live_points()]
             book.keep_apart([(live[0], live[1])])
             book.add_counts(SessionCounts(1, 2, 3, 4, 5), session_id="a session")
+            shown = [memberships.Showing("long ago", _LONG_AGO, "startup", 1, "[1,2]", 0, EVENTS[0])]
+            shown += [memberships.Showing("long ago", _LONG_AGO[:-7] + "1+00:00", "", 1, "[3]", 0, EVENTS[1])]
+            memberships.take_in(book, shown)
+        assert maintenance.fold_showings(store, project.key) == 1
     return f"sqlite:///{path}"
 
 
@@ -47,6 +54,11 @@ def _states(store: Store, key: str) -> list[str]:
     """The file of the playbook as it was after each revision."""
     with store.read(key) as book:
         return [playbook_file.encode(book.at(number)) for number in range(book.revision + 1)]
+
+
+def _uses(store: Store, key: str) -> object:
+    """What sessions made of the points that they were shown, long ago or not."""
+    return statistics.gather(Project(store, key)).use
 
 
 def _outcomes(store: Store, key: str) -> list[tuple[object, ...]]:
@@ -79,6 +91,7 @@ def test_every_revision_reads_the_same_in_the_other_database(
                 assert len(now.waiting_proposals()) == (key == KEYS[0])
             assert len(_states(target, key)) == copied[key] + 1
             assert _outcomes(target, key) == _outcomes(source, key)
+            assert _uses(target, key) == _uses(source, key)
         assert _outcomes(target, KEYS[0]) == [("a session", 1, 2, 3, 4, 5)]
         assert maintenance.check(target) == []
 
@@ -136,3 +149,21 @@ def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
     with open_store(url) as again, again.snapshot() as connection:
         assert transfer.keys_to_copy(connection, None) == []
     assert list(maintenance.transfer(lived, url)) == KEYS
+
+
+def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, store: Store, tmp_path: Path) -> None:
+    """Whatever its key there, on a file or a server; where he has one there already, nothing is copied."""
+    url, back = store.url.render_as_string(hide_password=False), f"sqlite:///{tmp_path / 'back.db'}"
+    with open_store(lived) as source:
+        edit.add(Project.of_user(source), "say it briefly", section="pref")
+
+    own = Project.of_user(store).key
+    assert maintenance.transfer(lived, url, projects.USER_KEY) == {own: 1}
+    assert list(maintenance.transfer(url, back)) == [projects.USER_KEY]
+
+    with open_store(back) as target:
+        assert list(read_playbook(Project.of_user(target)).by_name) == ["upref-001"]
+    with pytest.raises(DatabaseError, match="has your own already"):
+        maintenance.transfer(lived, url)
+    with store.read(KEYS[0]) as book:
+        assert not book.playbook_id

@@ -162,7 +162,7 @@ def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_
         history.life(project, "oth-001")
         with store.write(project.key) as book:
             assert replica.read(book)
-            memberships.take_in(book, [memberships.Showing("s", book.now, "startup", 1, "[1, 2]", 0)])
+            memberships.take_in(book, [memberships.Showing("s", book.now, "startup", 1, "[1, 2]", 0, "SessionStart")])
             book.move_cursor("/t.jsonl", 9, session_id="s")
             book.add_citations(["oth-001"], session_id="s")
             book.sessions()

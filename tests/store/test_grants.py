@@ -8,7 +8,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
-from playbook_db.services import edit, forget, history, import_export, maintenance, statistics, undo
+from playbook_db.services import edit, forget, history, import_export, maintenance, search, statistics, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
@@ -166,16 +166,17 @@ def test_a_member_erases_a_text_for_all(owned: URL) -> None:
         texts = shell.execute("SELECT text FROM changes UNION SELECT text FROM key_points").fetchall()
         assert ("use type hints",) not in texts
         assert _tables_holding(shell, "use type hints") == ["changes", "key_points", "pg_statistic"]
+        assert "ix_key_points_search" in _tables_holding(shell, "1:hint")
         with postgres.connected(owned) as owner:
             owner.execute("ANALYZE")  # as vacuumdb does it
             owner.execute("VACUUM FULL")
-        assert _tables_holding(shell, "use type hints") == []
+        assert _tables_holding(shell, "use type hints") == _tables_holding(shell, "1:hint") == []
 
 
 def _tables_holding(superuser: "psycopg.Connection[tuple[object, ...]]", text: str) -> list[object]:
     superuser.execute("CHECKPOINT")
     rows = superuser.execute(
-        "SELECT relname FROM pg_class WHERE relkind = 'r' AND NOT relisshared"
+        "SELECT relname FROM pg_class WHERE relkind IN ('r', 'i') AND NOT relisshared"
         " AND position(%s::bytea IN pg_read_binary_file(pg_relation_filepath(oid))) > 0 ORDER BY relname::text",
         [text.encode()],
     )
@@ -283,6 +284,24 @@ def test_who_has_no_part_in_the_owner_s_role_can_not_migrate(owned: URL) -> None
             open_store(str(owned.set(username="ann")))
 
 
+def test_the_owner_makes_the_index_for_full_text_anew(owned: URL) -> None:
+    """A member may not, and is told who may; whoever made it, it is his who owns the tables."""
+    maintenance.grant(str(owned), "ann", "member")
+    with pytest.raises(ServerError, match="Ask to be made an owner: playbook db grant ROLE owner"):
+        maintenance.rebuild_search(str(owned.set(username="ann")))
+    with postgres.connected(owned) as shell:
+        shell.execute("DROP INDEX ix_key_points_search")
+    with open_store(str(owned.set(username="ann"))) as store:
+        assert maintenance.check(store) == ["the index ix_key_points_search is missing"]
+        assert search.search(Project(store, "/work/harbour"), "type")[0][0].points
+
+    assert maintenance.rebuild_search(str(owned.set(username="postgres")))
+
+    with open_store(str(owned.set(username="ann"))) as store:
+        assert maintenance.check(store) == []
+        assert search.search(Project(store, "/work/harbour"), "types")[0][0].points
+
+
 def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:
     """His role would make a superuser of everybody who had it; what was granted before holds under the new owner."""
     superuser = owned.set(username="postgres")
@@ -370,3 +389,20 @@ def test_a_file_knows_no_roles() -> None:
     """Its rights are the system's."""
     with pytest.raises(DatabaseError, match=r"playbook\.db is a file, .* name its database with --db postgresql://"):
         maintenance.grant("sqlite:////nowhere/playbook.db", "ann", "reader")
+
+
+def test_each_member_has_a_playbook_of_his_own(owned: URL) -> None:
+    """By the role that logged in, whatever role he has taken; a reader has none to write to."""
+    for role, right in (("ann", "member"), ("crew", "member"), ("stranger", "reader")):
+        maintenance.grant(str(owned), role, right)
+    for role in ("ann", "crew"):
+        with open_store(str(owned.set(username=role))) as store:
+            own = Project.of_user(store)
+            assert own.key == f"user:{role}"
+            edit.add(own, f"as {role} likes it")
+    for role in ("ann", "crew"):
+        with open_store(str(owned.set(username=role))) as store:
+            (point,) = read_playbook(Project.of_user(store)).points
+            assert (point.name, point.text) == ("uoth-001", f"as {role} likes it")
+    with open_store(str(owned.set(username="stranger"))) as store, pytest.raises(DatabaseError):
+        edit.add(Project.of_user(store), "not his to write")

@@ -36,6 +36,7 @@ from playbook_db.store.engine import open_store, tried_again
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.repository import PlaybookRepository, list_projects
+from playbook_db.store.sqlite import full_text
 from tests import postgres
 from tests.databases import empty, empty_database
 
@@ -107,7 +108,9 @@ def test_the_one_chain_of_migrations_makes_the_same_schema_on_both(server: Engin
     sqlite = create_engine(f"sqlite:///{tmp_path / 'playbook.db'}")
 
     ours, theirs = _described(sqlite), _described(server)
+    ours = {name: described for name, described in ours.items() if name not in full_text.TABLES}
     sqlite.dispose()
+    del theirs["key_points"]["indexes"]["ix_key_points_search"]  # each has an index for full text of its own
 
     assert ours.keys() == theirs.keys() == tables.metadata.tables.keys()
     for table, described in ours.items():

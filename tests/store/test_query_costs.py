@@ -18,9 +18,12 @@ from playbook_db.store.engine import open_store
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40
 QUESTIONS = {question.title: question.sql for question in sql_service.parse_questions(sql_service.read_docs())}
-OF_POINT = ("history", "rewordings", "vote_log", "votes_by_point", "cited_points", "point_use", "lineage")
+OF_POINT = (
+    "history", "rewordings", "vote_log", "votes_by_point", "cited_points", "point_use", "use_by_event", "lineage",
+)  # fmt: skip
 OF_SESSION = (
     "history", "rewordings", "vote_log", "session_impact", "shown_points", "cited_points", "reflection_log", "lineage",
+    "use_by_event",
 )  # fmt: skip
 _LARGE = ("revisions", "changes", "votes", "injections", "citations", "reflections")
 
@@ -77,7 +80,10 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
                 (number, seq, point, kind, text, successor),
             )
         shown = json.dumps(rng.sample(live, min(SHOWN, len(live))))
-        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', ?, ?, 0, ?)", (session, number, shown, time))
+        raw.execute(
+            "INSERT INTO injections VALUES (1, ?, 1, 'startup', ?, ?, 0, ?, 'SessionStart')",
+            (session, number, shown, time),
+        )
         raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, rng.choice(live), time))
         raw.execute(
             "INSERT INTO reflections (playbook_id, id, revision, session_id, created_at, finished_at)"

@@ -26,11 +26,13 @@ def raw(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield connection
 
 
-def show(raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2), left_out: int = 9) -> None:
-    """Keep that *sessions* were shown *points*, while so many were *left_out*."""
+def show(
+    raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2), left_out: int = 9, event: str = "SessionStart"
+) -> None:
+    """Keep that *sessions* were shown *points* by *event*, while so many were *left_out*."""
     for session in sessions:
-        row = (session, json.dumps(points), left_out, f"2026-11-21T01:05:0{session}.123456+00:00")
-        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, ?, ?)", row)
+        row = (session, json.dumps(points), left_out, f"2026-11-21T01:05:0{session}.123456+00:00", event)
+        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, ?, ?, ?)", row)
 
 
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
@@ -78,6 +80,14 @@ def test_where_all_points_have_room_none_rests_for_being_shown_in_vain(project: 
     show(raw, "6", points=(1,), left_out=2)
 
     assert learn(project) == {"pat-001", "pat-002"}
+
+
+def test_what_a_prompt_was_not_told_says_nothing_of_room(project: Project, raw: Any) -> None:
+    """Nor what a subagent or an error wasn't: what there is room for is what a session's start has."""
+    show(raw, "1", "2", "3", left_out=0)
+    show(raw, "4", points=(1,), left_out=9, event="UserPromptSubmit")
+
+    assert learn(project) == set()
 
 
 def test_no_more_points_rest_than_others_lack_room(project: Project, raw: Any) -> None:

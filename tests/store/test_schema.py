@@ -215,7 +215,7 @@ def _schema(path: str) -> dict[str, str]:
     connection = sqlite3.connect(path)
     found = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL "
-        "AND name NOT IN ('alembic_version', 'sqlite_stat1')"
+        "AND name NOT IN ('alembic_version', 'sqlite_stat1') AND name NOT LIKE 'point_search%'"
     ).fetchall()
     connection.close()
     return {name: re.sub(r"\s+", " ", sql) for name, sql in found}

@@ -4,7 +4,7 @@ import logging
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib import resources
@@ -21,10 +21,11 @@ from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
 from playbook_db import settings
+from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_queries
 from playbook_db.store.connect import described
-from playbook_db.store.postgres import distributed
+from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
@@ -41,7 +42,7 @@ _UNLESS_SAID = {
 _SILENT_FOR_S = 300.0  # that a server may work on one statement before it is taken for frozen
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
 _GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
-_FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql")
+_FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _FRESH = "playbook_db_fresh"  # a schema that is never committed
 # What migrations give an empty database, by the server's version: to find out takes a second.
 _fresh_structures: dict[tuple[int, Callable[[Connection], None]], dict[str, str]] = {}
@@ -62,15 +63,21 @@ FROM playbooks WHERE key = :key
 """)
 _OURS = "quote_ident(current_schema())::regnamespace"
 _DROPPED = sql(f"""
+SELECT 'INDEX', quote_ident(relname) FROM pg_class
+WHERE relkind IN ('i', 'I') AND relnamespace = {_OURS} AND relname = ANY(:indexes)
+UNION ALL
 SELECT 'TRIGGER', quote_ident(t.tgname) || ' ON ' || t.tgrelid::regclass
 FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
-WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
+WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS} AND :triggers
 UNION ALL
 SELECT 'VIEW', quote_ident(relname) FROM pg_class
 WHERE relkind = 'v' AND relnamespace = {_OURS} AND relname = ANY(:views)
 UNION ALL
 (SELECT CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, oid::regprocedure::text FROM pg_proc
  WHERE pronamespace = {_OURS} AND proname = ANY(:functions) ORDER BY pg_proc.oid DESC)
+UNION ALL
+SELECT 'TEXT SEARCH DICTIONARY', quote_ident(dictname) FROM pg_ts_dict
+WHERE dictnamespace = {_OURS} AND dictname = ANY(:dictionaries)
 """)
 _STRUCTURE = sql(f"""
 SELECT 'table', c.relname, string_agg(
@@ -94,7 +101,27 @@ SELECT 'trigger', t.tgname, pg_get_triggerdef(t.oid, true) FROM pg_trigger AS t 
 WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
 UNION ALL
 SELECT 'function', oid::regprocedure::text, prosrc FROM pg_proc WHERE pronamespace = {_OURS}
+UNION ALL
+SELECT 'dictionary', dictname, dictinitoption FROM pg_ts_dict WHERE dictnamespace = {_OURS}
 """)
+_HAS_SEARCH = sql(f"""
+SELECT EXISTS (SELECT 1 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+               WHERE c.relname = 'ix_key_points_search' AND c.relnamespace = {_OURS} AND i.indisvalid)
+""")
+# OFFSET 0 keeps the planner from another index: without figures it believes that a playbook has few points. As each
+# entry begins with the playbook's number, only Citus must be told it, too.
+MATCHING = """
+SELECT w.place, k.id
+FROM unnest(CAST(:words AS text[]), CAST(:wholes AS boolean[])) WITH ORDINALITY AS w (words, is_whole, place)
+CROSS JOIN LATERAL (
+    SELECT f.id FROM (
+        SELECT k.id FROM key_points AS k
+        WHERE search_words(k.playbook_id, k.name, k.text) @@ search_query(:playbook_id, w.words, w.is_whole)
+          AND k.retired_in IS NULL OFFSET 0) AS f
+    ORDER BY f.id LIMIT :most) AS k
+ORDER BY w.place, k.id
+"""
+_HAS_CITUS = sql("SELECT count(*) FROM pg_extension WHERE extname = 'citus'")
 _MAY_MAKE_SCHEMA = sql("""
 SELECT has_database_privilege(current_database(), 'CREATE') AND current_setting('transaction_read_only') = 'off'
 """)
@@ -237,17 +264,11 @@ class PostgresDialect:
         owner's."""
         become_owner(connection)
         distributed.let_citus(connection)
-        for kind, name in _made(connection):
-            connection.exec_driver_sql(f"DROP {kind} {name}")
+        _drop(connection, *_FILES)
 
     def make_views_and_triggers(self, connection: Connection) -> None:
         """Make what `drop_views_and_triggers` drops, as this version of the code has it."""
-        distributed.let_citus(connection)
-        driver = connection.connection.dbapi_connection
-        schema = connection.scalar(sql("SELECT quote_ident(current_schema())"))
-        connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, pg_temp")  # the functions keep it
-        for statement in (each for file in _FILES for each in _statements(file)):
-            driver.execute(statement)  # type: ignore[union-attr]
+        _make(connection, *_FILES)
 
     def distribute(self) -> tuple[int, int, bool]:
         """Spread the tables by playbook over the servers that Citus knows.
@@ -294,6 +315,45 @@ class PostgresDialect:
     def by_index(self, name: str) -> str:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
         return ""
+
+    def has_search(self, connection: Connection) -> bool:
+        """Whether there is an index for full text."""
+        return bool(connection.scalar(_HAS_SEARCH))
+
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
+        """What finds the live points that have one of the *terms*; it asks for all of them at once."""
+        found: dict[Term, list[int]] = {}
+        there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
+
+        def matching(execute: Callable[..., Any], playbook_id: int, term: Term, most: int) -> list[int]:
+            if term not in found:
+                asked = [*dict.fromkeys((*terms, term))]
+                found.update((each, []) for each in asked)
+                words, wholes = [" ".join(each.words) for each in asked], [each.is_whole for each in asked]
+                values = {"playbook_id": playbook_id, "words": words, "wholes": wholes, "most": most}
+                for place, number in execute(MATCHING.replace(" OFFSET", there), values):
+                    found[asked[place - 1]].append(number)
+            return found[term]
+
+        return matching
+
+    def rebuild_search(self, connection: Connection) -> bool:
+        """Make the index for full text anew, with the functions that say what stands in it."""
+        become_owner(connection)
+        _drop(connection, "postgres/search.sql")
+        _make(connection, "postgres/search.sql")
+        return True
+
+    def is_search_behind(self, connection: Connection) -> bool:
+        """Never: the server keeps its indexes."""
+        return False
+
+    def catch_up_search(self, connection: Connection) -> None:
+        """Nothing to do."""
+
+    def search_is_true(self, connection: Connection) -> bool:
+        """Always."""
+        return True
 
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database."""
@@ -409,20 +469,35 @@ class _Number(Loader):
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def _made(connection: Connection) -> list[tuple[str, str]]:
-    """The kind and the name, with what else a DROP needs, of each of our triggers, views and functions, in an order in
-    which they can be dropped."""
-    text = "".join(_read(file) for file in _FILES)
-    views = re.findall(r"^CREATE VIEW (\w+)", text, re.MULTILINE)
-    functions = set(re.findall(r"^CREATE (?:FUNCTION|AGGREGATE) (\w+)", text, re.MULTILINE))
-    rows = connection.execute(_DROPPED, {"views": views, "functions": list(functions)})
-    return [(kind, name) for kind, name in rows]
+def _drop(connection: Connection, *files: str) -> None:
+    """Drop what the statements in *files* make, in an order in which that can be done."""
+    distributed.let_citus(connection)
+    text = "".join(map(_read, files))
+    names = {
+        kind: list(set(re.findall(rf"^CREATE (?:{made}) (\w+)", text, re.MULTILINE)))
+        for kind, made in (
+            ("indexes", "INDEX"), ("views", "VIEW"), ("functions", "FUNCTION|AGGREGATE"),
+            ("dictionaries", "TEXT SEARCH DICTIONARY"),
+        )
+    }  # fmt: skip
+    for kind, name in connection.execute(_DROPPED, {**names, "triggers": "\nCREATE TRIGGER" in text}).all():
+        connection.exec_driver_sql(f"DROP {kind} {name}")
+
+
+def _make(connection: Connection, *files: str) -> None:
+    """Carry out the statements in *files*."""
+    distributed.let_citus(connection)
+    driver = connection.connection.dbapi_connection
+    schema = connection.scalar(sql("SELECT quote_ident(current_schema())"))
+    connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, pg_temp")  # the functions keep it
+    for statement in (each for file in files for each in _statements(file)):
+        driver.execute(statement)  # type: ignore[union-attr]
 
 
 def _names() -> list[str]:
     """The kind and the name of each of our tables, views and triggers."""
     text = "".join(_read(file) for file in _FILES)
-    made = re.findall(r"^CREATE (VIEW|TRIGGER) (\w+)", text, re.MULTILINE)
+    made = re.findall(r"^CREATE (VIEW|TRIGGER|INDEX) (\w+)", text, re.MULTILINE)
     return [f"table {name}" for name in metadata.tables] + [f"{kind.lower()} {name}" for kind, name in made]
 
 
@@ -436,7 +511,7 @@ def _statements(file: str) -> Iterator[str]:
     for line in _read(file).splitlines(keepends=True):
         statement += line
         if line.endswith(";\n") and statement.count("$$") % 2 == 0:
-            yield statement
+            yield letters.filled(statement)
             statement = ""
 
 

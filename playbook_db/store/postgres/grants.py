@@ -42,6 +42,7 @@ FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner
 WHERE c.relname = 'alembic_version' AND c.relnamespace = {_OURS}
 """)
 _VIEWS = sql(f"SELECT quote_ident(relname) FROM pg_class WHERE relkind = 'v' AND relnamespace = {_OURS}")
+_DICTIONARIES = sql(f"SELECT oid::regdictionary::text FROM pg_ts_dict WHERE dictnamespace = {_OURS}")
 _ROUTINES = sql(f"SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = {_OURS}")
 _GRANTEES = sql(f"""
 SELECT quote_ident(r.rolname), bool_or(privilege_type = 'INSERT')
@@ -166,7 +167,8 @@ def _hand_over(connection: Connection, owner: Row[Any], to: Row[Any]) -> None:
     for name, _ in granted:
         _run(connection, *_revoked(connection, name, owner))
     _run(connection, *(f"ALTER TABLE {name} OWNER TO {to.name}" for name in (*_tables(), *connection.scalars(_VIEWS))))
-    _run(connection, *(f"ALTER ROUTINE {name} OWNER TO {to.name}" for name in connection.scalars(_ROUTINES)))
+    for kind, names in (("ROUTINE", _ROUTINES), ("TEXT SEARCH DICTIONARY", _DICTIONARIES)):
+        _run(connection, *(f"ALTER {kind} {name} OWNER TO {to.name}" for name in connection.scalars(names).all()))
     _run(connection, f"GRANT USAGE, CREATE ON SCHEMA {owner.schema} TO {to.name}")
     now = connection.execute(_OWNER).one()
     for name, writes in granted:

@@ -136,14 +136,15 @@ EXECUTE FUNCTION refuse('an erasure stays on record for ever');
 CREATE TRIGGER erasures_of_last_revision BEFORE INSERT ON erasures FOR EACH ROW
 EXECUTE FUNCTION refuse_unless_in_last_revision('an erasure belongs to the last revision');
 
--- A session that is resumed or compacted is shown its points anew, and counts once. Whether it does is not asked where
--- rows collide: Citus takes nothing but plain functions there.
+-- A session that is resumed or compacted is shown its points anew, and counts once, for the event that told it first.
+-- Whether it does is not asked where rows collide: Citus takes nothing but plain functions there.
 CREATE FUNCTION count_showings() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     shown bigint[] := ARRAY(SELECT each::bigint FROM jsonb_array_elements_text(NEW.points::jsonb) AS each);
 BEGIN
-    INSERT INTO showings AS s (playbook_id, point_id, sessions, last_at)
-    SELECT k.playbook_id, k.id, 1, NEW.time
+    INSERT INTO showings AS s (playbook_id, point_id, sessions, last_at, by_prompt, at_error, to_subagent)
+    SELECT k.playbook_id, k.id, 1, NEW.time, (NEW.event = 'UserPromptSubmit')::int,
+           (NEW.event = 'PostToolUseFailure')::int, (NEW.event = 'SubagentStart')::int
     FROM key_points AS k
     WHERE k.playbook_id = NEW.playbook_id AND k.id = ANY(shown)
       AND (NEW.seq = 1 OR NOT EXISTS (
@@ -151,7 +152,9 @@ BEGIN
           WHERE i.playbook_id = NEW.playbook_id AND i.session_id = NEW.session_id AND i.seq < NEW.seq
             AND i.points::jsonb @> to_jsonb(k.id)))
     ON CONFLICT (playbook_id, point_id) DO UPDATE SET
-        sessions = s.sessions + 1, last_at = greatest(s.last_at, excluded.last_at);
+        sessions = s.sessions + 1, last_at = greatest(s.last_at, excluded.last_at),
+        by_prompt = s.by_prompt + excluded.by_prompt, at_error = s.at_error + excluded.at_error,
+        to_subagent = s.to_subagent + excluded.to_subagent;
     IF NEW.seq > 1 THEN
         UPDATE showings SET last_at = NEW.time
         WHERE playbook_id = NEW.playbook_id AND point_id = ANY(shown) AND last_at < NEW.time;

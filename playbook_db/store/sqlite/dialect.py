@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import resources
@@ -21,10 +21,12 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
+from playbook_db.domain.search_words import Term
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.projects import upwards
+from playbook_db.store import hook_queries
 from playbook_db.store.hook_queries import ADD_HEAD, OLDEST_SQLITE, is_at_rest
-from playbook_db.store.sqlite import backups, files
+from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
 
 _FIND = sql("""
@@ -190,7 +192,8 @@ class SqliteDialect:
 
     def make_views_and_triggers(self, connection: Connection) -> None:
         """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
-        for file_name in ("views.sql", "triggers.sql", "planning.sql"):
+        full_text.make(connection.exec_driver_sql)
+        for file_name in ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql"):
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
@@ -229,6 +232,28 @@ class SqliteDialect:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
         return f"INDEXED BY {name}"
 
+    def has_search(self, connection: Connection) -> bool:
+        """Whether this SQLite has what an index for full text needs."""
+        return full_text.can_index(connection.exec_driver_sql)
+
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
+        """What finds the live points that have one of the *terms*, by that index."""
+        return hook_queries.matching
+
+    def rebuild_search(self, connection: Connection) -> bool:
+        """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite
+        can."""
+        return full_text.make(connection.exec_driver_sql)
+
+    def is_search_behind(self, connection: Connection) -> bool:
+        """Whether something waits for the index for full text, which this SQLite could bring up to date."""
+        execute = connection.exec_driver_sql
+        return full_text.is_behind(execute) and full_text.can_index(execute)
+
+    def catch_up_search(self, connection: Connection) -> None:
+        """Bring the index for full text up to date."""
+        full_text.catch_up(connection.exec_driver_sql)
+
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database as the transaction sees it, once its log is worked into the file."""
         (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
@@ -250,17 +275,40 @@ class SqliteDialect:
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
         """What SQLite finds wrong with the file; with *quick* it compares no indexes and no references."""
         pragma = "quick_check" if quick else "integrity_check"
-        problems = [row[0] for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok"]
+        found = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
+        problems = [each for each in found if full_text.TABLE not in each]  # newer SQLites look at the index, too
         return problems if quick else problems + self.broken_references(connection)
+
+    def search_is_true(self, connection: Connection) -> bool:
+        """Whether the index for full text is what the points give, where this SQLite can tell.
+
+        FTS5 compares as part of a write, which is taken back; nobody can tell where nobody can write.
+        """
+        if not full_text.can_index(connection.exec_driver_sql):
+            return True
+        with closing(open_file(self.path, "write")) as alone:
+            try:
+                alone.execute("BEGIN IMMEDIATE")
+                return full_text.is_true(alone.execute)
+            except sqlite3.DatabaseError as error:
+                return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY)
+            finally:
+                alone.rollback()
 
     def apart(self, connection: Connection) -> AbstractContextManager[object]:
         """Nothing: here a statement that fails ends nothing but itself."""
         return nullcontext()
 
     def structure(self, connection: Connection) -> dict[str, str]:
-        """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out."""
+        """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out, and the
+        index for full text, which not every SQLite can make and `search_is_true` looks at."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        return {f"{kind} {name}": f"{of} {made}" for kind, name, of, made in rows if not name.startswith("sqlite_")}
+        left_out = full_text.TABLES | {full_text.VIEW}
+        return {
+            f"{kind} {name}": f"{of} {made}"
+            for kind, name, of, made in rows
+            if not name.startswith("sqlite_") and name not in left_out
+        }
 
     def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
         """The structure that *migrate* gives an empty database."""

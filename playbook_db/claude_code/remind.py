@@ -1,0 +1,241 @@
+"""The hook of UserPromptSubmit, PostToolUseFailure and SubagentStart: it shows the few points that fit a prompt or an
+error, and a subagent the best ones, and says nothing rather than the wrong thing.
+
+Started by `hooks/remind.py`. Standard library only. Somebody waits for the answer: what isn't found in time isn't told,
+and why is noted in the log alone. It never starts the worker.
+"""
+
+import os
+import sys
+
+from playbook_db import project_env, projects, settings
+from playbook_db.claude_code import events, hook_runner, registration, showing
+from playbook_db.domain import search_words
+from playbook_db.store import hook_queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+DEADLINE_S = 0.2
+_WAIT_S = 0.05  # for a database that somebody holds
+SILENCE = b"{}\n"
+PROMPT, FAILURE, SUBAGENT = "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
+LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, SUBAGENT: 4000}
+MOST_POINTS = {PROMPT: 3, FAILURE: 1}
+_HEADERS = {
+    PROMPT: "From the playbook, what fits this prompt; cite a key point that influences your response by its ID:",
+    FAILURE: "From the playbook, what fits this error; cite the key point by its ID if it influences your response:",
+}
+_NOT_TYPED = ("<task-notification", "<command-", "<local-command-")  # how a prompt begins that the client made
+_NAMING = ("command", "file_path", "notebook_path", "path", "pattern", "url")  # what of a tool's input names something
+_READ_CHARS = 1000  # of each of these, and of an error's beginning and end: between them is output
+
+
+def main() -> "NoReturn":
+    """Answer the event on standard input; the first argument is the scope of our registration."""
+    pending: list[dict[str, Any]] = []  # what the session was shown, until that is on record
+
+    def at_deadline(hook: hook_runner.Hook) -> None:
+        for each in pending:
+            showing.keep_in_spool(hook, each, "the database didn't answer in time")
+
+    def work(hook: hook_runner.Hook) -> None:
+        _work(hook, pending)
+
+    hook_runner.run("remind", work, silence=SILENCE, deadline_s=DEADLINE_S, at_deadline=at_deadline)
+
+
+def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
+    event = events.parse(hook.payload())
+    if event is None:
+        return hook.note("what came on standard input is no JSON object; no key point was looked for")
+    if event.hook_event_name not in LIMIT_UNITS:
+        return None
+    folder = event.project_folder()
+    if folder is None:
+        return hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; no key point was looked for")
+    question = question_of(event, folder)
+    if question is None or not _is_wanted(hook, event, folder):
+        return None
+    path = settings.sqlite_file(project_env.database_url(folder))
+    if path is None or not os.path.exists(path):
+        return None
+    try:
+        connection = hook_queries.connect(path, wait_s=_WAIT_S)
+        sources = _sources(connection, path, folder)
+        if event.hook_event_name == SUBAGENT:
+            _tell_best(hook, event, sources, pending)
+        else:
+            _tell_fitting(hook, event, connection, sources, question, pending)
+    except Exception as error:  # whatever the driver or the disk may raise; the start's line tells the user
+        is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
+        remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
+        hook.note(str(error) if "Run: " in str(error) else f"{path}: {error}. No key point was shown; run: {remedy}")
+    return None
+
+
+def question_of(event: events.Event, folder: str) -> "str | None":
+    """What to look for in the points for *event* of the project in *folder*: what was typed; or an error and what of
+    the call names a command or a file; `""` for a subagent, which is told the best. None where nothing is to be told.
+    """
+    if event.hook_event_name == SUBAGENT:
+        return ""
+    if event.hook_event_name == PROMPT:
+        question = _read(event.payload.get("prompt"), search_words.READ_FIRST, search_words.READ_LAST)
+        if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
+            return None
+    else:
+        if event.payload.get("is_interrupt"):
+            return None
+        given = event.payload.get("tool_input")
+        texts = [given.get(name) for name in _NAMING] if isinstance(given, dict) else []
+        texts.append(event.payload.get("error"))
+        question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
+    return question if search_words.terms(question) else None
+
+
+def _read(text: object, first: int, last: int) -> str:
+    """So many of the *first* and the *last* characters of *text*; `""` where it is none."""
+    if isinstance(text, str) and len(text) > first + last:
+        text = f"{text[:first]} {text[-last:]}"
+    return events.kept(text) or ""
+
+
+def _is_slash_command(prompt: str) -> bool:
+    """Whether *prompt* begins with a command's name, which a path in its place doesn't look like."""
+    first = prompt.split(None, 1)[:1]
+    return bool(first) and first[0][0] == "/" and "/" not in first[0][1:]
+
+
+def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool:
+    """Whether the settings let the session be told anything at *event*, and it falls to this registration of ours."""
+    name, session = event.hook_event_name or "", event.session_id
+    if name == SUBAGENT:
+        is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
+    else:
+        is_on = registration.is_on(registration.ON_PROMPT if name == PROMPT else registration.ON_ERROR, folder)
+    if not is_on or (session and os.path.exists(settings.skip_mark(session))) or showing.is_held_out(hook, event):
+        return False
+    # The user's own settings always answer.
+    return sys.argv[1:2] == ["user"] or not registration.answers_elsewhere(name, registration.own_scope(), folder)
+
+
+def _sources(
+    connection: "hook_queries.Connection", path: str, folder: str
+) -> "tuple[showing.Source | None, showing.Source | None]":
+    """The playbook of the project in *folder*, or its team's, and the user's own; neither where the project is kept
+    out."""
+    key = projects.project_key(folder)
+    project = hook_queries.find_project(connection, key)
+    if project is None:
+        return None, showing.users(connection)
+    if project.is_ignored:
+        return None, None
+    book: showing.Book | None = (connection, project)
+    if project.team_name is not None:
+        book = showing.of_team(hook_queries.replica_of(path, project.id), project.team_name)
+    of_project = showing.Source(key, (connection, project), book) if book else None
+    return of_project, showing.users(connection)
+
+
+def _tell_best(
+    hook: hook_runner.Hook,
+    event: events.Event,
+    sources: "tuple[showing.Source | None, showing.Source | None]",
+    pending: "list[dict[str, Any]]",
+) -> None:
+    """Give a subagent the points that its session would be given with less room."""
+    text, told = showing.compose(hook, event, *sources, limit_units=LIMIT_UNITS[SUBAGENT])
+    if text and hook.say(showing.output(SUBAGENT, text, "")):
+        showing.keep(hook, event, told, pending)
+
+
+def _tell_fitting(
+    hook: hook_runner.Hook,
+    event: events.Event,
+    connection: "hook_queries.Connection",
+    sources: "tuple[showing.Source | None, showing.Source | None]",
+    question: str,
+    pending: "list[dict[str, Any]]",
+) -> None:
+    """Tell the points that fit *question* and that the session wasn't told yet, the best first."""
+    name = event.hook_event_name or ""
+    found = []
+    for source in sources:
+        if source is not None and source.book[1].live_points:
+            (of, project), is_strict = source.book, name == FAILURE
+            fitting = hook_queries.fitting(of.execute, project.id, project.live_points, question, strongly=is_strict)
+            found += [(score, source, point) for point, score in fitting]
+    if not found:
+        return
+    _lock(connection)  # or two errors at once would be told the same
+    text, chosen = _chosen(event, sorted(found, key=lambda each: -each[0]))
+    if chosen and hook.say(showing.output(name, text, "")):
+        told = [(each, [point for source, point in chosen if source is each]) for each in sources if each is not None]
+        showing.keep(hook, event, [each for each in told if each[1]], pending)
+
+
+def _lock(connection: "hook_queries.Connection") -> None:
+    """Keep others from writing until what is told is on record, unless somebody does already, or nobody can."""
+    try:
+        hook_queries.allow_writes(connection)
+        connection.execute("BEGIN IMMEDIATE")
+    except hook_queries.driver().Error:
+        pass
+
+
+def _chosen(
+    event: events.Event, found: "Sequence[tuple[float, showing.Source, hook_queries.StoredPoint]]"
+) -> "tuple[str, list[tuple[showing.Source, hook_queries.StoredPoint]]]":
+    """The text that the session is told at *event*, and the points in it: of those *found*, the best first, as many as
+    may be and have room. A point that is too long for the space that remains is passed over."""
+    from playbook_db.domain import prompt_text  # late: mostly nothing fits
+
+    name = event.hook_event_name or ""
+    told: dict[str, set[int]] = {}
+    olds: dict[str, str] = {}
+    lines, chosen = [_HEADERS[name]], []
+    units = prompt_text.utf16_units(lines[0])
+    for _, source, point in found:
+        if source.key not in told:
+            told[source.key] = _told(event, source)
+            time = hook_queries.last_time(source.book[0].execute, source.book[1].id)
+            olds[source.key] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
+        if point.id in told[source.key]:
+            continue
+        line = prompt_text.entry(point, olds[source.key])
+        cost = prompt_text.utf16_units(line) + 1
+        if units + cost <= LIMIT_UNITS[name]:
+            units += cost
+            lines.append(line)
+            chosen.append((source, point))
+        if len(chosen) == MOST_POINTS[name]:
+            break
+    return "\n".join(lines), chosen
+
+
+def _told(event: events.Event, source: showing.Source) -> "set[int]":
+    """The numbers of the points of *source* that the session has before it, or was told at an error.
+
+    A compaction takes away what was told before it, and a subagent's points are before it alone.
+    """
+    if not event.session_id:
+        return set()
+    connection, project = source.home
+    rows = hook_queries.shown_to(
+        connection.execute, project.id, event.session_id, by_team=project.team_name is not None
+    )
+    told: set[int] = set()
+    at_errors: set[int] = set()
+    for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):
+        if by == SUBAGENT and not event.payload.get("agent_id"):
+            continue
+        if start == "compact":
+            told = set()
+        numbers = [int(number) for number in points.strip("[]").split(",") if number.strip().isdigit()]
+        told.update(numbers)
+        if by == FAILURE:
+            at_errors.update(numbers)
+    return told | at_errors if event.hook_event_name == FAILURE else told

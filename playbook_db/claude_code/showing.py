@@ -1,0 +1,200 @@
+"""What the hooks that show points share: where points come from, the text that is made of them, how an answer is
+written, and how what was shown comes on record: in the spool where the database can't take it at once.
+
+Standard library only.
+"""
+
+import os
+
+from playbook_db import projects, settings
+from playbook_db.claude_code import events, hook_runner
+from playbook_db.store import hook_queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Book = tuple[hook_queries.Connection, hook_queries.StoredProject]
+    Shown = tuple[
+        "Source", Sequence[hook_queries.StoredPoint]
+    ]  # a playbook, and which of its points a session is shown
+
+
+class Source:
+    """A playbook that sessions are told points of: its `book`, and for the record the project's own, `home`, which is
+    the same but for a member of a team, and its `key`."""
+
+    __slots__ = ("book", "home", "key")
+
+    def __init__(self, key: str, home: "Book", book: "Book") -> None:
+        self.key, self.home, self.book = key, home, book
+
+
+def users(connection: "hook_queries.Connection") -> "Source | None":
+    """The user's own playbook; None where there is none."""
+    own = hook_queries.find_project(connection, projects.USER_KEY)
+    return Source(projects.USER_KEY, (connection, own), (connection, own)) if own is not None else None
+
+
+def of_team(replica: str, name: str) -> "Book | None":
+    """The team's playbook *name*, as the worker last put it into the file *replica*; None where it hasn't yet. Raises
+    UnusableError or the driver's Error."""
+    if not os.path.exists(replica):
+        return None
+    connection = hook_queries.open_replica(replica)
+    project = hook_queries.find_project(connection, name)
+    return (connection, project) if project is not None else None
+
+
+def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
+    """Whether the session is one of those that are shown nothing, so that they can be compared with the others."""
+    if not os.environ.get(settings.HOLDOUT):
+        return False
+    try:
+        return event.session_id is not None and settings.is_held_out(event.session_id, settings.holdout())
+    except Exception as error:  # a SettingError, whose module no session that goes well loads
+        hook.note(f"{error} It counts as 0.")
+        return False
+
+
+def compose(
+    hook: hook_runner.Hook,
+    event: events.Event,
+    of_project: "Source | None",
+    of_user: "Source | None",
+    *,
+    limit_units: "int | None" = None,
+) -> "tuple[str, list[Shown]]":
+    """What the session is told of its project's playbook and of the user's own, the best points of each, and which
+    those are, in *limit_units* (default: all that the client takes). One that is held out is told nothing, and that
+    goes on record."""
+    sources = [each for each in (of_project, of_user) if each is not None and each.book[1].live_points]
+    if not sources:
+        return "", []
+    if is_held_out(hook, event):
+        return "", [(each, []) for each in sources]
+    from playbook_db.domain import prompt_text  # late, both: mostly a prompt is told nothing
+    from playbook_db.services import templates
+
+    limit_units = limit_units or prompt_text.LIMIT_UNITS
+    both = [
+        hook_queries.candidates(each.book[0].execute, each.book[1])
+        if each is not None and each in sources
+        else ((), 0, "")
+        for each in (of_project, of_user)
+    ]
+    text, points, own = prompt_text.compose_both(templates.playbook_template(), *both, limit_units=limit_units)
+    return text, [(each, of) for each, of in ((of_project, points), (of_user, own)) if each is not None and of]
+
+
+def output(event_name: str, text: str, message: str) -> bytes:
+    """The answer to the event: *text* for the model, *message* for the user and not for the model."""
+    parts = [f'"systemMessage":{_quoted(message)}'] if message else []
+    if text:
+        parts.append(f'"hookSpecificOutput":{{"hookEventName":"{event_name}","additionalContext":{_quoted(text)}}}')
+    return f"{{{','.join(parts)}}}\n".encode("ascii")
+
+
+def _quoted(text: str) -> str:
+    try:
+        from _json import encode_basestring_ascii
+    except ImportError:
+        from json.encoder import encode_basestring_ascii
+    quoted: str = encode_basestring_ascii(text)
+    return quoted
+
+
+def keep(
+    hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]"
+) -> None:
+    """Put on record which points the session was *shown*, if it has an id; what isn't on record yet is in *pending*.
+
+    That is one commit, of a transaction that may have begun; in the spool where that can't be at once, as somebody else
+    is writing.
+    """
+    if not event.session_id or not shown:
+        return
+    pending += [_described(source, points, event) for source, points in shown]
+    connection = shown[0][0].home[0]
+    try:
+        if not connection.in_transaction:
+            connection.execute("PRAGMA busy_timeout = 0")
+            hook_queries.allow_writes(connection)
+            connection.execute("BEGIN IMMEDIATE")
+        for number, (source, points) in enumerate(shown):
+            _add(connection, source, points, pending[number])
+        connection.execute("COMMIT")
+    except Exception as error:  # whatever the driver may raise; the session has its playbook
+        for showing in pending:
+            keep_in_spool(hook, showing, "" if "locked" in str(error) else str(error))
+    pending.clear()
+
+
+def _described(source: Source, points: "Sequence[hook_queries.StoredPoint]", event: events.Event) -> "dict[str, Any]":
+    """Which *points* the session has got, as the spool keeps it."""
+    return {
+        "project": source.key,
+        "team": source.home[1].team_name,
+        "session_id": event.session_id,
+        "source": event.source or "",
+        "event": event.hook_event_name,
+        "revision": source.book[1].revision,
+        "points": [point.id for point in points],
+        "left_out": source.book[1].live_points - len(points),
+        "time": hook_runner.timestamp(),
+    }
+
+
+def _add(
+    connection: "hook_queries.Connection",
+    source: Source,
+    points: "Sequence[hook_queries.StoredPoint]",
+    showing: "dict[str, Any]",
+) -> None:
+    project = source.home[1]
+    hook_queries.add_injection(
+        connection,
+        source.book[1],
+        points,
+        session_id=showing["session_id"],
+        source=showing["source"],
+        now=showing["time"],
+        event=showing["event"],
+        unsent_of=None if project.team_name is None else project.id,
+    )
+
+
+def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
+    """Keep *showing* in the spool, since *why* (`""` where nothing is wrong)."""
+    from playbook_db.claude_code import spool  # late: mostly the database takes it
+
+    try:
+        path = spool.keep({"kind": spool.SHOWING, **showing})
+    except OSError as error:
+        reason = f"{why or 'the database is being written'}, and {settings.spool_dir()} can't be written either"
+        hook.note(f"{reason} ({error.strerror}): what the session was shown is not on record")
+    else:
+        if why:
+            hook.note(f"{why}; what the session was shown waits in {path}")
+
+
+def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
+    """What the session was told of *source* and the database doesn't know yet, as `hook_queries.shown_to` has it."""
+    try:
+        names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        try:
+            content = projects.read_plain(os.path.join(settings.spool_dir(), name))
+        except OSError:
+            continue  # the worker took it in just now
+        showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
+        if not isinstance(showing, dict) or showing.get("session_id") != session_id:
+            continue
+        if (showing.get("project"), showing.get("team")) == (source.key, source.home[1].team_name):
+            time, event, began_by = (str(showing.get(name)) for name in ("time", "event", "source"))
+            found.append((time, event, began_by, str(showing.get("points"))))
+    return found

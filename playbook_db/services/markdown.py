@@ -1,0 +1,226 @@
+"""Key points in Markdown, as people keep them in CLAUDE.md, AGENTS.md or MEMORY.md: reading them, writing them.
+
+Text in, values out, and back. The bullets and the short paragraphs are points, each with the section that its heading
+speaks of; what is too long for one, and what is code or a table, is told and left out.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.prompt_text import render_header
+from playbook_db.domain.sections import OTHERS, find_section
+from playbook_db.errors import PlaybookFileError
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_BYTES = 1 << 20  # of a file; what people write by hand is far smaller
+MAX_POINT_CHARS = 600  # of a bullet with what stands below it
+MAX_PARAGRAPH_CHARS = 300  # of one outside a list; a longer one tells of many things
+_MAX_CODE_LINES = 3  # of a command below "Run the tests with:", which is part of the point
+
+_MISTAKES, _PREFERENCES, _CONTEXT = "MISTAKES TO AVOID", "USER PREFERENCES", "PROJECT CONTEXT"
+_PATTERNS = "PATTERNS & APPROACHES"
+_SPEAKS_OF = (  # the first that a heading has a word of; words are known by their beginnings
+    (_MISTAKES, "mistake|avoid|don'?t|do not|never|pitfall|gotcha|caveat|warning|anti-?pattern|known issue|trouble"),
+    (_PREFERENCES, "preference|prefer|communicat|tone|about me"),
+    (_CONTEXT, "architect|overview|structur|context|stack|layout|background|environment|setup|set-up|about|domain|"
+               "glossar|module|director|folder|depend"),
+    (_PATTERNS, "pattern|approach|style|convention|workflow|practi[cs]e|guideline|rule|test|command|build|how to|"
+                "process|commit|review|release|deploy|develop|cod(e|ing)"),
+)  # fmt: skip
+_HEADINGS = tuple((section, re.compile(rf"\b({words})", re.IGNORECASE)) for section, words in _SPEAKS_OF)
+_FORBIDS = re.compile(r"\W*(never|don'?t|do not|avoid)\b", re.IGNORECASE)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(\n|\Z)", re.DOTALL)
+_KIND = re.compile(r"^\s*type:\s*['\"]?(\w+)", re.MULTILINE)  # how the client's own memory says what a file is about
+_OF_KIND = {"user": _PREFERENCES, "feedback": _PREFERENCES, "project": _CONTEXT, "reference": _CONTEXT}
+_OTHER_FILE = re.compile(r"@[~\w./-]+\.\w+")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#&~|!-])")
+_LIST_MARK = re.compile(r"^(\d{1,9})([.)])")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What may be a key point: its text, the section that it is of, the number of its line in the file."""
+
+    text: str
+    section: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a file holds: the `points`, each text once, and the reason for each line that is `left_out`."""
+
+    points: tuple[Note, ...]
+    left_out: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Block:
+    """A paragraph or a bullet: its text and its line, the headings above it, the blocks that lead to it."""
+
+    text: str
+    line: int
+    headings: tuple[str, ...]
+    above: tuple["_Block", ...]
+    is_bullet: bool
+    leads: bool = False  # to others
+
+    @property
+    def whole(self) -> str:
+        """Its text behind those that lead to it, as in "Before each commit: run the tests"."""
+        return " ".join([*(block.text for block in self.above if block.text.endswith(":")), self.text])
+
+
+def read(data: bytes, *, source: str) -> Notes:
+    """The points in the Markdown *data*; *source* names the file in errors. Raises PlaybookFileError."""
+    if len(data) > MAX_BYTES:
+        raise PlaybookFileError(source, "", f"it is larger than {MAX_BYTES >> 20} MiB. Split it.")
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise PlaybookFileError(source, f"byte {error.start}", "it isn't in UTF-8.") from None
+    front = _FRONT_MATTER.match(text)
+    kind = _KIND.search(front[1] or "") if front else None
+    usual = _OF_KIND.get(kind[1].lower(), OTHERS) if kind else OTHERS
+    if front:  # its lines stay, so that the numbers of those below are right
+        text = "\n" * front[0].count("\n") + text[front.end() :]
+    points: dict[str, Note] = {}
+    left_out: list[tuple[int, str]] = []
+    for block in _blocks(text, left_out):
+        whole = block.whole
+        most = MAX_POINT_CHARS if block.is_bullet else MAX_PARAGRAPH_CHARS
+        if len(whole) > most:
+            what = "bullet" if block.is_bullet else "paragraph"
+            left_out.append((block.line, f"a {what} of {len(whole):,} characters is too long for a key point"))
+        elif _OTHER_FILE.fullmatch(whole):
+            left_out.append((block.line, f"it brings another file in; import that by itself: {whole[1:]}"))
+        elif not (block.leads and block.text.endswith(":")):
+            points.setdefault(whole, Note(whole, _section(block.headings, whole, usual), block.line))
+    return Notes(tuple(points.values()), tuple(sorted(left_out)))
+
+
+def written(points: Iterable[KeyPoint]) -> str:
+    """The *points*, which come section by section, as one list with the sections as headings; `""` for none. Read
+    again, it gives the same texts."""
+    markdown = _parser()
+    groups = (
+        "\n".join([render_header(section), "", *(f"- {_escaped(markdown, point.text)}" for point in group)])
+        for section, group in groupby(points, key=lambda point: point.section)
+    )
+    text = "\n\n".join(groups)
+    return f"{text}\n" if text else ""
+
+
+def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
+    """The paragraphs and bullets of *text* that say something; into *left_out* goes what is neither."""
+    blocks: list[_Block] = []
+    headings: list[tuple[int, str]] = []
+    above: list[_Block | None] = []  # what leads to each list that is open, and what each of its items began with
+    last: _Block | None = None  # which the next token may go on with
+    before, depth = "", 0
+    for token in _parser().parse(text):
+        line, kind = (token.map[0] + 1 if token.map else 0), token.type
+        if kind == "inline" and before == "heading_open":
+            headings = [each for each in headings if each[0] < depth] + [(depth, _plain(token.children or []))]
+            last = None
+        elif kind == "inline" and before == "paragraph_open":
+            said = _plain(token.children or [])
+            if last is not None and above and above[-1] is last:  # a bullet's second paragraph
+                last.text = f"{last.text} {said}".strip()
+            elif any(map(str.isalnum, said)):
+                leading = tuple(block for block in above if block is not None)
+                last = _Block(said, line, tuple(heading for _, heading in headings), leading, bool(above))
+                blocks.append(last)
+                for block in leading:
+                    block.leads = True
+                if above and above[-1] is None:
+                    above[-1] = last
+        elif kind in ("fence", "code_block"):
+            code = [each.strip() for each in token.content.splitlines() if each.strip()]
+            if last is not None and last.text.endswith(":") and 0 < len(code) <= _MAX_CODE_LINES:
+                last.text = f"{last.text} {'; '.join(f'`{each}`' for each in code)}"
+            else:
+                left_out.append((line, "a block of code"))
+            last = None
+        elif kind == "heading_open":
+            depth = int(token.tag[1:])
+        elif kind in ("bullet_list_open", "ordered_list_open"):
+            above.append(last if last is not None and last.text.endswith(":") and last not in above else None)
+        elif kind == "list_item_open":
+            above.append(None)
+            last = None
+        elif kind in ("list_item_close", "bullet_list_close", "ordered_list_close"):
+            above.pop()
+            last = None
+        elif kind == "table_open":
+            left_out.append((line, "a table"))
+        before = kind
+    return blocks
+
+
+def _section(headings: Sequence[str], text: str, usual: str) -> str:
+    """The section that the nearest of *headings* with a word for one speaks of; else what *text* sounds like."""
+    for heading in reversed(headings):
+        named = find_section(heading) or next((section for section, words in _HEADINGS if words.search(heading)), None)
+        if named:
+            return named
+    return _MISTAKES if usual == OTHERS and _FORBIDS.match(text) else usual
+
+
+def _plain(tokens: Sequence["Token"]) -> str:
+    """The text of a paragraph on one line: without marks of emphasis, with code in backticks and where links lead."""
+    parts: list[str] = []
+    targets: list[tuple[str, int]] = []
+    for token in tokens:
+        if token.type == "code_inline":
+            parts.append(f"{token.markup}{_padded(token.content)}{token.markup}")
+        elif token.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+        elif token.type == "link_open":
+            targets.append((str(token.attrGet("href") or ""), len(parts)))
+        elif token.type == "link_close":
+            target, begin = targets.pop()
+            said = "".join(parts[begin:])
+            if target not in ("", said, f"mailto:{said}"):
+                parts.append(f" ({target})")
+        elif token.type == "image":
+            parts.append(token.content)
+        elif token.type == "html_inline":
+            parts.append("" if token.content.startswith("<!--") else token.content)
+        elif token.content:
+            parts.append(token.content)
+    return " ".join("".join(parts).split())
+
+
+def _padded(code: str) -> str:
+    return f" {code} " if code.startswith("`") or code.endswith("`") else code
+
+
+def _escaped(markdown: "MarkdownIt", text: str) -> str:
+    """*text* as a bullet's content: as it is where that is read as the same text, else with its signs escaped."""
+    line = " ".join(text.split())
+    if _is_plain(markdown, line):
+        return line
+    escaped = _LIST_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", line))
+    return escaped.replace("+", "\\+", 1) if escaped.startswith("+") else escaped
+
+
+def _is_plain(markdown: "MarkdownIt", line: str) -> bool:
+    tokens = markdown.parse(f"- {line}\n")
+    kinds = [token.type for token in tokens if token.type.endswith(("_open", "inline"))]
+    return kinds == ["bullet_list_open", "list_item_open", "paragraph_open", "inline"] and (
+        next(_plain(token.children or []) for token in tokens if token.type == "inline") == line
+    )
+
+
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # late: few commands need it
+
+    return MarkdownIt("commonmark").enable("table")

@@ -1,0 +1,118 @@
+"""Which live points answer a question: by the index for full text, else by parts of words.
+
+There is an answer, too, where there is no index, as with an SQLite that has no FTS5, or a damaged one.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import text as sql
+from sqlalchemy.exc import DatabaseError
+
+from playbook_db.domain import search_words
+from playbook_db.domain.evidence import read_json
+from playbook_db.store import hook_queries
+from playbook_db.store.connect import dialect_of
+from playbook_db.store.hook_queries import StoredPoint
+from playbook_db.store.repository import PlaybookRepository
+
+Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
+
+# What was said in a playbook beside the texts of its live points: its kind, the point's name, the revision, the text.
+_BESIDE = """
+SELECT 'retired', k.name, k.retired_in, k.text FROM key_points AS k
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL AND k.forgotten = 0
+UNION ALL
+SELECT 'old text', k.name, c.revision, c.text FROM changes AS c
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+WHERE c.playbook_id = :playbook_id AND c.text IS NOT NULL AND c.text <> k.text AND k.forgotten = 0
+UNION ALL
+SELECT 'reason', k.name, c.revision, c.reason FROM changes AS c
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+WHERE c.playbook_id = :playbook_id AND c.reason IS NOT NULL
+UNION ALL
+SELECT 'evidence', k.name, c.revision, c.evidence FROM changes AS c
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+WHERE c.playbook_id = :playbook_id AND c.evidence IS NOT NULL
+UNION ALL
+SELECT 'vote', coalesce(k.name, v.name), v.revision, v.rationale FROM votes AS v
+LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
+WHERE v.playbook_id = :playbook_id AND v.rationale IS NOT NULL
+UNION ALL
+SELECT 'evidence', coalesce(k.name, v.name), v.revision, v.evidence FROM votes AS v
+LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
+WHERE v.playbook_id = :playbook_id AND v.evidence IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A text that was found beside those of the live points: what `kind` it is, whose, by name (of a proposal its own,
+    `p3`), and since which revision it stands there."""
+
+    kind: Kind
+    name: str
+    revision: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The points that were found, each with how well it answers, the best first; and whether there should be an index
+    that was asked, but it is damaged or behind."""
+
+    points: tuple[tuple[StoredPoint, float], ...]
+    is_damaged: bool = False
+
+
+def search(book: PlaybookRepository, question: str) -> Searched:
+    """The live points of *book* that answer *question*."""
+    dialect = dialect_of(book.connection)
+    live = book.stored().live_points
+
+    def execute(statement: str, values: Mapping[str, Any]) -> Any:
+        return book.connection.execute(sql(statement), values)
+
+    should_ask = dialect.has_search(book.connection)
+    if should_ask:
+        with suppress(DatabaseError), dialect.apart(book.connection):
+            if not dialect.is_search_behind(book.connection):
+                matching = dialect.matching(book.connection, search_words.terms(question))
+                found = hook_queries.search(execute, book.playbook_id, live, question, matching=matching)
+                return Searched(tuple(found))
+    rows = execute(hook_queries.LIVE_POINTS, {"playbook_id": book.playbook_id})
+    return Searched(tuple(_by_parts([StoredPoint(row) for row in rows], question)), is_damaged=should_ask)
+
+
+def search_beside(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[Beside, float], ...]:
+    """What answers *question*, by parts of words, beside the live points: those that have left, what points once said,
+    the reasons of changes, of votes, the evidence for both, and with *proposed* what waits for a person."""
+    rows = book.connection.execute(sql(_BESIDE), {"playbook_id": book.playbook_id})
+    said = [
+        Beside(kind, name, revision, part)
+        for kind, name, revision, text in rows
+        for part in ([each.quote for each in read_json(text)] if kind == "evidence" else [text])
+    ]
+    for proposal in book.waiting_proposals() if proposed else ():
+        texts = proposal.text, proposal.operation.get("reason"), proposal.operation.get("rationale")
+        quotes = (each.quote for each in proposal.evidence)
+        said += [Beside("proposed", f"p{proposal.id}", None, str(text)) for text in (*texts, *quotes) if text]
+    said = [*dict.fromkeys(said)]
+    found = _ranked_by_parts([each.text for each in said], question)
+    return tuple((said[place], score) for place, score in found)
+
+
+def _by_parts(points: Sequence[StoredPoint], question: str) -> list[tuple[StoredPoint, float]]:
+    found = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
+    return [(points[place], score) for place, score in found]
+
+
+def _ranked_by_parts(texts: Sequence[str], question: str) -> list[tuple[int, float]]:
+    small = [text.lower() for text in texts]
+    found = [
+        (term, [place for place, text in enumerate(small) if search_words.has_parts(text, term)])
+        for term in search_words.terms(question)
+    ]
+    return search_words.ranked(found, len(texts))

@@ -1,0 +1,109 @@
+"""The user's own points go before each session, behind those of its project."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from playbook_db import projects
+from playbook_db.claude_code import worker
+from playbook_db.services import edit
+from playbook_db.services import projects as service
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from tests.claude_code import running
+from tests.claude_code.running import SILENT, Client
+
+pytestmark = pytest.mark.slow  # starts processes
+
+_SHOWN = """
+SELECT p.kind, i.points, i.left_out, i.revision FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id
+ORDER BY p.kind
+"""
+HEADER = "## USER PREFERENCES (the user's own, in every project)"
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, whose playbook has two points; its hooks have all the time there is."""
+    made = running.a_client(folder, home, is_patient=True)
+    made.add("use uv for everything", "say why")
+    return made
+
+
+def _add_own(client: Client, *texts: str) -> None:
+    with open_store(f"sqlite:///{client.database}") as store:
+        for text in texts:
+            edit.add(Project.of_user(store), text, section="pref")
+
+
+def _shown(client: Client) -> list[tuple[str, str, int, int]]:
+    with closing(sqlite3.connect(client.database)) as connection:
+        return connection.execute(_SHOWN).fetchall()
+
+
+def test_the_users_own_points_come_behind_the_projects(client: Client) -> None:
+    """Under a header of their own; what each playbook showed is on record there."""
+    alone = client.inject().context
+    _add_own(client, "answer briefly", "use English names")
+
+    told = client.inject(client.start("clear")).context
+
+    own = f"\n\n{HEADER}\n[upref-001] helpful=0 harmful=0 :: answer briefly\n"
+    own += "[upref-002] helpful=0 harmful=0 :: use English names"
+    before, _, after = alone.partition("[oth-002] helpful=0 harmful=0 :: say why")
+    assert told == f"{before}[oth-002] helpful=0 harmful=0 :: say why{own}{after}"
+    assert _shown(client) == [("project", "[1,2]", 0, 2), ("project", "[1,2]", 0, 2), ("user", "[1,2]", 0, 2)]
+
+
+def test_a_project_without_a_playbook_is_told_the_users_own(client: Client, tmp_path: Path) -> None:
+    """No playbook is made for it by that."""
+    _add_own(client, "answer briefly")
+    (tmp_path / "new").mkdir()
+
+    told = client.inject(client.start(cwd=str(tmp_path / "new")), CLAUDE_PROJECT_DIR=str(tmp_path / "new")).context
+
+    assert f"\n\n{HEADER}\n[upref-001] helpful=0 harmful=0 :: answer briefly\n\n" in told
+    assert "use uv" not in told
+    assert _shown(client) == [("user", "[1]", 0, 1)]
+
+
+def test_an_ignored_project_is_told_nothing(client: Client) -> None:
+    """The hooks are kept out of it."""
+    _add_own(client, "answer briefly")
+    with open_store(f"sqlite:///{client.database}") as store:
+        service.ignore(Project.in_folder(store, str(client.folder)), is_ignored=True)
+
+    done = client.inject()
+
+    assert (done.code, done.out, done.err) == SILENT
+    assert _shown(client) == []
+
+
+def test_a_session_that_is_held_out_is_told_none_of_both(client: Client) -> None:
+    """And that is on record for both."""
+    _add_own(client, "answer briefly")
+
+    done = client.inject(PLAYBOOK_HOLDOUT="1")
+
+    assert not done.has_context
+    assert _shown(client) == [("project", "[]", 2, 2), ("user", "[]", 1, 1)]
+
+
+def test_where_the_database_is_being_written_both_showings_wait_in_the_spool(client: Client) -> None:
+    """The worker takes each in where it belongs."""
+    _add_own(client, "answer briefly")
+    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        assert client.inject().has_context
+        connection.rollback()
+    assert _shown(client) == []
+
+    assert worker.run(f"sqlite:///{client.database}") is not None
+
+    assert _shown(client) == [("project", "[1,2]", 0, 2), ("user", "[1]", 0, 1)]
+    with closing(sqlite3.connect(client.database)) as connection:
+        assert connection.execute("SELECT kind FROM playbooks WHERE key = ?", [projects.USER_KEY]).fetchall() == [
+            ("user",)
+        ]

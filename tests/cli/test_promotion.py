@@ -1,0 +1,44 @@
+"""The commands promote and demote."""
+
+from tests.cli.conftest import Playbook
+
+
+def test_promote_and_demote_bring_a_point_there_and_back(playbook: Playbook) -> None:
+    """Each prints both revisions; `show` and `why` of both tell where it came from and went."""
+    playbook("add", "say it briefly", "--section", "pref")
+
+    promoted = playbook("promote", "pref-001")
+
+    assert promoted.code == 0
+    assert "add       upref-001 [USER PREFERENCES] say it briefly (promoted from pref-001 of " in promoted.out
+    assert "retire    pref-001: promoted to upref-001" in promoted.out
+    assert "revision 1 of your own playbook" in promoted.out
+    assert "promoted to upref-001" in playbook("show", "pref-001").out + playbook("why", "pref-001").out
+    assert "promoted from pref-001 of /" in playbook("show", "upref-001").out
+    assert "promoted from pref-001 of /" in playbook("why", "upref-001").out
+
+    back = playbook("demote", "upref-001", "--json").json
+
+    assert (back["name"], back["copy"], back["dry_run"]) == ("upref-001", "pref-002", False)
+    assert [back[side]["changes"][0]["kind"] for side in ("copied", "retired")] == ["add", "retire"]
+    assert "nothing to do: upref-001 has its copy, pref-002" in playbook("demote", "upref-001").out
+
+
+def test_promote_keeps_a_point_where_it_is_asked_to(playbook: Playbook) -> None:
+    """And writes nothing in a dry run."""
+    playbook("add", "say it briefly", "--section", "pref")
+
+    assert "nothing was written" in playbook("promote", "pref-001", "--dry-run").out
+    assert playbook("list", "--user", "--json").json == []
+    kept = playbook("promote", "pref-001", "--keep", "--json").json
+
+    assert kept["retired"] is None
+    assert len(playbook("list", "--json").json) == len(playbook("list", "--user", "--json").json) == 1
+
+
+def test_promote_and_demote_are_between_two_playbooks(playbook: Playbook) -> None:
+    """So --user says nothing there."""
+    for command in ("promote", "demote"):
+        refused = playbook("--user", command, "upref-001")
+        assert refused.code == 2
+        assert "goes without --user" in refused.err

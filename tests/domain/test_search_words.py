@@ -1,0 +1,114 @@
+"""What a question asks for, and in which order the answers come."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain.search_words import MOST_TERMS, Term, least_fitting, ranked, terms
+
+
+def _words(question: str) -> list[str]:
+    return [" ".join(term.words) for term in terms(question)]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Why does src/api/users.py fail?", ["src api users py", "src", "api", "users", "py", "fail"]),
+        ("parse_header", ["parse header", "parse", "header"]),
+        ("parseHeader", ["parseheader", "parse", "header"]),
+        ("pip install --no-cache", ["no cache", "pip", "install", "cache"]),
+        ("error E1101, then TS2345!", ["error", "e1101", "ts2345"]),
+        ("pat-001", ["pat 001", "pat", "001"]),
+        ("uv CI Go -x", ["uv", "ci", "go", "x"]),
+        ("请重启服务 uv", ["请 重", "重 启", "启 服", "服 务", "uv"]),
+        ("猫", ["猫"]),
+        ("please do it for me", []),
+        ('AND "OR" NOT NEAR( * ^ :', ["near"]),
+        ('"; DROP TABLE key_points; --', ["key points", "drop", "table", "key", "points"]),
+        ("\0 \ud800 \n", []),
+    ],
+)
+def test_what_a_question_asks_for(question: str, expected: list[str]) -> None:
+    """Words that count, short ones too; names whole and by their parts; never an operator."""
+    assert _words(question) == expected
+
+
+def test_of_many_words_those_at_both_ends_are_asked_for() -> None:
+    """The prompt stands before or behind what was pasted; identifiers leave two thirds of the room to words."""
+    found = terms(" ".join(f"a{n}.py {'b' * n}" for n in range(3, 80)))
+
+    assert len(found) == MOST_TERMS
+    assert sum(term.is_whole for term in found) == MOST_TERMS // 3
+    assert {"a3 py", "a79 py", "a3", "b" * 79} <= {" ".join(term.words) for term in found}
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("umlaut", 1.0),
+        ("tests", 0.6),
+        ("working", 0.6),
+        ("TS2589", 1.5),
+        ("parseHeader", 1.5),
+        ("x", 0.5),
+        ("42", 0.5),
+        ("500", 1.0),
+        ("uv", 1.0),
+        ("猫", 0.5),
+    ],
+)
+def test_a_name_says_more_than_a_word_and_a_common_word_less(question: str, says: float) -> None:
+    """In whichever form it stands."""
+    assert terms(question)[0].says == says
+
+
+@pytest.mark.parametrize("question", ["umlaut's", "umlaut\u2019s,", "isn't the umlaut", "'umlaut'"])
+def test_what_is_contracted_isn_t_asked_for(question: str) -> None:
+    """An `s` or `t` would be found in most texts."""
+    assert _words(question) == ["umlaut"]
+
+
+def test_a_hundred_kilobytes_are_as_good_as_their_beginning_and_end() -> None:
+    """What somebody pasted costs no more time than what we read of it; a log says at its end what went wrong."""
+    found = terms("parser " + "x " * 50_000 + "umlaut")
+
+    assert found == terms("parser x umlaut")
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_a_term_that_is_more_than_letters_and_digits(text: str) -> None:
+    """So between quotes it is nothing else to FTS5, nor to PostgreSQL."""
+    for term in terms(text):
+        assert term.words
+        assert all(word.isalnum() for word in term.words)
+
+
+def test_who_has_the_rarer_words_comes_first() -> None:
+    """What stands in every text says next to nothing."""
+    common, rare = Term(("tests",)), Term(("parser",))
+
+    best = ranked([(common, range(100)), (rare, [7, 3])], 100)
+
+    assert [number for number, _ in best[:3]] == [3, 7, 0]
+    assert best[2][1] < best[1][1] / 100
+
+
+@pytest.mark.parametrize("live", [1, 20, 500, 10_000])
+def test_a_word_that_one_point_alone_has_counts_one(live: int) -> None:
+    """In a playbook of any size, so that one threshold serves all; and in two forms no more."""
+    once = [(Term(("parser",)), [1])]
+
+    assert ranked(once, live) == [(1, pytest.approx(1))]
+    assert ranked([*once, (Term(("parsers",)), [1])], live) == ranked(once, live)
+    assert ranked([*once, (Term(("umlaut",)), [1])], live) == [(1, pytest.approx(2))]
+    assert ranked([], live) == []
+
+
+def test_one_plain_word_is_enough_for_a_short_question_and_a_common_one_is_not() -> None:
+    """Of a long text something is always found; an error wants more."""
+    short, long = ([Term((f"w{n}",)) for n in range(count)] for count in (5, 32))
+
+    assert 0.6 < least_fitting(short[:1]) == least_fitting(short) < 1
+    assert least_fitting(long) > 1.5
+    assert 1 < least_fitting(short, strongly=True) < 2 < least_fitting(long, strongly=True) == 3

@@ -1,0 +1,242 @@
+"""Learning over both playbooks: the project's, and the user's own."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.learner import learn_transcript
+from playbook_db.services import edit, history, learn, review, undo
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import Store
+from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
+from tests.members import NewMember, rows
+from tests.transcripts_made_up import TranscriptBuilder
+
+pytestmark = pytest.mark.slow  # asks an API on loopback
+
+WISH = "in all my projects: answer in English, please"
+Learn = Callable[..., MessagesApi]
+
+
+class _KilledError(BaseException):
+    """The worker is gone."""
+
+
+def _killed(*_: object, **__: object) -> NoReturn:
+    raise _KilledError
+
+
+@pytest.fixture
+def own(learner_project: Project) -> Project:
+    """The user's own playbook, with upref-001 and upref-002, of which session s-1 was shown both."""
+    made = Project.of_user(learner_project.store)
+    edit.add(made, "answer briefly", section="pref")
+    edit.add(made, "write English names", section="pref")
+    show_all(made)
+    return made
+
+
+@pytest.fixture
+def lesson(learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
+    """Learns from a session in which the user said WISH and upref-001 was cited: what the models were asked."""
+
+    def once(reflected: str, curated: str, *, turns: int = 1) -> MessagesApi:
+        session = TranscriptBuilder("s-1")
+        session.user(WISH)
+        session.assistant("As [pat-001] and [upref-001] say.")
+        session.run("pytest -q", "3 passed")
+        for _ in range(turns):
+            session.user("thank you")
+            session.assistant("You're welcome.")
+        path = session.write(tmp_path / "s-1.jsonl")
+        with MessagesApi(*answers(reflected, curated)) as api:
+            learn_transcript(learner_project, path, model_at(api, monkeypatch))
+        return api
+
+    return once
+
+
+def _points(project: Project) -> dict[str, tuple[str, int, int]]:
+    return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
+
+
+def _waiting(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
+    return [(item.proposal.kind, item.proposal.names, item.proposal.text) for item in review.waiting(project)]
+
+
+def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
+    learner_project: Project, own: Project, lesson: Learn
+) -> None:
+    """So do citations; each playbook has a revision of the session's."""
+    lesson(reflection(("pat-001", "helpful"), ("upref-001", "helpful"), ("upref-002", "harmful")), curation())
+
+    assert _points(learner_project) == {"pat-001": ("run the tests first", 1, 0)}
+    assert _points(own) == {"upref-001": ("answer briefly", 1, 0), "upref-002": ("write English names", 0, 1)}
+    for project, name in ((learner_project, "pat-001"), (own, "upref-001")):
+        assert history.life(project, name).events[-1].session_id == "s-1"
+        with project.store.read(project.key) as book:
+            assert book.marks()[name].cited_in == 1
+
+
+def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(
+    learner_project: Project, own: Project, lesson: Learn
+) -> None:
+    """Until that is taken back, too."""
+    lesson(reflection(("pat-001", "helpful"), ("upref-001", "helpful")), curation())
+
+    (here,) = undo.undo_session(learner_project, "s-1")
+    undo.undo(learner_project)
+    undo.undo_session(own, "s-1")
+    (again,) = undo.undo_session(learner_project, "s-1")
+
+    assert _points(own)["upref-001"][1] == 0
+    assert here.result.notes == [
+        "what it taught your own playbook stays; that goes with: playbook --user undo --session s-1"
+    ]
+    assert again.result.notes == []
+
+
+def test_the_models_are_told_the_own_points_that_the_session_had(
+    learner_project: Project, own: Project, lesson: Learn
+) -> None:
+    """Under headers of their own, and with their marks; none that it didn't have."""
+    edit.add(own, "never shown to it", section="pref")
+
+    api = lesson(reflection(), curation())
+
+    for request in api.messages():
+        said = request.last_said
+        assert "## USER PREFERENCES (the user's own, in every project)\n[upref-001] answer briefly" in said
+        assert "[upref-001] helpful=0 harmful=0, shown, cited" in said
+        assert "never shown to it" not in said
+
+
+def test_a_point_for_all_projects_always_waits_for_a_person(
+    learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the user's own playbook, whatever is to be reviewed otherwise; and so does each change of it."""
+    monkeypatch.setattr(registration, "review_mode", lambda _: "none")
+    operations: list[dict[str, Any]] = [
+        {"type": "ADD", "text": "Answer in English", "section": "USER PREFERENCES", "scope": "user"},
+        {"type": "UPDATE", "target_id": "upref-001", "text": "answer in a sentence"},
+        {"type": "DELETE", "target_id": "upref-002", "reason": "no use"},
+        {"type": "ADD", "text": "Here the tests are fast", "section": "PROJECT CONTEXT", "scope": "project"},
+    ]
+
+    lesson(reflection(), curation(*operations))
+
+    assert [text for text, *_ in _points(learner_project).values()] == [
+        "run the tests first",
+        "Here the tests are fast",
+    ]
+    assert len(_points(own)) == 2
+    assert _waiting(own) == [
+        ("ADD", (), "Answer in English"), ("UPDATE", ("upref-001",), "answer in a sentence"),
+        ("DELETE", ("upref-002",), ""),
+    ]  # fmt: skip
+    assert _waiting(learner_project) == []
+
+
+def test_points_of_both_playbooks_are_never_made_one(learner_project: Project, own: Project, lesson: Learn) -> None:
+    """It is skipped with the reason, in the user's own history alone."""
+    merge = {"type": "MERGE", "source_ids": ["pat-001", "upref-001"], "merged_text": "briefly, tests first"}
+
+    lesson(reflection(), curation(merge))
+
+    assert len(_points(learner_project)) == 1
+    assert _waiting(own) == []
+    with own.store.read(own.key) as book:
+        assert "one playbook" in book.read_skipped(book.revision)[0].reason
+    with learner_project.store.read(learner_project.key) as book:
+        assert book.read_skipped(book.revision) == ()
+
+
+@pytest.mark.parametrize("at", ["_keep_own", "_keep_lesson"], ids=["before both commits", "between them"])
+def test_a_kill_between_the_two_commits_counts_each_once(
+    at: str, learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reflector isn't asked again, and no vote of either playbook is lost or counted twice."""
+    said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
+    wish = curation({"type": "ADD", "text": "Answer in English", "scope": "user"})
+    with monkeypatch.context() as patch:
+        patch.setattr(learn._Lesson, at, _killed)
+        with pytest.raises(_KilledError):
+            lesson(said, wish)
+
+    again = lesson(said, wish)
+
+    assert not any(is_reflector(request) for request in again.messages())
+    assert _points(learner_project)["pat-001"][1] == 1
+    assert _points(own)["upref-001"][1] == 1
+    assert len(_waiting(own)) == 1
+    assert lesson(said, wish).messages() == []
+
+
+def test_a_session_that_went_on_after_a_kill_between_the_commits_counts_once(
+    learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the chunk is a longer one, of which the reflector is asked anew."""
+    said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
+    with monkeypatch.context() as patch:
+        patch.setattr(learn._Lesson, "_keep_lesson", _killed)
+        with pytest.raises(_KilledError):
+            lesson(said, curation())
+
+    lesson(said, curation(), turns=3)
+
+    assert _points(learner_project)["pat-001"][1] == 1
+    assert _points(own)["upref-001"][1] == 1
+
+
+def test_without_a_playbook_of_ones_own_nothing_is_made_for_one(learner_project: Project, lesson: Learn) -> None:
+    """A tag on a point that nobody has is a vote that met none, in the project's history."""
+    lesson(reflection(("upref-009", "helpful")), curation({"type": "DELETE", "target_id": "upref-009"}))
+
+    own = Project.of_user(learner_project.store)
+    with own.store.read(own.key) as book:
+        assert book.playbook_id == 0
+
+
+@pytest.mark.sqlite
+@pytest.mark.enable_socket
+@pytest.mark.parametrize("at", ["_keep_reflection", "_keep_lesson"], ids=["before the reflection", "between the two"])
+def test_a_team_is_told_nothing_of_a_members_own_points(
+    at: str, new_member: NewMember, team_url: str, team_server: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Her worker counts the vote in her own database, once, though it is killed before it has kept the team's part."""
+    ann = new_member("ann")
+    ann.add("run the tests first")
+    ann.join(team_url)
+    with ann.own() as project:
+        edit.add(Project.of_user(project.store), "answer briefly", section="pref")
+    ann.session("s-1", cites="pat-001, upref-001")
+    update = {"type": "UPDATE", "target_id": "upref-001", "text": "answer in a sentence"}
+    merge = {"type": "MERGE", "source_ids": ["pat-001", "upref-001"], "merged_text": "both in one"}
+    said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
+    kept = learn._Lesson._keep_reflection
+
+    def killed_at_the_teams(lesson: Any, project: Project, *given: Any) -> int:
+        return kept(lesson, project, *given) if project.is_users else _killed()
+
+    with MessagesApi(*answers(said, curation(update, merge))) as api:
+        model_at(api, monkeypatch)
+        with monkeypatch.context() as patch:
+            patch.setattr(learn._Lesson, at, killed_at_the_teams if at == "_keep_reflection" else _killed)
+            with pytest.raises(_KilledError):
+                ann.work()
+        assert ann.work().learned == 1
+
+    with ann.own() as project:
+        mine = Project.of_user(project.store)
+        assert _points(mine) == {"upref-001": ("answer briefly", 1, 0)}
+        assert _waiting(mine) == [("UPDATE", ("upref-001",), "answer in a sentence")]
+    assert rows(team_server, "SELECT text, helpful FROM key_points") == [("run the tests first", 1)]
+    for table, columns in (
+        ("reflections", "bullet_tags"), ("skipped_operations", "operation"), ("proposals", "operation"),
+        ("votes", "rationale"), ("changes", "text"), ("playbooks", "key"),
+    ):  # fmt: skip
+        held = str(rows(team_server, f"SELECT {columns} FROM {table}"))
+        assert not any(word in held for word in ("upref-001", "answer", "both in one", "user")), table

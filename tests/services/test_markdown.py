@@ -1,0 +1,178 @@
+"""Notes in Markdown: what of them may be key points, and that what is written is read again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.errors import PlaybookFileError
+from playbook_db.services import markdown
+from playbook_db.services.markdown import MAX_PARAGRAPH_CHARS, MAX_POINT_CHARS
+
+NOTES = """\
+# Harbour
+
+A web shop for boats.
+
+@docs/git.md
+
+## Commands
+```bash
+make test
+make lint
+make docs
+make bench
+```
+
+Run one test with:
+
+```
+pytest -x tests/test_one.py
+```
+
+Before each commit:
+
+- run the tests
+- run the linter
+
+## Code style
+- **Always** use `uv`, not [pip](https://pip.pypa.io).
+- Tests:
+  - never mock the database
+    1. nor the clock
+- Two
+  lines
+
+  and a second paragraph
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+### Gotchas
+<!-- nobody sees this -->
+- The cache survives a restart
+
+## Misc
+- Don't push to main
+- Lunch is at noon
+"""
+
+
+def _texts(text: str) -> list[str]:
+    return [note.text for note in markdown.read(text.encode(), source="CLAUDE.md").points]
+
+
+def test_bullets_and_short_paragraphs_are_points() -> None:
+    """What leads to a list or to a command stands before it; emphasis goes, code and links stay."""
+    assert _texts(NOTES) == [
+        "A web shop for boats.",
+        "Run one test with: `pytest -x tests/test_one.py`",
+        "Before each commit: run the tests",
+        "Before each commit: run the linter",
+        "Always use `uv`, not pip (https://pip.pypa.io).",
+        "Tests: never mock the database",
+        "Tests: nor the clock",
+        "Two lines and a second paragraph",
+        "The cache survives a restart",
+        "Don't push to main",
+        "Lunch is at noon",
+    ]
+
+
+def test_the_nearest_heading_that_says_so_gives_the_section() -> None:
+    """Where none does, a text that forbids is a mistake to avoid, and all else is of no section."""
+    sections = {note.text: note.section for note in markdown.read(NOTES.encode(), source="x").points}
+
+    assert sections["Before each commit: run the tests"] == "PATTERNS & APPROACHES"
+    assert sections["The cache survives a restart"] == "MISTAKES TO AVOID"
+    assert sections["Don't push to main"] == "MISTAKES TO AVOID"
+    assert sections["Lunch is at noon"] == "OTHERS"
+
+
+@pytest.mark.parametrize(
+    ("heading", "section"),
+    [
+        ("Project Context", "PROJECT CONTEXT"),
+        ("Architecture overview", "PROJECT CONTEXT"),
+        ("My preferences", "USER PREFERENCES"),
+        ("Things to avoid", "MISTAKES TO AVOID"),
+        ("Testing", "PATTERNS & APPROACHES"),
+        ("Recipes", "OTHERS"),
+    ],
+)
+def test_a_heading_names_a_section_in_its_own_words(heading: str, section: str) -> None:
+    """The five sections' own names among them."""
+    (note,) = markdown.read(f"## {heading}\n- Boats float\n".encode(), source="x").points
+
+    assert note.section == section
+
+
+def test_what_is_no_point_is_told_with_its_line() -> None:
+    """Code of some length, a table, and another file that is brought in."""
+    assert markdown.read(NOTES.encode(), source="x").left_out == (
+        (5, "it brings another file in; import that by itself: docs/git.md"),
+        (8, "a block of code"),
+        (36, "a table"),
+    )
+
+
+def test_no_text_that_tells_of_many_things_is_a_point() -> None:
+    """Least of all a whole file: a paragraph may be shorter than a bullet, which somebody meant as one thing."""
+    paragraph, bullet = "word " * (MAX_PARAGRAPH_CHARS // 5 + 1), "word " * (MAX_POINT_CHARS // 5 + 1)
+    notes = markdown.read(f"{paragraph}\n\n- {bullet}\n- short\n".encode(), source="x")
+
+    assert [note.text for note in notes.points] == ["short"]
+    assert [line for line, _ in notes.left_out] == [1, 3]
+    assert "too long" in notes.left_out[0][1]
+
+
+def test_the_head_of_a_memory_file_says_what_it_is_about() -> None:
+    """As the client's own memory writes it; the lines are counted from the file's first."""
+    text = "---\nname: tabs\nmetadata:\n  type: feedback\n---\nIndent with tabs.\n"
+    (note,) = markdown.read(text.encode(), source="x").points
+
+    assert (note.text, note.section, note.line) == ("Indent with tabs.", "USER PREFERENCES", 6)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"- x\n" * (markdown.MAX_BYTES // 4 + 1)], ids=["no UTF-8", "too large"])
+def test_what_cannot_be_read_is_refused(data: bytes) -> None:
+    """With the file's name."""
+    with pytest.raises(PlaybookFileError, match=r"notes\.md"):
+        markdown.read(data, source="notes.md")
+
+
+@pytest.mark.parametrize(
+    "text", ["> " * 5000 + "deep", "- " * 5000 + "deep", "[" * 20_000, "*a " * 20_000, "", "---\n"]
+)
+def test_odd_notes_are_read_without_an_error(text: str) -> None:
+    """Nesting without end, marks that never close, and nothing at all."""
+    assert len(markdown.read(text.encode(), source="x").points) <= 1
+
+
+@given(st.one_of(st.text(max_size=60), st.text("ab1 .)(-+*_`[]<>#&;!|~:\\@\n=>/", max_size=30)))
+def test_what_is_written_is_read_as_the_same_text(text: str) -> None:
+    """Whatever signs are in it; white space aside."""
+    text = text.encode("utf-8", "replace").decode().replace("\0", "")
+    same = " ".join(text.split())
+    if any(map(str.isalnum, same)) and not same.startswith("@"):
+        point = KeyPoint("pat-001", text, "PATTERNS & APPROACHES")
+
+        (note,) = markdown.read(markdown.written([point]).encode(), source="x").points
+
+        assert (note.text, note.section) == (same, "PATTERNS & APPROACHES")
+
+
+def test_a_playbook_is_one_list_with_its_sections_as_headings() -> None:
+    """Signs that Markdown would take for its own are escaped, others stay as people wrote them."""
+    points = [
+        KeyPoint("pat-001", "Use `uv` for parse_header", "PATTERNS & APPROACHES"),
+        KeyPoint("pat-002", "# of workers:\n*two*", "PATTERNS & APPROACHES"),
+        KeyPoint("oth-001", "Boats float", "OTHERS"),
+    ]
+
+    assert markdown.written(points) == (
+        "## PATTERNS & APPROACHES\n\n- Use `uv` for parse_header\n- \\# of workers: \\*two\\*\n\n"
+        "## OTHERS\n\n- Boats float\n"
+    )
+    assert markdown.written([]) == ""

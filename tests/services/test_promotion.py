@@ -1,0 +1,213 @@
+"""promote and demote: a point's way between a project's playbook and the user's own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.errors import PointNotFoundError, PointRuleError
+from playbook_db.services import edit, history, promotion, undo
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import Store, open_store
+
+
+class _KilledError(BaseException):
+    """The process is gone."""
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise _KilledError
+
+
+@pytest.fixture
+def own(store: Store) -> Project:
+    """The user's own playbook."""
+    return Project.of_user(store)
+
+
+@pytest.fixture
+def teams(own: Project, folder: Path, tmp_path: Path) -> Iterator[Project]:
+    """A team's playbook, in a database of its own, which the project in `folder` has joined."""
+    with open_store(f"sqlite:///{tmp_path / 'team' / 'playbook.db'}") as store:
+        yield Project(store, "shop", str(folder), here=Project.in_folder(own.store, str(folder)))
+
+
+def voted(project: Project, text: str = "say it briefly") -> str:
+    """Add a point with two helpful votes and a harmful one; its name."""
+    revised = edit.add(project, text, section="pref")
+    name = revised.changes[0].point.name
+    for tag in ("helpful", "helpful", "harmful"):
+        edit.vote(project, name, tag)
+    return name
+
+
+def points(project: Project) -> dict[str, tuple[str, int, int]]:
+    """The live points: text and counters by name."""
+    return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
+
+
+def test_a_promoted_point_goes_with_all_that_it_has(project: Project, own: Project) -> None:
+    """Votes, section, pin and other fields; the one that it was copied from says where it went."""
+    name = voted(project)
+    with project.store.write(project.key) as book:
+        book.commit("edit", "more", extras={name: '{"by": "Ann"}'})
+    edit.pin(project, name)
+
+    move = promotion.promote(project, name, keeps=False)
+
+    assert (move.name, move.copy) == ("pref-001", "upref-001")
+    assert points(own) == {"upref-001": ("say it briefly", 2, 1)}
+    assert points(project) == {}
+    details = edit.find(own, "upref-001")
+    assert details.point.section == "USER PREFERENCES"
+    assert details.extra == '{"by": "Ann"}'
+    assert history.lifespan(own, "upref-001").pinned
+    left = edit.find(project, name).retired
+    assert left is not None
+    assert left.reason == "promoted to upref-001"
+
+
+def test_a_demoted_point_comes_into_the_project_at_hand(project: Project, own: Project) -> None:
+    """The other way round."""
+    name = voted(own)
+
+    promotion.demote(project, name, keeps=False)
+
+    assert points(project) == {"pref-001": ("say it briefly", 2, 1)}
+    assert points(own) == {}
+    left = edit.find(own, name).retired
+    assert left is not None
+    assert left.reason == f"demoted to pref-001 of {project.key}"
+
+
+@pytest.mark.parametrize("way", ["promote", "demote"])
+@pytest.mark.parametrize("is_teams", [False, True], ids=["one database", "two databases"])
+def test_said_again_after_a_kill_in_between_it_is_finished(
+    way: str, is_teams: bool, project: Project, teams: Project, own: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One copy, with its votes once, and nothing lost; said a third time, it changes nothing."""
+    project = teams if is_teams else project
+    source, target = (project, own) if way == "promote" else (own, project)
+    name, move = voted(source), getattr(promotion, way)
+    with monkeypatch.context() as patch:
+        patch.setattr(promotion, "_retire", _killed)
+        with pytest.raises(_KilledError):
+            move(project, name, keeps=False)
+    assert (len(points(source)), len(points(target))) == (1, 1)
+
+    move(project, name, keeps=False)
+    again = move(project, name, keeps=False)
+
+    assert points(source) == {}
+    assert list(points(target).values()) == [("say it briefly", 2, 1)]
+    assert (again.copied, again.retired) == (None, None)
+
+
+def test_of_two_members_each_gives_the_team_a_point_of_his_own(
+    teams: Project, own: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though both points have the same name."""
+    for member, text in (("ann@laptop", "say it briefly"), ("bob@desk", "English names")):
+        monkeypatch.setenv("PLAYBOOK_ACTOR", member)
+        if points(own):
+            edit.edit(own, "upref-001", text=text)  # what bob has under that name
+        else:
+            voted(own, text)
+        promotion.demote(teams, "upref-001", keeps=True)
+
+    assert [text for text, *_ in points(teams).values()] == ["say it briefly", "English names"]
+
+
+def test_what_was_reworded_between_is_neither_lost_nor_copied_twice(
+    project: Project, own: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person says which of both texts it is to be."""
+    name = voted(project)
+    with monkeypatch.context() as patch:
+        patch.setattr(promotion, "_retire", _killed)
+        with pytest.raises(_KilledError):
+            promotion.promote(project, name, keeps=False)
+    edit.edit(project, name, text="say it in two lines")
+
+    with pytest.raises(PointRuleError, match="upref-001 before"):
+        promotion.promote(project, name, keeps=False)
+
+    assert points(project) == {name: ("say it in two lines", 2, 1)}
+    assert len(points(own)) == 1
+
+
+def test_a_point_that_says_the_same_is_taken_for_the_copy(project: Project, own: Project) -> None:
+    """With the higher of both counters; one that says nearly the same is told of."""
+    name = voted(project)
+    edit.add(own, "Say it briefly.", section="pref")
+    edit.vote(own, "upref-001", "helpful")
+    edit.vote(own, "upref-001", "helpful")
+    edit.vote(own, "upref-001", "helpful")
+
+    move = promotion.promote(project, name, keeps=False)
+
+    assert points(own) == {"upref-001": ("Say it briefly.", 3, 1)}
+    assert "upref-001 says this already" in move.notes[0]
+    other = edit.add(project, "say it very briefly", section="pref").changes[0].point.name
+    assert "upref-001 says nearly the same" in promotion.promote(project, other, keeps=False).notes[0]
+
+
+def test_a_point_that_left_in_another_way_is_not_promoted(project: Project, own: Project) -> None:
+    """Nor is one of the user's own, and no project's is demoted."""
+    name = voted(project)
+    edit.retire(project, name)
+
+    with pytest.raises(PointNotFoundError, match="retired"):
+        promotion.promote(project, name, keeps=False)
+    with pytest.raises(PointRuleError, match="is in your own playbook"):
+        promotion.promote(project, voted(own), keeps=False)
+    with pytest.raises(PointRuleError, match="no point of your own playbook"):
+        promotion.demote(project, name, keeps=False)
+    assert points(project) == {}
+
+
+def test_nothing_is_written_in_a_dry_run(project: Project, own: Project) -> None:
+    """It says the same as if it were done."""
+    name = voted(project)
+
+    move = promotion.promote(project, name, keeps=False, dry_run=True)
+
+    assert move.copy == "upref-001"
+    assert move.copied is not None
+    assert move.retired is not None
+    assert (move.copied.revision, move.retired.revision) == (None, None)
+    assert [change.kind for change in (*move.copied.changes, *move.retired.changes)] == ["add", "retire"]
+    assert (len(points(project)), len(points(own))) == (1, 0)
+
+
+def test_an_undo_on_either_side_tells_of_the_other(project: Project, own: Project) -> None:
+    """What is still in force there, and the command that takes that back; where it was taken back, nothing."""
+    name = voted(project)
+    promotion.promote(project, name, keeps=False)
+
+    here = undo.undo(project).result.notes
+
+    assert here == ["upref-001 of your own playbook stays there; to take that back, too: playbook --user undo 1"]
+    assert undo.undo(own).result.notes == []
+    assert points(project) == {name: ("say it briefly", 2, 1)}
+    assert points(own) == {}
+    promotion.promote(project, name, keeps=False)
+    there = undo.undo(own).result.notes
+    assert there[0].startswith(f"{name} of {project.key} stays retired there; to take that back, too: playbook --proj")
+    assert there[0].endswith(" undo 7")
+    undo.undo(project, RevisionRange(7, 7))
+    assert points(project) == {name: ("say it briefly", 2, 1)}
+
+
+def test_an_undo_of_a_demotion_tells_of_the_other_side(project: Project, own: Project) -> None:
+    """On both sides."""
+    name = voted(own)
+    promotion.demote(project, name, keeps=False)
+
+    (there,) = undo.undo(project).result.notes
+    assert there == f"{name} of your own playbook stays retired there; to take that back, too: playbook --user undo 5"
+    undo.undo(project)
+    (here,) = undo.undo(own).result.notes
+    assert here.startswith(f"pref-001 of {project.key} stays there; to take that back, too: playbook --project ")
+    assert here.endswith(" undo 1")

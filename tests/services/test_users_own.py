@@ -1,0 +1,126 @@
+"""The user's own playbook: its key, its kind, the names of its points."""
+
+from pathlib import Path
+
+from sqlalchemy import select
+
+from playbook_db import projects
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, mirror
+from playbook_db.services.projects import Project, list_projects, read_playbook
+from playbook_db.store import repository
+from playbook_db.store.engine import Store
+from playbook_db.store.tables import playbooks
+
+
+def names_in(project: Project) -> list[str]:
+    """The names of the live points, in canonical order."""
+    return list(read_playbook(project).by_name)
+
+
+def in_file(project: Project, name: str, text: str, *, replace: bool = False) -> None:
+    """Take in a file with one point."""
+    reading = playbook_file.decode(
+        f'{{"key_points": [{{"name": "{name}", "text": "{text}"}}]}}'.encode(), source="a file"
+    )
+    import_export.import_playbook(project, reading, source="a file", replace=replace)
+
+
+def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project: Project) -> None:
+    """It is of the kind `user`; no list of projects has it, nor is it looked through for transcripts."""
+    own = Project.of_user(store)
+    edit.add(project, "use uv here")
+    assert not read_playbook(own).points
+
+    edit.add(own, "say it briefly", section="pref")
+
+    with store.snapshot() as connection:
+        kinds = dict(connection.execute(select(playbooks.c.key, playbooks.c.kind)).all())
+        assert [key for key, _ in repository.learning_projects(connection)] == [project.key]
+    assert kinds == {project.key: "project", own.key: "user"}
+    assert [each.key for each in list_projects(store)] == [project.key]
+    assert names_in(own) == ["upref-001"]
+    assert names_in(project) == ["oth-001"]
+
+
+def test_each_role_of_a_server_has_its_own(store: Store) -> None:
+    """A file is one person's; a server has those of many."""
+    key = Project.of_user(store).key
+
+    assert projects.is_users(key)
+    assert (key == projects.USER_KEY) is not store.is_shared
+    if store.is_shared:
+        assert key == f"user:{store.url.username}"
+
+
+def test_names_of_the_users_own_count_as_in_a_project(store: Store) -> None:
+    """One more than the highest of its section, retired ones included, whatever the project's have."""
+    own = Project.of_user(store)
+    for text in ("one", "two"):
+        edit.add(own, text, section="pat")
+    edit.retire(own, "upat-002")
+
+    edit.add(own, "three", section="pat")
+
+    assert names_in(own) == ["upat-001", "upat-003"]
+
+
+def test_a_name_of_the_other_kind_is_given_anew(store: Store, project: Project) -> None:
+    """So a name tells whose a point is; said twice, it changes nothing, and all of a file is taken in."""
+    own = Project.of_user(store)
+    for _ in range(2):
+        in_file(project, "upat-007", "from the user's own")
+        in_file(own, "kpt_007", "from a flat file")
+
+    assert names_in(project) == ["oth-001"]
+    assert names_in(own) == ["uoth-001"]
+
+
+def test_a_name_of_the_other_kind_is_given_anew_where_the_file_replaces_all(store: Store, project: Project) -> None:
+    """What is here already under a name of this kind keeps it."""
+    own = Project.of_user(store)
+    edit.add(own, "say it briefly", section="pref")
+    edit.add(own, "goes away", section="pref")
+
+    in_file(own, "pref-031", "say it briefly", replace=True)
+
+    assert names_in(own) == ["upref-001"]
+
+
+def test_a_prompt_has_both_whatever_the_database(store: Store, project: Project) -> None:
+    """As the hook has it, which reads SQLite alone."""
+    own = Project.of_user(store)
+    edit.add(project, "use uv here")
+    edit.add(own, "say it briefly")
+
+    text = import_export.prompt(project)
+
+    assert text == import_export.prompt_with_all(project)
+    assert text.index("use uv here") < text.index("## OTHERS (the user's own") < text.index("say it briefly")
+    assert "use uv here" not in import_export.prompt(own)
+    assert "say it briefly" in import_export.prompt(own)
+
+
+def test_a_mirror_brings_no_name_of_the_users_own(project: Project) -> None:
+    """Written by hand there, it is given anew here and there."""
+    edit.add(project, "use uv here")
+    mirror.switch(project, on=True)
+    path = Path(project.mirror_path or "")
+    path.write_text(path.read_text().replace("oth-001", "upat-001").replace("use uv here", "use uv, not pip"))
+
+    mirror.sync(project)
+
+    assert names_in(project) == ["oth-002"]
+    assert '"oth-002"' in path.read_text()
+    assert "upat-001" not in path.read_text()
+
+
+def test_what_is_pinned_in_ones_own_is_told_where_it_needs_more_than_its_share(store: Store) -> None:
+    """A project may need all the rest."""
+    own = Project.of_user(store)
+    for number in range(4):
+        edit.add(own, f"advice {number} " + "and why " * 100)
+
+    assert edit.pin(own, "uoth-001", "uoth-002", "uoth-003") == []
+    (note,) = edit.pin(own, "uoth-004")
+    assert "surely there for your own; uoth-001 isn't shown then" in note

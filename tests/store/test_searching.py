@@ -1,0 +1,154 @@
+"""The same points answer a question in the same order, whether a file or a server keeps them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.quality import retrieval_corpus
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, maintenance, search
+from playbook_db.services.forget import Request, forget
+from playbook_db.services.projects import Project
+from playbook_db.store.engine import open_store
+from playbook_db.store.postgres.dialect import MATCHING
+from tests.databases import DISTRIBUTED, KINDS, raw_connection
+from tests.postgres import drop_database, new_database, require_server
+
+TEXTS = (
+    "In src/api/users.py the session must be closed",
+    "Install with uv and --no-cache",
+    "parse_header wants bytes",
+    "E1101 comes from a stale stub",
+    "改了配置要重启服务",
+    "Кэш и Café, École; नमस्ते दुनिया",
+    "NUL\0stands here",
+    "retired advice",
+)
+
+
+@pytest.fixture
+def filled(project: Project) -> Project:
+    """With these points; the last has left."""
+    for text in TEXTS:
+        edit.add(project, text)
+    edit.retire(project, "oth-008")
+    return project
+
+
+def _scored(project: Project, question: str) -> list[tuple[str, float]]:
+    (found,), _ = search.search(project, question)
+    assert not found.is_damaged
+    return [(point.name, score) for point, score in found.points]
+
+
+def _found(project: Project, question: str) -> list[str]:
+    return [name for name, _ in _scored(project, question)]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("why does users.py fail", ["oth-001"]),
+        ("src/api/users.py", ["oth-001"]),
+        ("API", ["oth-001"]),
+        ("--no-cache", ["oth-002"]),
+        ("caching", ["oth-002"]),
+        ("the header", ["oth-003"]),
+        ("e1101", ["oth-004"]),
+        ("服务", ["oth-005"]),
+        ("置要", ["oth-005"]),
+        ("cafe КЭШ", ["oth-006"]),
+        ("ecole", ["oth-006"]),
+        ("दुनिया", ["oth-006"]),
+        ("oth-004", ["oth-004"]),
+        ("oth", []),
+        ("retired", []),
+        ("the and of", []),
+        ("\0 '' \\ :* | & ! <-> ( \ufdd0", []),
+    ],
+)
+def test_what_is_found(filled: Project, question: str, expected: list[str]) -> None:
+    """Names whole and by their parts, other forms of a word, letters with and without accents, other scripts; nothing
+    that a database takes for an operator."""
+    assert _found(filled, question) == expected
+
+
+def test_the_index_follows_every_change(filled: Project) -> None:
+    """An edit, a retirement, a way back, an erasure; and it is true after it was made anew."""
+    edit.edit(filled, "oth-002", text="Install with pip")
+    assert (_found(filled, "cache"), _found(filled, "pip")) == ([], ["oth-002"])
+    edit.retire(filled, "oth-002")
+    assert _found(filled, "pip") == []
+    edit.restore(filled, "oth-002")
+    assert _found(filled, "pip") == ["oth-002"]
+    forget(filled, Request(name="oth-002"))
+    assert _found(filled, "pip") == []
+    assert maintenance.rebuild_search(str(filled.store.url))
+    assert _found(filled, "users.py E1101") == ["oth-001", "oth-004"]
+
+
+def test_other_projects_change_neither_order_nor_scores(filled: Project) -> None:
+    """However often they have the words."""
+    before = _scored(filled, "the session header of users.py")
+    other = Project(filled.store, f"{filled.key}/other")
+    for number in range(20):
+        edit.add(other, f"session header users.py {number}")
+
+    assert _scored(filled, "the session header of users.py") == before
+    assert len(before) == 2
+
+
+@pytest.mark.parametrize("text", ["x" * 30_000, "word " * 9_000, "字" * 9_000, " ".join(map(str, range(60_000)))])
+def test_no_text_is_too_long_for_the_index(project: Project, text: str) -> None:
+    """It goes in, and its beginning is found."""
+    document = json.dumps({"version": "1.0", "sections": {"OTHERS": [{"name": "oth-001", "text": f"begin {text}"}]}})
+    reading = playbook_file.decode(document.encode(), source="a test")
+    import_export.import_playbook(project, reading, source="a test")
+
+    assert _found(project, "begins") == ["oth-001"]
+
+
+@pytest.mark.slow
+def test_a_server_answers_as_a_file_does(tmp_path: Path) -> None:
+    """Questions of the benchmark's corpus, over all of its points: the same names, the same scores."""
+    require_server()
+    splits = retrieval_corpus.SPLITS
+    texts = [*dict.fromkeys(point.text for point in retrieval_corpus.read_points("named"))]
+    asked = [each.text for split in splits for each in retrieval_corpus.read_prompts(split)]
+    asked += [each.text for split in splits for each in retrieval_corpus.read_nothing(split)]
+    entries = [{"name": f"oth-{number:04}", "text": text} for number, text in enumerate(texts)]
+    document = json.dumps({"version": "1.0", "sections": {"OTHERS": entries}}).encode()
+    asked = asked[::8]
+    answers = []
+    for kind in KINDS.values():
+        with open_store(kind.new(tmp_path)) as store:
+            project = Project(store, "/work/harbour")
+            reading = playbook_file.decode(document, source="a test")
+            import_export.import_playbook(project, reading, source="a test")
+            answers.append({question: _scored(project, question) for question in asked})
+
+    of_file, of_server = answers
+    for question, answer in of_file.items():
+        assert of_server[question] == answer, question
+    assert sum(map(len, of_file.values())) > 100
+
+
+@pytest.mark.slow
+def test_a_server_reads_what_an_index_says_alone() -> None:
+    """Before its planner knows how many points there are, too: each text that is looked at costs a millisecond."""
+    if DISTRIBUTED:
+        pytest.skip("Citus must be told the playbook, and its planner goes by figures")
+    require_server()
+    url = new_database()
+    entries = [{"name": f"oth-{number:03}", "text": f"use ruff, number {number}"} for number in range(200)]
+    document = json.dumps({"version": "1.0", "sections": {"OTHERS": entries}}).encode()
+    with open_store(url.render_as_string(hide_password=False)) as store:
+        reading = playbook_file.decode(document, source="a test")
+        import_export.import_playbook(Project(store, "/work/harbour"), reading, source="a test")
+        with raw_connection(store) as raw:
+            values = {"words": ["ruff"], "wholes": [False], "playbook_id": 1, "most": 9}
+            plan = "\n".join(row[0] for row in raw.execute("EXPLAIN " + MATCHING, values))
+    drop_database(url)
+
+    assert "Bitmap Index Scan on ix_key_points_search" in plan
