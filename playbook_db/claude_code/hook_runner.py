@@ -6,6 +6,7 @@ anyway or loads in no time.
 
 import _signal  # type: ignore[import-not-found]  # `signal` itself would bring `enum`
 import _thread
+import gc
 import os
 import stat
 import sys
@@ -89,6 +90,7 @@ def run(
     the shell that started it makes exit code 0 of that (see `hooks/start` and `registration.command`).
     """
     hook = Hook(name)
+    gc.disable()  # it would close a connection that nobody holds any more, and with that tidy the whole file
     try:
         if not settings.is_disabled():
             _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
