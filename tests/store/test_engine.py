@@ -188,3 +188,30 @@ def test_a_store_writes_again_as_soon_as_the_disk_takes_it(tmp_path: Path, monke
 
         with store.snapshot() as connection:
             assert connection.scalar(count) == 1
+
+
+_ANOTHER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM playbooks").fetchone()
+connection.close()
+"""
+
+
+@pytest.mark.slow
+def test_a_second_store_of_a_process_drops_no_locks_of_the_first(tmp_path: Path) -> None:
+    """Else another process that closes its connection takes itself for the last one, and removes the log."""
+    path = tmp_path / "playbook.db"
+    with open_store(f"sqlite:///{path}") as first, first.write("/p") as book:
+        book.set_ignored(True)
+    with open_store(f"sqlite:///{path}") as first:
+        with first.write("/p") as book:
+            book.set_ignored(False)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with open_store(f"sqlite:///{path}"):
+            pass
+
+        subprocess.run([sys.executable, "-c", _ANOTHER, str(path)], check=True)
+
+        assert path.with_name("playbook.db-wal").exists()

@@ -35,6 +35,7 @@ WHERE p.key = :key
 """)
 _ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
+_connected: set[str] = set()  # the files that this process has had a connection to
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
 
@@ -123,9 +124,11 @@ class SqliteDialect:
     def _version_at_rest(self) -> int | None:
         """The schema as the file's own header has it, None where that can't be relied on.
 
-        It takes a hundredth of what opening does, for which SQLite reads the whole schema.
+        It takes a hundredth of what opening does, for which SQLite reads the whole schema. Not of a file that this
+        process has had a connection to: to close it would drop the locks of every other connection to it here, and who
+        closes his own elsewhere would take himself for the last, and remove the log under us.
         """
-        if files.has_log(self.path):
+        if self.path in _connected or files.has_log(self.path):
             return None
         try:
             with open(self.path, "rb") as file:
@@ -340,6 +343,7 @@ class SqliteDialect:
             "cache_size = -32768",  # KiB at most; an import larger than the default of 2 MB spills its pages
             "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
         )
+        _connected.add(self.path)
         try:
             with self.explained():
                 connection = open_file(self.path, self.access)
