@@ -21,22 +21,12 @@ DEADLINE_S = 0.3
 _WORKER_EVERY_S = 3600.0
 _REPLICA_FOR_S = 60.0  # that a team's playbook is taken for current without asking
 _WAIT_S = 0.05  # for a database that somebody holds; another process that recovers the log needs no longer
-SILENCE = b"{}\n"
 EVENT = "SessionStart"
 
 
 def main() -> "NoReturn":
     """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
-    pending: list[dict[str, Any]] = []  # what the session was shown, until that is on record
-
-    def at_deadline(hook: hook_runner.Hook) -> None:
-        for each in pending:
-            showing.keep_in_spool(hook, each, "the database didn't answer in time")
-
-    def work(hook: hook_runner.Hook) -> None:
-        _work(hook, pending)
-
-    hook_runner.run("inject", work, silence=SILENCE, deadline_s=DEADLINE_S, at_deadline=at_deadline)
+    showing.run("inject", _work, deadline_s=DEADLINE_S)
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
-SILENCE = b"{}\n"
 PROMPT, FAILURE, SUBAGENT = "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
 LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, SUBAGENT: 4000}
 MOST_POINTS = {PROMPT: 3, FAILURE: 1}
@@ -35,16 +34,7 @@ _READ_CHARS = 1000  # of each of these, and of an error's beginning and end: bet
 
 def main() -> "NoReturn":
     """Answer the event on standard input; the first argument is the scope of our registration."""
-    pending: list[dict[str, Any]] = []  # what the session was shown, until that is on record
-
-    def at_deadline(hook: hook_runner.Hook) -> None:
-        for each in pending:
-            showing.keep_in_spool(hook, each, "the database didn't answer in time")
-
-    def work(hook: hook_runner.Hook) -> None:
-        _work(hook, pending)
-
-    hook_runner.run("remind", work, silence=SILENCE, deadline_s=DEADLINE_S, at_deadline=at_deadline)
+    showing.run("remind", _work, deadline_s=DEADLINE_S)
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:

@@ -12,13 +12,33 @@ from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
 
     Book = tuple[hook_queries.Connection, hook_queries.StoredProject]
     Shown = tuple[
         "Source", Sequence[hook_queries.StoredPoint]
     ]  # a playbook, and which of its points a session is shown
+
+
+SILENCE = b"{}\n"  # the answer where there is nothing to tell
+
+
+def run(
+    name: str, work: "Callable[[hook_runner.Hook, list[dict[str, Any]]], None]", *, deadline_s: float
+) -> "NoReturn":
+    """Do *work* as the hook *name*, and end the process. It has a list for what the session was shown and isn't on
+    record yet: what is in it at the deadline goes into the spool."""
+    pending: list[dict[str, Any]] = []
+
+    def at_deadline(hook: hook_runner.Hook) -> None:
+        for each in pending:
+            keep_in_spool(hook, each, "the database didn't answer in time")
+
+    def work_on(hook: hook_runner.Hook) -> None:
+        work(hook, pending)
+
+    hook_runner.run(name, work_on, silence=SILENCE, deadline_s=deadline_s, at_deadline=at_deadline)
 
 
 class Source:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import enqueue, hook_runner, inject, registration
+from playbook_db.claude_code import enqueue, hook_runner, inject, registration, showing
 from tests.claude_code import running
 from tests.claude_code.running import Client, Ended
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow  # starts processes
 
 _DEADLINES_S = {"inject": inject.DEADLINE_S, "enqueue": enqueue.DEADLINE_S}
 _LAST_S = {hook: deadline_s + hook_runner._GRACE_S for hook, deadline_s in _DEADLINES_S.items()}
-_SILENCES = {"inject": inject.SILENCE, "enqueue": b""}
+_SILENCES = {"inject": showing.SILENCE, "enqueue": b""}
 # Both keep a thread from getting on: a disk that is away, whoever opens a file of ours there, and a function in C that
 # lets no other thread run.
 _HUNG_DISK = "was = os.open\nos.open = lambda path, *_: time.sleep(60) if '/playbook/' in path else was(path, *_)\n"
