@@ -393,6 +393,7 @@ subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(client.dat
 running.put_empty_database(client.database)
 if {reserve!r}:
     client.enqueue()
+    assert client.worker_began()  # until then the process that becomes it holds what the hook had open
     client.rows("SELECT * FROM jobs")  # works the log in and removes it: nothing but the reserve may give room
 with open(client.data / "filler", "wb", buffering=0) as file:
     try:
