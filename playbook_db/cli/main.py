@@ -27,7 +27,7 @@ _GROUPS = {
     },
     "Look": {
         "status": "status", "list": "points", "search": "search", "show": "points", "render": "points",
-        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql",
+        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql", "web": "web",
     },
     "Change": {
         "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",

@@ -1,0 +1,110 @@
+"""The pages, served by a process of its own as a user starts it, and a browser's part of a conversation with it."""
+
+import http.client
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+PATIENCE_S = 30.0
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Somebody who asks the server at `address`; `cookies` are those that it was given."""
+
+    address: str
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.address).netloc
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.host}"
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
+    ) -> Answer:
+        """Ask as a browser would; *headers* in place of the usual ones, None for none."""
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        usual: dict[str, str | None] = {"Host": self.host, "Cookie": cookie or None}
+        if method == "POST":
+            usual |= {"Origin": self.origin, "Content-Type": "application/x-www-form-urlencoded"}
+        connection = http.client.HTTPConnection(self.host, timeout=PATIENCE_S)
+        connection.putrequest(method, path, skip_host=True)
+        for name, value in {**usual, **(headers or {})}.items():
+            if value is not None:
+                connection.putheader(name, value)
+        if body is not None and "Content-Length" not in (headers or {}):
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        got = connection.getresponse()
+        answer = Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read().decode())
+        connection.close()
+        return answer
+
+    def open(self) -> Answer:
+        """Open the printed address, and keep the cookie."""
+        parts = urlsplit(self.address)
+        answer = self.ask("GET", f"{parts.path}?{parts.query}")
+        if "set-cookie" in answer.headers:
+            name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
+            self.cookies[name] = value
+        return answer
+
+    def see(self, path: str, **query: object) -> Answer:
+        """Get a page."""
+        return self.ask("GET", f"{path}?{urlencode(query)}" if query else path)
+
+    def send(self, path: str, **form: object) -> Answer:
+        """Send a form."""
+        return self.ask("POST", path, urlencode(form).encode())
+
+
+@pytest.fixture
+def address(home: Path, folder: Path) -> Iterator[str]:
+    """The address that `playbook web` prints."""
+    command = [sys.executable, "-m", "playbook_db", "--project", str(folder), "web", "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def visitor(address: str) -> Visitor:
+    """Who opened the address."""
+    visitor = Visitor(address)
+    assert visitor.open().status == 303
+    return visitor
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of this folder start a process each, and speak to it on loopback."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
