@@ -9,7 +9,8 @@ from collections.abc import Callable
 import uvicorn
 
 from playbook_db.errors import SettingError
-from playbook_db.web import guard, pages
+from playbook_db.web import guard
+from playbook_db.web.application import Site
 
 HOST = "127.0.0.1"
 IDLE_S = 30 * 60.0  # without a request
@@ -33,7 +34,7 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
     with contextlib.closing(listening):
         listening.listen(_MOST_WAITING)
         port = listening.getsockname()[1]
-        guarded = guard.Guard(pages.application(url, folder), port)
+        guarded = guard.Guard(Site(url, folder).application(), port)
         config = uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="off")
         asyncio.run(_serve(uvicorn.Server(config), listening, guarded, opened, port))
 

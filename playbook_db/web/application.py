@@ -1,0 +1,64 @@
+"""The pages as one application: which address is answered by which page, and what is said where none can be."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from playbook_db import projects
+from playbook_db.errors import PlaybookError, ProjectError
+from playbook_db.services.projects import Project, is_known, open_project, open_store
+from playbook_db.web import points
+from playbook_db.web.look import HERE, Look, Page, Routes, rendered
+
+_PAGES: tuple[Routes, ...] = (points.ROUTES,)
+_NOT_DONE = 409
+
+
+class Site:
+    """The pages of the database at *url*; the project in *folder*, or else the user's own, is shown first."""
+
+    def __init__(self, url: str, folder: str | None) -> None:
+        self._url, self._folder = url, folder
+        self._told: list[str] = []
+
+    def application(self) -> Starlette:
+        """The application that answers; who may ask is the guard's."""
+        routes: list[Route | Mount] = [
+            Route(path, partial(self._answer, page), methods=[method])
+            for pages in _PAGES
+            for (method, path), page in pages.items()
+        ]
+        return Starlette(routes=[*routes, Mount("/static", StaticFiles(directory=HERE / "static"))])
+
+    async def _answer(self, page: Page, request: Request) -> Response:
+        form = {name: str(value) for name, value in (await request.form()).items()} if request.method == "POST" else {}
+        return await run_in_threadpool(self._made, page, request, form)
+
+    def _made(self, page: Page, request: Request, form: dict[str, str]) -> Response:
+        said = []
+        if request.method == "GET":
+            said, self._told = self._told, []
+        try:
+            with self._opened(request, said) as project:
+                return page(Look(project, request.path_params, request.query_params, form, self._told, said))
+        except PlaybookError as error:
+            return HTMLResponse(rendered("error.html", title="Not done", error=str(error)), _NOT_DONE)
+
+    @contextmanager
+    def _opened(self, request: Request, said: list[str]) -> Iterator[Project]:
+        key = request.query_params.get("project") or self._folder
+        if key is None or projects.is_users(key):
+            with open_store(self._url) as store:
+                yield Project.of_user(store)
+            return
+        with open_project(self._url, key, may_be_old=request.method == "GET", notify=said.append) as project:
+            if key != self._folder and not is_known(project):
+                raise ProjectError(f"There is no playbook of {key}.")
+            yield project

@@ -1,0 +1,71 @@
+"""What every page works on: the request, the project that it names, and how an answer is made of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from playbook_db.domain.prompt_text import shown
+from playbook_db.services.projects import Project
+
+HERE = Path(__file__).parent
+PAGE_ROWS = 50  # of a list
+
+
+@dataclass(slots=True)
+class Look:
+    """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `said` are lines
+    for the person: what was done by the request before, and what opening the project had to say. `told` keeps those
+    for the next page."""
+
+    project: Project
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    told: list[str]
+    said: list[str] = field(default_factory=list)
+
+    def link(self, *path: str, **query: object) -> str:
+        """The address of a page of ours for the same project: the parts of its *path*, and what of *query* says
+        something."""
+        given = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
+        return f"/{'/'.join(quote(part, safe='') for part in path)}?{urlencode({'project': self.project.key, **given})}"
+
+    def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
+        """The page that *template* makes of *values*."""
+        return HTMLResponse(rendered(template, look=self, title=title, **values), status)
+
+    def back(self, *path: str, said: str = "", **query: object) -> Response:
+        """After a change: on to that page, which also shows what was *said* of it."""
+        if said:
+            self.told.append(said)
+        return RedirectResponse(self.link(*path, **query), 303)
+
+    def number(self, name: str, default: int = 1) -> int:
+        """The number that the query gives for *name*; *default* where it is none."""
+        text = self.query.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
+
+
+Page = Callable[[Look], Response]
+Routes = Mapping[tuple[str, str], Page]  # the page by method and path
+
+
+@cache
+def templates() -> Environment:
+    """The templates; what they show is escaped, and texts go through the filter `shown`."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    made.filters["shown"] = lambda text: shown(str(text))
+    return made
+
+
+def rendered(template: str, **values: Any) -> str:
+    """What *template* makes of *values*."""
+    return templates().get_template(template).render(**values)
