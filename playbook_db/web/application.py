@@ -47,7 +47,8 @@ class Site:
             said, self._told = self._told, []
         try:
             with self._opened(request, said) as project:
-                return page(Look(project, request.path_params, request.query_params, form, self._told, said))
+                values = request.path_params, request.query_params, form, self._told, said, request.url.path
+                return page(Look(project, *values))
         except PlaybookError as error:
             return HTMLResponse(rendered("error.html", title="Not done", error=str(error)), _NOT_DONE)
 

@@ -10,7 +10,9 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from playbook_db.domain.diff import compare_words
 from playbook_db.domain.prompt_text import shown
+from playbook_db.domain.times import local
 from playbook_db.services.projects import Project
 
 HERE = Path(__file__).parent
@@ -21,7 +23,7 @@ PAGE_ROWS = 50  # of a list
 class Look:
     """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `said` are lines
     for the person: what was done by the request before, and what opening the project had to say. `told` keeps those
-    for the next page."""
+    for the next page. `at` is the path itself, as it was asked for."""
 
     project: Project
     path: Mapping[str, str]
@@ -29,6 +31,7 @@ class Look:
     form: Mapping[str, str]
     told: list[str]
     said: list[str] = field(default_factory=list)
+    at: str = "/"
 
     def link(self, *path: str, **query: object) -> str:
         """The address of a page of ours for the same project: the parts of its *path*, and what of *query* says
@@ -63,6 +66,8 @@ def templates() -> Environment:
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     made.filters["shown"] = lambda text: shown(str(text))
+    made.filters["local"] = local
+    made.filters["compared"] = compare_words
     return made
 
 
