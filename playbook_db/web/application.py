@@ -15,7 +15,7 @@ from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.projects import Project, is_known, open_project, open_store
 from playbook_db.web import points
-from playbook_db.web.look import HERE, Look, Page, Routes, rendered
+from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
 
 _PAGES: tuple[Routes, ...] = (points.ROUTES,)
 _NOT_DONE = 409
@@ -26,7 +26,7 @@ class Site:
 
     def __init__(self, url: str, folder: str | None) -> None:
         self._url, self._folder = url, folder
-        self._told: list[str] = []
+        self._told: list[Said] = []
 
     def application(self) -> Starlette:
         """The application that answers; who may ask is the guard's."""
@@ -42,7 +42,7 @@ class Site:
         return await run_in_threadpool(self._made, page, request, form)
 
     def _made(self, page: Page, request: Request, form: dict[str, str]) -> Response:
-        said = []
+        said: list[Said] = []
         if request.method == "GET":
             said, self._told = self._told, []
         try:
@@ -53,13 +53,19 @@ class Site:
             return HTMLResponse(rendered("error.html", title="Not done", error=str(error)), _NOT_DONE)
 
     @contextmanager
-    def _opened(self, request: Request, said: list[str]) -> Iterator[Project]:
+    def _opened(self, request: Request, said: list[Said]) -> Iterator[Project]:
         key = request.query_params.get("project") or self._folder
         if key is None or projects.is_users(key):
             with open_store(self._url) as store:
                 yield Project.of_user(store)
             return
-        with open_project(self._url, key, may_be_old=request.method == "GET", notify=said.append) as project:
-            if key != self._folder and not is_known(project):
+        first = self._folder
+        folder = first if first and key in (first, projects.project_key(first)) else key  # it may be a worktree
+
+        def notify(line: str) -> None:
+            said.append(Said(line))
+
+        with open_project(self._url, folder, may_be_old=request.method == "GET", notify=notify) as project:
+            if folder != first and not is_known(project.own):
                 raise ProjectError(f"There is no playbook of {key}.")
             yield project

@@ -14,9 +14,18 @@ from playbook_db.domain.diff import compare_words
 from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.times import local
 from playbook_db.services.projects import Project
+from playbook_db.store.repository import RevisionResult
 
 HERE = Path(__file__).parent
 PAGE_ROWS = 50  # of a list
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line for the person; where it tells of a revision, `undo` is the address of the page that can take it back."""
+
+    text: str
+    undo: str | None = None
 
 
 @dataclass(slots=True)
@@ -29,15 +38,16 @@ class Look:
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
-    told: list[str]
-    said: list[str] = field(default_factory=list)
+    told: list[Said]
+    said: list[Said] = field(default_factory=list)
     at: str = "/"
 
     def link(self, *path: str, **query: object) -> str:
         """The address of a page of ours for the same project: the parts of its *path*, and what of *query* says
         something."""
         given = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
-        return f"/{'/'.join(quote(part, safe='') for part in path)}?{urlencode({'project': self.project.key, **given})}"
+        query = {"project": self.project.own.key, **given}  # a team's playbook is that of a folder here
+        return f"/{'/'.join(quote(part, safe='') for part in path)}?{urlencode(query)}"
 
     def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
         """The page that *template* makes of *values*."""
@@ -46,8 +56,21 @@ class Look:
     def back(self, *path: str, said: str = "", **query: object) -> Response:
         """After a change: on to that page, which also shows what was *said* of it."""
         if said:
-            self.told.append(said)
+            self.told.append(Said(said))
         return RedirectResponse(self.link(*path, **query), 303)
+
+    def tell(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
+        """Say on the next page *what* was done, by which revision, of this *project* or of another, and where that can
+        be taken back."""
+        for result in filter(None, results):
+            if result.revision is None:
+                self.told.append(Said(f"{what}: nothing changed"))
+            else:
+                of = {"project": project.own.key} if project else {}
+                self.told.append(
+                    Said(f"{what} (revision {result.revision})", self.link("history", str(result.revision), **of))
+                )
+            self.told.extend(map(Said, result.notes))
 
     def number(self, name: str, default: int = 1) -> int:
         """The number that the query gives for *name*; *default* where it is none."""
