@@ -11,6 +11,9 @@ from math import isfinite, sqrt
 
 FEWEST_SESSIONS = 20  # of each group, below which nothing is said
 CONFIDENCE = 0.95  # that all intervals of one comparison hold what they are for, together
+MEASURES = {
+    "failed_calls": "failed tool calls", "corrections": "corrections", "turns": "turns", "tokens": "tokens",
+}  # fmt: skip
 
 # What a user's turn may begin with that puts the assistant right. Few, and none that often begins something else.
 _ALONE = (  # on their own, or before a comma, a full stop, a dash: "no, the other file", never "no problem"

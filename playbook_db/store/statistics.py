@@ -12,6 +12,7 @@ from sqlalchemy import Connection, TextClause, func, select
 from sqlalchemy import text as sql
 
 from playbook_db.domain.outcomes import FEWEST_SESSIONS, Sample
+from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import EVENTS, metadata
 
@@ -64,6 +65,10 @@ GROUP BY day, by_session, who
 _CALLS = sql("""
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
 FROM cost_by_day WHERE playbook = :key ORDER BY day
+""")
+_LAST_CALLS = sql("""
+SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
+FROM cost_by_day WHERE playbook = :key ORDER BY day DESC LIMIT :most
 """)
 _UNPRICED = sql("""
 SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
@@ -230,7 +235,7 @@ def count(connection: Connection, key: str) -> Counts:
         unpriced=rows(_UNPRICED)[0][0],
         learned_from=rows(_LEARNED)[0],
         revisions=[Revisions(*row) for row in rows(_REVISIONS)],
-        compared=_compared(connection, key),
+        compared=compare(connection, key),
         file_bytes=dialect.size_bytes(connection),
         tables=_tables(connection, dialect.table_bytes(connection)),
     )
@@ -244,7 +249,14 @@ def use_by_event(connection: Connection, key: str, name: str | None = None) -> t
     return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
 
 
-def _compared(connection: Connection, key: str) -> Compared:
+def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
+    """What the calls of models took on each day that had some, the newest *most* days, newest first."""
+    rows = connection.execute(_LAST_CALLS, {"key": key, "most": MAX_COUNTER if most is None else most})
+    return [DayCalls(*row) for row in rows]
+
+
+def compare(connection: Connection, key: str) -> Compared:
+    """The sessions that were held out beside those that were shown the playbook."""
     since, until = connection.execute(_HELD_OUT, {"key": key}).one()
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
     given = {"key": key, "since": since, "until": until}

@@ -1,9 +1,11 @@
 """The pages, served by a process of its own as a user starts it, and a browser's part of a conversation with it."""
 
 import http.client
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -76,17 +78,28 @@ class Visitor:
         return self.ask("POST", path, urlencode(form).encode())
 
 
-@pytest.fixture
-def address(home: Path, folder: Path) -> Iterator[str]:
-    """The address that `playbook web` prints."""
+@contextmanager
+def served(folder: Path, home: Path | None = None) -> Iterator[str]:
+    """The address that `playbook web` prints for the project in *folder*; where a *home* is given it lives there, with
+    no variable of this machine's about playbooks."""
     command = [sys.executable, "-m", "playbook_db", "--project", str(folder), "web", "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    left_out = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")
+    lived_in = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    env = None if home is None else lived_in | {"HOME": str(home)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
         finally:
             process.terminate()
             process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def address(home: Path, folder: Path) -> Iterator[str]:
+    """The address that `playbook web` prints."""
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture
