@@ -1,19 +1,14 @@
 """README.md and ARCHITECTURE.md: short, and true of the code."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
-
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "playbook_db"
 MAX_LINES = 150
-SESSIONS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md"])
@@ -52,24 +47,6 @@ def test_the_architecture_names_each_module() -> None:
     }
 
     assert sorted(named) == sorted(there)
-
-
-def test_the_commands_print_what_the_readme_says(folder: Path, home: Path, playbook: Playbook) -> None:  # noqa: F811
-    """All examples with output, one after the other in an empty project, with an empty home folder."""
-    (folder / ".claude").rmdir()
-    for command, expected in _examples():
-        program, *arguments = shlex.split(command)
-        result = playbook(*arguments)
-        printed = (result.out + result.err).replace(str(folder), "/home/ann/shop").replace(str(home), "/home/ann")
-
-        assert program == "playbook"
-        assert (command, printed, result.code) == (command, expected, 0)
-
-
-def _examples() -> list[tuple[str, str]]:
-    """The commands in README.md whose output stands below them, with that output."""
-    examples = (example for session in SESSIONS for example in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:])
-    return [(command, output) for command, _, output in (example.partition("\n") for example in examples)]
 
 
 def _modules_in(row: str) -> list[str]:
