@@ -6,9 +6,7 @@ import click
 
 from playbook_db.cli.context import database_and_folder, notify
 from playbook_db.cli.main import cli
-from playbook_db.errors import SettingError
-
-_MISSING = "playbook web needs the extra web, which isn't installed. Install it with: pip install 'playbook-db[web]'"
+from playbook_db.errors import MissingExtraError
 
 
 @cli.command()
@@ -23,9 +21,10 @@ def web(port: int, no_open: bool) -> None:
     try:
         from playbook_db.web import serve
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("playbook_db"):
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "playbook_db"):
             raise
-        raise SettingError(_MISSING) from None
+        raise MissingExtraError("playbook web", package, extra="web") from None
 
     def opened(address: str) -> None:
         click.echo(address)
