@@ -62,6 +62,14 @@ class UndoError(PlaybookError):
     """Revisions can't be undone; nothing was written."""
 
 
+class PlaybookChangedError(PlaybookError):
+    """What somebody decided rests on a playbook that isn't as he saw it any more; nothing was changed."""
+
+    def __init__(self, revision: int) -> None:
+        self.revision = revision
+        super().__init__(f"The playbook was changed meanwhile, in revision {revision}. Nothing was overwritten.")
+
+
 class UndoCollisionError(UndoError):
     """What is to be undone was changed again since; nothing was written.
 

@@ -131,7 +131,7 @@ def _list_proposed(limit: int | None, *, as_json: bool) -> None:
     from playbook_db.cli import review
     from playbook_db.services import review as service
 
-    review.require_person()
+    service.require_person()
     with opened() as project:
         review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from playbook_db.domain import diff, merge, playbook_file, prompt_text, times
 from playbook_db.domain.diff import Comparison
-from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
+from playbook_db.domain.playbook import MAX_COUNTER, KeyPoint, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
@@ -48,12 +48,14 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class RevisionDetails:
-    """All that is kept of a revision."""
+    """All that is kept of a revision, or a page of it: `items` is how many entries the longest of its lists has in
+    all."""
 
     revision: LoggedRevision
     votes: tuple[Vote, ...]
     skipped: tuple[SkippedOperation, ...]
     reflections: tuple[RevisionReflection, ...]
+    items: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,18 @@ class SourcedPlaybook:
         return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
 
+@dataclass(frozen=True, slots=True)
+class PlaybookPage:
+    """Some of the points that were live after a revision, in the playbook's order, of `live` in all (0 where none is on
+    the page); a `note` where the revision may surprise."""
+
+    revision: int
+    time: str | None
+    note: str | None
+    points: tuple[KeyPoint, ...]
+    live: int
+
+
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
     """The revision that *text* means: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
 
@@ -104,12 +118,25 @@ def is_when(text: str) -> bool:
 def at(project: Project, when: str) -> SourcedPlaybook:
     """The playbook as it was at *when*, as `find_revision` reads it."""
     with project.store.read(project.key) as book:
-        revision = find_revision(book, when, now=datetime.now(UTC))
-        note = None
-        if revision == 0 and _number_in(when) is None:
-            first = book.time_of(1)
-            note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
+        revision, note = _revision_at(book, when)
         return SourcedPlaybook(Reading(book.at(revision)), revision, book.time_of(revision), note=note)
+
+
+def page_at(project: Project, when: str, *, before: int, most: int) -> PlaybookPage:
+    """A page of the playbook as it was at *when*, as `at` reads it."""
+    with project.store.read(project.key) as book:
+        revision, note = _revision_at(book, when)
+        points, live = book.page_at(revision, before=before, most=most)
+        return PlaybookPage(revision, book.time_of(revision), note, tuple(points), live)
+
+
+def _revision_at(book: PlaybookRepository, when: str) -> tuple[int, str | None]:
+    """The revision that *when* means, and what may surprise of it."""
+    revision = find_revision(book, when, now=datetime.now(UTC))
+    if revision or _number_in(when) is not None:
+        return revision, None
+    first = book.time_of(1)
+    return 0, f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
 
 
 def prompt_at(project: Project, when: str) -> str:
@@ -141,15 +168,28 @@ def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
     with project.store.read(project.key) as book:
         if number is None or book.point_id(text) is not None:
             return edit.find_in(book, text)
-        if not 1 <= number <= book.revision:
-            raise RevisionNotFoundError(text.strip(), book.revision)
-        (revision,) = book.read_log(LogFilter(number, number), limit=1, most_changes=EVERY_CHANGE)
-        return RevisionDetails(
-            revision,
-            book.read_votes(number),
-            book.read_skipped(number),
-            book.read_reflections(number),
-        )
+        return _revision_details(book, text, number, before=0, most=EVERY_CHANGE)
+
+
+def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
+    """What is kept of the revision whose number *text* is: of each of its lists *most* entries without the *before*
+    first ones. Raises RevisionNotFoundError."""
+    with project.store.read(project.key) as book:
+        return _revision_details(book, text, _number_in(text) or 0, before=before, most=most)
+
+
+def _revision_details(book: PlaybookRepository, text: str, number: int, *, before: int, most: int) -> RevisionDetails:
+    if not 1 <= number <= book.revision:
+        raise RevisionNotFoundError(text.strip(), book.revision)
+    log_filter = LogFilter(number, number)
+    (revision,) = book.read_log(log_filter, limit=1, most_changes=most, first_change=before + 1)
+    return RevisionDetails(
+        revision,
+        book.read_votes(number, before=before, most=most),
+        book.read_skipped(number, before=before, most=most),
+        book.read_reflections(number),
+        items=max(sum(revision.counts.values()), revision.skipped, book.count_votes(number)),
+    )
 
 
 def life(project: Project, name: str) -> Life:

@@ -31,7 +31,7 @@ WITH made AS MATERIALIZED (
     SELECT c.*, (SELECT b.revision {before}) AS was_in, (SELECT b.seq {before}) AS was_seq,
            (SELECT b.text {text_before}) AS text_before
     FROM changes AS c
-    WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers AND c.seq <= :most
+    WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers AND c.seq BETWEEN :first AND :last
 )
 SELECT m.revision, m.kind, m.reason, t.name, m.evidence,
        k.name, coalesce(m.text, m.text_before), m.section, m.helpful, m.harmful, m.position,
@@ -202,11 +202,12 @@ def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedCha
 _VOTES = sql("""
 SELECT coalesce(k.name, v.name) AS name, v.tag, v.rationale, v.point_id IS NOT NULL AS matched, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
-WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq
+WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq LIMIT :most OFFSET :before
 """)
+_VOTES_COUNT = sql("SELECT count(*) FROM votes WHERE playbook_id = :playbook_id AND revision = :revision")
 _SKIPPED = sql("""
 SELECT seq, operation, reason FROM skipped_operations
-WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY seq
+WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY seq LIMIT :most OFFSET :before
 """)
 _REFLECTIONS = sql("""
 SELECT session_id, analysis, curator_reasoning, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms
@@ -300,8 +301,8 @@ def _told(change: LoggedChange, was_voted: bool) -> str | None:
 class LogQueries(PlaybookRows):
     """What the history of one playbook tells."""
 
-    def _changes(self, numbers: Sequence[int], most: int) -> dict[int, list[LoggedChange]]:
-        """The first *most* changes of each of the revisions *numbers*, by its number."""
+    def _changes(self, numbers: Sequence[int], first: int, most: int) -> dict[int, list[LoggedChange]]:
+        """Of each of the revisions *numbers*, by its number, *most* changes from the *first* (from 1) on."""
         by_text = self.index_hint("ix_changes_text")
         statement = _CHANGES.format(
             before=_BEFORE.format(by_text="", only_texts=""),
@@ -309,7 +310,10 @@ class LogQueries(PlaybookRows):
         )
         changes: dict[int, list[LoggedChange]] = defaultdict(list)
         for row in self._execute(
-            sql(statement).bindparams(bindparam("numbers", expanding=True)), numbers=numbers, most=most
+            sql(statement).bindparams(bindparam("numbers", expanding=True)),
+            numbers=numbers,
+            first=first,
+            last=min(first + most - 1, EVERY_CHANGE),
         ):
             number, kind, reason, successor, evidence, name, *states = row
             before = _point(name, states[5:]) if states[6] is not None else None
@@ -335,8 +339,11 @@ class LogQueries(PlaybookRows):
             before = point
         return life
 
-    def read_log(self, log_filter: LogFilter, *, limit: int, most_changes: int) -> list[LoggedRevision]:
-        """The newest *limit* revisions that pass *log_filter*, newest first, with its first *most_changes* changes.
+    def read_log(
+        self, log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
+    ) -> list[LoggedRevision]:
+        """The newest *limit* revisions that pass *log_filter*, newest first, each with *most_changes* changes from
+        the place *first_change* on.
 
         Of a filter that names a point, the changes are all those of that point and nothing else.
         """
@@ -346,7 +353,7 @@ class LogQueries(PlaybookRows):
         counts: dict[int, dict[str, int]] = defaultdict(dict)
         if log_filter.point_id is None:
             numbers = [row.number for row in rows]
-            changes = self._changes(numbers, most_changes)
+            changes = self._changes(numbers, first_change, most_changes)
             for number, kind, made in self._execute(_COUNTS, numbers=numbers):
                 counts[number][kind] = made
         else:
@@ -377,17 +384,22 @@ class LogQueries(PlaybookRows):
             parts = {"of_voted": "AND v.point_id = :point_id", "by_voted": by_voted}
         return sql(_REVISIONS.format(which=which, **parts))
 
-    def read_votes(self, revision: int) -> tuple[Vote, ...]:
-        """The votes of *revision*, in order."""
-        rows = self._execute(_VOTES, revision=revision)
+    def read_votes(self, revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
+        """The votes of *revision*, in order: *most* of them, without the *before* first ones."""
+        rows = self._execute(_VOTES, revision=revision, before=before, most=most)
         return tuple(
             Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence))
             for name, tag, rationale, matched, ignored, evidence in rows
         )
 
-    def read_skipped(self, revision: int) -> tuple[SkippedOperation, ...]:
-        """The operations that *revision* was asked for and didn't carry out, in order."""
-        return tuple(SkippedOperation(*row) for row in self._execute(_SKIPPED, revision=revision))
+    def count_votes(self, revision: int) -> int:
+        """How many votes *revision* has."""
+        return int(self._execute(_VOTES_COUNT, revision=revision).scalar_one())
+
+    def read_skipped(self, revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[SkippedOperation, ...]:
+        """The operations that *revision* was asked for and didn't carry out, in order, as `read_votes` has them."""
+        rows = self._execute(_SKIPPED, revision=revision, before=before, most=most)
+        return tuple(SkippedOperation(*row) for row in rows)
 
     def read_reflections(self, revision: int) -> tuple[RevisionReflection, ...]:
         """What stood behind *revision*, where a model did."""

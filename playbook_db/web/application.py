@@ -14,10 +14,10 @@ from starlette.staticfiles import StaticFiles
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.projects import Project, is_known, open_project, open_store
-from playbook_db.web import points, sessions
+from playbook_db.web import history, points, review, sessions
 from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
 
-_PAGES: tuple[Routes, ...] = (points.ROUTES, sessions.ROUTES)
+_PAGES: tuple[Routes, ...] = (points.ROUTES, history.ROUTES, review.ROUTES, sessions.ROUTES)
 _NOT_DONE = 409
 
 

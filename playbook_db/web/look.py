@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from playbook_db.domain.diff import compare_words
+from playbook_db.domain.evidence import FETCHED, IN_WORDS
 from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.times import local
 from playbook_db.services.projects import Project
@@ -91,6 +92,7 @@ def templates() -> Environment:
     made.filters["shown"] = lambda text: shown(str(text))
     made.filters["local"] = local
     made.filters["compared"] = compare_words
+    made.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[FETCHED])
     return made
 
 

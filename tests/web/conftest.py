@@ -12,6 +12,9 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from playbook_db.services.projects import Project, open_project
+from tests.databases import put_empty_database
+
 PATIENCE_S = 30.0
 
 
@@ -93,6 +96,35 @@ def served(folder: Path, home: Path | None = None) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(PATIENCE_S)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPages:
+    """The pages of a project that all tests of a module look at: its folder, its database, and who opened them."""
+
+    folder: Path
+    url: str
+    visitor: Visitor
+
+    @contextmanager
+    def opened(self) -> Iterator[Project]:
+        """The project, as another program has it meanwhile."""
+        with open_project(self.url, str(self.folder), notify=print) as project:
+            yield project
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedPages]:
+    """The pages of an empty project, served once for a whole module."""
+    base = tmp_path_factory.mktemp("shared")
+    home, folder = base / "home", base / "project"
+    (folder / ".claude").mkdir(parents=True)
+    path = home / ".claude" / "playbook" / "playbook.db"
+    put_empty_database(path)
+    with served(folder, home) as address:
+        visitor = Visitor(address)
+        assert visitor.open().status == 303
+        yield SharedPages(folder, f"sqlite:///{path}", visitor)
 
 
 @pytest.fixture
