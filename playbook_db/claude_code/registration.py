@@ -32,6 +32,8 @@ ALL_TYPES = "*"  # but those of LOOKING
 LOOKING = ("Explore", "Plan")  # that only look; named themselves, they are told
 REVIEW = "playbook_review"  # what of learning a person is asked about first
 REVIEW_MODES = ("none", "fetched", "all")  # ever more
+MCP_WRITES = "playbook_mcp_writes"  # what becomes of what a session writes by the tools of `playbook mcp`
+MCP_MODES = ("propose", "live")  # it waits for a person, or counts at once
 
 
 def own_scope() -> str:
@@ -93,6 +95,29 @@ def review_in(path: str) -> "str | None":
     """What the settings file at *path* says of it, None where nothing."""
     given = _given(REVIEW, path)
     return given if isinstance(given, str) and given in REVIEW_MODES else None
+
+
+def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
+    """What becomes of what a session writes by MCP in the project in *folder*, `propose` or `live`; the file that says
+    so (None: it is the default), and the files that say `live` and aren't heard: the user alone can say that, not what
+    may come with a clone."""
+    users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
+    given = mcp_in(users)
+    mode, source = given or MCP_MODES[0], users if given else None
+    unheard = []
+    for path in others:
+        given = mcp_in(path)
+        if given == MCP_MODES[0] and mode != given:
+            mode, source = given, path
+        elif given and given != mode:
+            unheard.append(path)
+    return mode, source, unheard
+
+
+def mcp_in(path: str) -> "str | None":
+    """What the settings file at *path* says of it, None where nothing."""
+    given = _given(MCP_WRITES, path)
+    return given if isinstance(given, str) and given in MCP_MODES else None
 
 
 def is_shown_to_subagent(agent_type: str, folder: str) -> bool:

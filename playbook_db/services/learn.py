@@ -120,7 +120,7 @@ def learn(
         known = _Known(
             playbook,
             book.revision,
-            _shown_to(project, book, chunk.session_id),
+            shown_to(project, book, chunk.session_id),
             book.kept_apart(),
             book.point_signals([point.name for point in _points_with_room(playbook, chunk.cited)]),
         )
@@ -523,7 +523,7 @@ def _day(time: str | None) -> str | None:
     return time[:10] if time else None
 
 
-def _shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
+def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
     """The points that the session was shown, by name; also those of which the team's database doesn't know yet."""
     unsent: list[str] = []
     if own := project.here:

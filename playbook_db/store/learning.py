@@ -39,6 +39,15 @@ _NOTE_USE = sql("""
 UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
 """).bindparams(bindparam("names", expanding=True))
+# The votes that a session cast itself, and that nothing took back.
+_VOTED_ON = sql("""
+SELECT k.name, v.tag FROM revisions AS r
+JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number
+JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = v.point_id
+WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source = 'edit'
+  AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
+                    AND t.first <= r.number AND t.last >= r.number)
+""")
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
@@ -309,6 +318,10 @@ class LearningRows(PlaybookRows):
         for start in range(0, len(numbers), _NAMES_AT_ONCE):
             names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
         return names
+
+    def voted_on(self, session_id: str) -> dict[str, str]:
+        """The points that the session voted on itself, not by what was learned from it, each with the tag."""
+        return {row.name: row.tag for row in self._execute(_VOTED_ON, session_id=session_id)}
 
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
         """What became of the points *names*, by name."""

@@ -71,6 +71,11 @@ class Proposal:
     revision: int | None = None
 
     @property
+    def is_withdrawn(self) -> bool:
+        """Whether the session that proposed it took it back; it may be proposed again."""
+        return self.state == "rejected" and self.decided_by == self.session_id
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The points that it is about; of one to be added there is none."""
         return named_points(self.operation, self.kind)
@@ -91,7 +96,7 @@ class ProposalRows(PlaybookRows):
     ) -> Proposal | None:
         """Keep that a session proposed *operation*. Where one like it waits, that counts one session more, and has the
         new evidence too; None where one like it was rejected: nobody is asked twice."""
-        known = self._like(operation, kind)
+        known = [each for each in self._like(operation, kind) if not each.is_withdrawn]
         if any(each.state == "rejected" for each in known):
             return None
         if known:
@@ -175,6 +180,10 @@ class ProposalRows(PlaybookRows):
         carries them out, if any."""
         if ids:
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
+
+    def withdraw_proposal(self, number: int, session_id: str) -> None:
+        """Keep that the session takes back the proposal *number*, which it alone made and which waits."""
+        self.decide([number], "rejected", session_id, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
         """The proposals, waiting or rejected, that say the same as *operation*."""
