@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
@@ -35,7 +39,9 @@ class Site:
             for pages in _PAGES
             for (method, path), page in pages.items()
         ]
-        return Starlette(routes=[*routes, Mount("/static", StaticFiles(directory=HERE / "static"))])
+        routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
+        handlers = {HTTPStatus.NOT_FOUND: _none}
+        return Starlette(routes=routes, middleware=[Middleware(_AsSent)], exception_handlers=handlers)
 
     async def _answer(self, page: Page, request: Request) -> Response:
         form = {name: str(value) for name, value in (await request.form()).items()} if request.method == "POST" else {}
@@ -47,8 +53,8 @@ class Site:
             said, self._told = self._told, []
         try:
             with self._opened(request, said) as project:
-                values = request.path_params, request.query_params, form, self._told, said, request.url.path
-                return page(Look(project, *values))
+                path = {name: unquote(part) for name, part in request.path_params.items()}
+                return page(Look(project, path, request.query_params, form, self._told, said, request.url.path))
         except PlaybookError as error:
             return HTMLResponse(rendered("error.html", title="Not done", error=str(error)), _NOT_DONE)
 
@@ -69,3 +75,17 @@ class Site:
             if folder != first and not is_known(project.own):
                 raise ProjectError(f"There is no playbook of {key}.")
             yield project
+
+
+class _AsSent:
+    """Lets *app* find a page by the path as it was sent, in which a slash inside a name is no other part."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
+
+
+async def _none(request: Request, _: Exception) -> Response:
+    return HTMLResponse(rendered("error.html", title="Not found", error="There is no such page."), HTTPStatus.NOT_FOUND)

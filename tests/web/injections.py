@@ -1,5 +1,18 @@
 """Two hundred texts, each of which would run something, or hide what it is, where a page took it for more than text."""
 
+from dataclasses import replace
+
+from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.operations import cast_votes
+from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable, why_name_unusable
+from playbook_db.projects import as_text
+from playbook_db.services.projects import Project
+from playbook_db.store import jobs
+from playbook_db.store.learning import Call, ChunkKey
+from playbook_db.store.repository import PlaybookRepository
+
+SECTION = "OTHERS"
+
 _RUN = "window.pwned=1"
 _OPEN = (
     f"<script>{_RUN}</script>",
@@ -178,3 +191,41 @@ _TAGS = ("img src=x", "details open", "input autofocus", "body")
 _RUNNING = tuple(f"<{tag} {event}={_RUN}>" for tag in _TAGS for event in _EVENTS)
 
 TEXTS = tuple(dict.fromkeys((*_OPEN, *_OUT, *_SVG, *_TEMPLATES, *_URLS, *_HIDDEN, *_RUNNING)))
+
+
+def fill(project: Project) -> None:
+    """Let each of TEXTS stand wherever a playbook keeps words: in points and what they were before, as a name where it
+    can be one, in reasons, votes, evidence, sessions, actors, messages, proposals, jobs, calls and files' names."""
+    names = []
+    with project.store.write(project.key) as book:
+        for text in TEXTS:
+            usable = why_name_unusable(text) is None
+            names.append(text if usable and text not in names else book.draft.new_name(SECTION))
+            book.draft.add(KeyPoint(names[-1], text, SECTION))
+        book.commit("import", "took in everything")
+    for place, text in enumerate(TEXTS):
+        with project.store.write(project.key) as book:
+            _session(book, text, names[place], TEXTS[place - 1])
+    with project.store.write(project.key) as book:
+        for name, text in zip(names[::20], TEXTS, strict=False):
+            book.draft.retire(name, reason=text)
+        book.commit("edit", TEXTS[0])
+
+
+def _session(book: PlaybookRepository, text: str, name: str, other: str) -> None:
+    said, path = storable(text), as_text(f"/home/ada/{text}.jsonl".replace("\0", ""))
+    evidence = (Evidence(said, said, "fetched"),)
+    book.draft.change(replace(book.draft[name], text=storable(f"{other} or {text}")), kind="edit", reason=said)
+    votes = cast_votes(book.draft, [Vote(name, "helpful", said, evidence=evidence), Vote(said, "harmful", said)])
+    call = Call("reflect", said, 1000, 100, 10, 0.5, 1)
+    tags = [{"name": said, "tag": "helpful", "rationale": said}]
+    key = ChunkKey(path, 0, 9)
+    number = book.add_reflection(key, session_id=said, analysis=said, bullet_tags=tags, lessons=[said], calls=[call])
+    book.add_call(call, session_id=said)
+    skipped = [Skipped(0, {"type": said}, said)]
+    done = book.commit("learn", said, votes=votes, skipped=skipped, session_id=said, actor=said)
+    book.finish_reflection(number, revision=done.revision, curator_reasoning=said, calls=[])
+    book.add_proposal({"type": "ADD", "text": f"Proposed: {said}", "section": said}, "ADD", evidence, "fetched", said)
+    book.add_proposal({"type": "DELETE", "target_id": name, "reason": said}, "DELETE", evidence, "fetched", said)
+    job = {"session_id": said, "transcript_path": path, "reason": said}
+    jobs.add(book.connection, book.playbook_id, job, now=book.now)

@@ -1,0 +1,113 @@
+"""A person before the pages: what the browser shows, and how it is clicked and typed on."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
+
+from playbook_db.services.projects import Project, open_project
+from tests.web import browser
+
+_PATIENCE_S = 10.0
+_MOST_TABS = 250
+_LABEL = """
+const at = document.activeElement, label = at.labels && at.labels[0];
+const texts = label ? [...label.childNodes].filter(node => node.nodeType === 3) : [...at.childNodes].filter(
+    node => node.nodeType === 3 || node.tagName !== 'KBD');
+return texts.map(node => node.textContent).join('')
+"""
+
+
+@dataclass(slots=True)
+class Seen:
+    """The pages at `root` in a browser, and whose they are."""
+
+    driver: Chrome
+    root: str
+    folder: Path
+    url: str
+
+    @contextlib.contextmanager
+    def project(self) -> Iterator[Project]:
+        """The project that is shown, as another process has it."""
+        with open_project(self.url, str(self.folder), notify=print) as project:
+            yield project
+
+    def go(self, path: str) -> None:
+        """Open that page."""
+        self.driver.get(f"{self.root}{path}")
+
+    @property
+    def text(self) -> str:
+        """All that the page shows."""
+        return str(self.driver.find_element(By.TAG_NAME, "body").text)
+
+    def button(self, text: str) -> WebElement:
+        """The first button or link that says *text*."""
+        quoted = f"[normalize-space(text())='{text}']"
+        return self.driver.find_element(By.XPATH, f"//main//button{quoted} | //main//a{quoted}")
+
+    def click(self, text: str) -> None:
+        """Click what says *text*; the next page is there afterwards."""
+        self._and_wait(self.button(text).click)
+
+    def field(self, label: str) -> WebElement:
+        """The control with that label."""
+        quoted = f"//label[normalize-space(text())='{label}']"
+        return self.driver.find_element(By.XPATH, f"{quoted}//*[self::input or self::textarea or self::select]")
+
+    def keys(self, *keys: str) -> None:
+        """Type, wherever the focus is."""
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def tab_to(self, text: str) -> None:
+        """Go on with the Tab key until the focus is on what says *text*, or is labelled so."""
+        for _ in range(_MOST_TABS):
+            self.keys(Keys.TAB)
+            if " ".join(str(self.driver.execute_script(_LABEL)).split()) == text:
+                return
+        raise AssertionError(f"The Tab key never comes to {text!r}.")
+
+    def press(self, text: str) -> None:
+        """Press what says *text* by keyboard alone; the next page is there afterwards."""
+        self.tab_to(text)
+        self._and_wait(lambda: self.keys(Keys.ENTER))
+
+    def until(self, is_so: Callable[[], object]) -> None:
+        """Wait until *is_so*."""
+        WebDriverWait(self.driver, _PATIENCE_S, 0.05).until(lambda _: is_so())
+
+    def _and_wait(self, act: Callable[[], object]) -> None:
+        before = self.driver.execute_script("return window.performance.timeOrigin")
+        act()
+        self.until(lambda: self.driver.execute_script(
+            "return document.readyState === 'complete' && window.performance.timeOrigin") not in (False, before)
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def seeing(
+    made: Path, fill: Callable[[Project], None], name: str = "hafen", *, javascript: bool = True
+) -> Iterator[Seen]:
+    """The pages of a project in *made* that *fill* has filled, in a browser; skips where there is none."""
+    home, folder = made / "home", made / name
+    (folder / ".claude").mkdir(parents=True)
+    home.mkdir()
+    url = f"sqlite:///{home}/.claude/playbook/playbook.db"
+    with open_project(url, str(folder), notify=print) as project:
+        fill(project)
+    try:
+        opened = browser.browser(javascript=javascript)
+        with browser.serving(folder, home) as address, opened as driver:
+            driver.get(address)
+            parts = urlsplit(driver.current_url)
+            yield Seen(driver, f"{parts.scheme}://{parts.netloc}", folder, url)
+    except browser.BrowserMissingError as missing:
+        pytest.skip(str(missing))
