@@ -11,6 +11,10 @@ from math import isfinite, sqrt
 
 FEWEST_SESSIONS = 20  # of each group, below which nothing is said
 CONFIDENCE = 0.95  # that all intervals of one comparison hold what they are for, together
+EVENTS = {  # by which a session is shown points
+    "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
+    "SubagentStart": "to a subagent",
+}  # fmt: skip
 MEASURES = {
     "failed_calls": "failed tool calls", "corrections": "corrections", "turns": "turns", "tokens": "tokens",
 }  # fmt: skip

@@ -214,7 +214,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         sum(votes.unmatched for votes in counts.votes),
         _use(counts),
         _learning(counts),
-        _weeks(counts.votes, counts.calls, moment.astimezone(UTC).date()),
+        weeks_of(counts.votes, counts.calls, moment.astimezone(UTC).date()),
         dict(_sums((each.source, each.count) for each in counts.revisions).most_common()),
         _members(counts),
         project.store.is_shared,
@@ -307,7 +307,8 @@ def _comparison(compared: Compared) -> SessionComparison:
     return SessionComparison(compared.since, compared.until, held_out, shown, measures)
 
 
-def _weeks(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
+def weeks_of(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
+    """The votes and calls of each week, without a gap from the first that has any to that of *today*."""
     sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     days: list[DayVotes | DayCalls] = [*votes, *calls]
     for day in days:

@@ -43,6 +43,13 @@ _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points 
 _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
 """
+# By how many more or fewer the live points became on each day.
+_POINTS = sql("""
+SELECT substr(r.time, 1, 10) AS day, sum(CASE c.kind WHEN 'retire' THEN -1 ELSE 1 END) FROM changes AS c
+JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
+WHERE c.playbook_id = (SELECT id FROM playbooks WHERE key = :key) AND c.kind IN ('add', 'restore', 'retire')
+GROUP BY day
+""")
 # Not from `vote_log`, which looks up the point of each vote. Summed up by revision first, in the order of the rows:
 # sorting all votes by day takes four times as long.
 _VOTES = sql(f"""
@@ -230,7 +237,7 @@ def count(connection: Connection, key: str) -> Counts:
         shown=sessions(_SHOWN_IN, _SHOWN),
         cited=sessions(_CITED_IN, _CITED),
         by_event=use_by_event(connection, key),
-        votes=[DayVotes(*row) for row in rows(_VOTES)],
+        votes=votes_by_day(connection, key),
         calls=[DayCalls(*row) for row in rows(_CALLS)],
         unpriced=rows(_UNPRICED)[0][0],
         learned_from=rows(_LEARNED)[0],
@@ -247,6 +254,16 @@ def use_by_event(connection: Connection, key: str, name: str | None = None) -> t
     query, given = (_BY_EVENT, {"key": key}) if name is None else (_OF_POINT_BY_EVENT, {"key": key, "name": name})
     uses = (EventUse(event, *map(int, counts)) for event, *counts in connection.execute(query, given))
     return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
+
+
+def votes_by_day(connection: Connection, key: str) -> list[DayVotes]:
+    """The votes in force, by the day on which they were cast and who did."""
+    return [DayVotes(*row) for row in connection.execute(_VOTES, {"key": key})]
+
+
+def points_by_day(connection: Connection, key: str) -> list[tuple[str, int]]:
+    """By how many more live points there were after each day on which that changed, or fewer: below 0."""
+    return [(day, int(more)) for day, more in connection.execute(_POINTS, {"key": key})]
 
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:

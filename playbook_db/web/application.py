@@ -18,10 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.projects import Project, is_known, open_project, open_store
-from playbook_db.web import history, points, review, sessions
+from playbook_db.web import history, numbers, points, review, sessions
 from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
 
-_PAGES: tuple[Routes, ...] = (points.ROUTES, history.ROUTES, review.ROUTES, sessions.ROUTES)
+_PAGES: tuple[Routes, ...] = (points.ROUTES, history.ROUTES, review.ROUTES, sessions.ROUTES, numbers.ROUTES)
 _NOT_DONE = 409
 
 

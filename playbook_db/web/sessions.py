@@ -11,6 +11,7 @@ from playbook_db.store.hook_queries import WAITS
 from playbook_db.web.look import PAGE_ROWS, Look, Routes
 
 _DAYS = 14  # of what asking models took; the page of numbers has all
+_UUID_LENGTH = 36  # characters
 _REVISIONS = 10  # of one session, on a page: each with all that it did
 
 
@@ -31,6 +32,7 @@ def listed(look: Look) -> Response:
         jobs_page=jobs_page,
         page_rows=PAGE_ROWS,
         waits=WAITS,
+        short=_short,
         days=service.costs_by_day(own, most=_DAYS),
         comparison=statistics.compare_sessions(look.project),
         measures=outcomes.MEASURES,
@@ -71,6 +73,11 @@ def change(look: Look) -> Response:
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
         return look.back("sessions", said=f"Job {number} is removed.")
     raise PlaybookError(f"Nothing is called {done!r} here; nothing was changed.")
+
+
+def _short(session_id: str) -> str:
+    """The beginning of a long id, by which a session is known as well."""
+    return session_id[:8] if len(session_id) == _UUID_LENGTH else session_id
 
 
 _BEGIN = "The next session begins it, or now: playbook work"
