@@ -28,7 +28,7 @@ def project_dir(given: "str | None" = None) -> str:
     """
     explicit = given or os.environ.get("CLAUDE_PROJECT_DIR")
     if explicit:
-        return os.path.abspath(explicit)
+        return os.path.abspath(explicit) if given is None else _as_spelled(os.path.abspath(given))
     return enclosing_project(os.getcwd())
 
 
@@ -140,6 +140,13 @@ def open_plain(path: str) -> int:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise _unreadable("it is no plain file", path)
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def _as_spelled(path: str) -> str:
+    """*path*, which a person wrote, as the file system spells it: `~/shop` and `~/Shop` can be one folder."""
+    from playbook_db import platforms  # late: hooks are told their folder by the client, which asks the system
+
+    return platforms.as_spelled(path)
 
 
 def _root(real: str) -> str:

@@ -5,7 +5,6 @@ is a Python of 3.11 or later with our dependencies. It is built aside and put in
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from playbook_db import settings
+from playbook_db import platforms, settings
 from playbook_db.claude_code import worker_start
 from playbook_db.claude_code.hook_runner import append_line, without_secrets
 from playbook_db.files import replace_file
@@ -45,6 +44,9 @@ def main(arguments: "Sequence[str]") -> int:
     With `--status`, say how far that is, and do of the command that stands behind it what can't wait. With `--now` a
     failure of the last hour doesn't keep it from being tried again.
     """
+    if problem := platforms.unsupported():
+        print(problem)  # noqa: T201 - in a session, the command playbook says no more than this either
+        return 1
     if "--status" in arguments:
         print(describe())  # noqa: T201 - what it was asked for
         if list(arguments[-2:]) == ["sessions", "skip"] and settings.session():
@@ -201,9 +203,4 @@ def _alone() -> "Iterator[bool]":
     """Whether this process alone sets up; the system lets go of the lock when the process ends, however it does."""
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     with open(settings.runtime_dir() + ".lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
+        yield platforms.lock(file)

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import click
 
-from playbook_db import __version__, project_env, settings
+from playbook_db import __version__, platforms, project_env, settings
 from playbook_db.cli.context import Group, OwnCommand, in_utc
 from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError
@@ -130,6 +130,8 @@ def run() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the command with *arguments*; its exit code."""
+    if problem := platforms.unsupported():
+        return _explain(problem, EXIT_KNOWN_ERROR)
     try:
         code = cli.main(arguments, prog_name="playbook", standalone_mode=False)
         sys.stdout.flush()
