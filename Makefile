@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The tests start hundreds of processes: what those import is compiled once, whatever the caller prefers.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs test test-fast test-client check lint types imports bench bench-redaction torture build clean
+.PHONY: help demo docs pictures test test-fast test-client check lint types imports bench bench-redaction torture build clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ torture: $(READY) ## attacks from outside, 1,000 kills, crowds, 10,000 mutations
 
 docs: $(READY) ## docs/commands.md, from the commands' own help
 	$(BIN)/python docs/make_commands.py
+
+pictures: $(READY) ## docs/pictures/: a terminal while commands are typed, the page in Chromium
+	$(BIN)/python -m tests.docs.pictures
 
 build: $(READY) ## the wheel and the sdist, in dist/
 	$(BIN)/python -m build
