@@ -74,10 +74,10 @@ def run(environments: Callable[[str], Path], tmp_path: Path) -> Run:
     (tmp_path / "project").mkdir()
     settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
 
-    def playbook(*arguments: str, extra: str = "") -> "subprocess.CompletedProcess[str]":
+    def playbook(*arguments: str, extra: str = "", given: str = "") -> "subprocess.CompletedProcess[str]":
         command = [str(environments(extra) / "bin" / "playbook"), *arguments]
         return subprocess.run(
-            command, cwd=tmp_path / "project", env=settings, capture_output=True, text=True, stdin=subprocess.DEVNULL
+            command, cwd=tmp_path / "project", env=settings, capture_output=True, text=True, input=given, timeout=60
         )
 
     return playbook
@@ -227,6 +227,25 @@ def test_documentation_of_the_package_comes_first_and_none_is_an_error(
     assert read_docs() == "ours"
 
 
+@pytest.mark.parametrize(("extra", "tools"), [("mcp", 1), ("", 0)])
+def test_the_tools_of_a_session_are_served_from_the_wheel(run: Run, extra: str, tools: int) -> None:
+    """With the extra `mcp`; without it a client is told how to have it, and sees a server without tools."""
+    run("init")
+    asked: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": {**_CLIENT, "protocolVersion": "2025-06-18"}},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]
+    done = run("mcp", extra=extra, given="".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in asked))
+    answers = {answer["id"]: answer["result"] for answer in map(json.loads, done.stdout.splitlines())}
+
+    assert done.returncode == 0
+    assert answers[1]["serverInfo"]["name"] == "playbook"
+    assert ("'.[mcp]' in place of '.'" in answers[1].get("instructions", "")) is not bool(tools)
+    assert min(1, len(answers[2]["tools"])) == tools
+
+
+_CLIENT = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _ASK = """
 import sys, urllib.parse, urllib.request
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
