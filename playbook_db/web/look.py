@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -47,8 +47,9 @@ class Look:
         """The address of a page of ours for the same project: the parts of its *path*, and what of *query* says
         something."""
         given = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
-        query = {"project": self.project.own.key, **given}  # a team's playbook is that of a folder here
-        return f"/{'/'.join(quote(part, safe='') for part in path)}?{urlencode(query)}"
+        project = str(given.pop("project", self.project.own.key))  # a team's playbook is that of a folder here
+        more = f"&{urlencode(given)}" if given else ""
+        return f"/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
 
     def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
         """The page that *template* makes of *values*."""
@@ -81,6 +82,11 @@ class Look:
 
 Page = Callable[[Look], Response]
 Routes = Mapping[tuple[str, str], Page]  # the page by method and path
+
+
+@lru_cache(2**14)  # a page has hundreds of links
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
 
 
 @cache
