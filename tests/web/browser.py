@@ -22,7 +22,7 @@ from selenium.webdriver.chrome.service import Service
 Scheme = Literal["light", "dark"]
 AXE = "4.14.1"
 WIDTHS = (380, 800, 1400)
-PAGES = ("points", "points/pat-002", "history", "review", "sessions", "numbers", "projects")
+PAGES = ("points", "points/pat-002", "history", "history/50", "review", "sessions", "numbers", "projects")
 _APT = ("chromium", "chromium-driver")
 _APT_WAIT_S, _NPM_WAIT_S, _PAGE_WAIT_S = 600.0, 120.0, 30.0
 _FLAGS = (

@@ -9,7 +9,10 @@ from tests.web import browser
 from tests.web.filled_playbook import fill
 from tests.web.seeing import Seen, seeing
 
-PAGES = ("/points", "/points/pat-002", "/points/oth-003")
+PAGES = (
+    "/points", "/points/pat-002", "/points/oth-003", "/history", "/history/50", "/history/at/20",
+    "/history/diff?from=10&to=50", "/history/restore?at=20", "/review", "/review?edit=1", "/sessions", "/numbers",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +49,8 @@ def axe() -> str:
 @pytest.mark.parametrize("path", PAGES)
 def test_an_audit_finds_nothing_serious(seen: Seen, axe: str, path: str, scheme: browser.Scheme) -> None:
     """On any page, in either theme: contrast, labels, headings, names of what can be pressed."""
-    seen.go(path)
     browser.resize(seen.driver, 1200, scheme=scheme)
+    seen.go(path)
 
     assert browser.audit(seen.driver, axe) == []
 

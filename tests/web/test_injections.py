@@ -58,7 +58,7 @@ def plain(text: str) -> str:
 
 
 def test_no_text_runs_and_each_is_shown_as_it_is(polluted: Seen) -> None:
-    """On every page that can be reached, of up to a dozen of a kind and fifty points: nothing ran or was refused to run, no
+    """On every page that can be reached, of a dozen of a kind and fifty points: nothing ran or was refused to run, no
     element is there that isn't ours, nothing was asked of another machine, and nothing stands out to the side."""
     driver = polluted.driver
     browser.requested(driver)
