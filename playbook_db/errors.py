@@ -125,6 +125,15 @@ class PointRuleError(PlaybookError):
     """A change to a key point breaks a rule of the playbook; nothing was changed."""
 
 
+class PointChangedError(PointRuleError):
+    """The point *name* isn't any more what it was to the one who wants to change it: it is in *section* and says *now*.
+    Nothing was changed; *what* says what has become of it."""
+
+    def __init__(self, name: str, what: str, *, now: str, section: str) -> None:
+        self.now, self.section = now, section
+        super().__init__(f"{name} was {what}")
+
+
 class PlaybookFileError(PlaybookError):
     """A playbook file can't be imported; nothing of it was. `place` is the place in it, `problem` what is wrong there.
 

@@ -192,10 +192,11 @@ def _revision_details(book: PlaybookRepository, text: str, number: int, *, befor
     )
 
 
-def life(project: Project, name: str) -> Life:
-    """All that happened to the point *name*, live or retired. Raises PointNotFoundError."""
+def life(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life:
+    """All that happened to the point *name*, live or retired, or what the *limit* revisions that touched it up to the
+    *last* did. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        life = book.life(name)
+        life = book.life(name, last=last, limit=limit)
         if life is None:
             raise edit.no_such_point(book, name)
         return life

@@ -213,6 +213,14 @@ def list_projects(store: Store) -> list[ListedProject]:
     return [project for project in listed if project.revisions or projects.has_folder(project.key)]
 
 
+def read_users(store: Store) -> ListedProject:
+    """The user's own playbook in *store*, his own database, as a project is listed."""
+    own = Project.of_user(store)
+    with store.read(own.key) as book:
+        stored = book.stored()
+        return ListedProject(own.key, stored.live_points, book.revision, book.last_time, stored.mirror, False)
+
+
 def is_ignored(project: Project) -> bool:
     """Whether the hooks and the worker are kept out of *project*."""
     with project.store.read(project.key) as book:

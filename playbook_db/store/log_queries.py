@@ -240,10 +240,11 @@ class RevisionReflection:
     duration_ms: int | None
 
 
-_POINT_VOTES = sql("""
-SELECT revision, tag, rationale, ignored, evidence FROM votes
-WHERE playbook_id = :playbook_id AND point_id = :point_id ORDER BY revision, seq
-""")
+_POINT_VOTES = """
+SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
+WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
+ORDER BY revision, seq
+"""
 _MERGED = sql("""
 SELECT DISTINCT k.name FROM changes AS c
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
@@ -260,7 +261,8 @@ class LifeEvent:
     """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore; vote where
     counters changed without one, as by an undo) or a vote's tag (helpful, harmful, neutral). `text` is the text it got,
     what else was set and the reason, or the vote's rationale; `successor` the point that it went into; `ignored` says
-    that the session had the point, didn't follow it and paid for that, `evidence` is what it showed."""
+    that the session had the point, didn't follow it and paid for that, `evidence` is what it showed; `before` is the
+    text in whose place a rewording put another."""
 
     revision: int
     time: str
@@ -273,6 +275,7 @@ class LifeEvent:
     successor: str | None = None
     ignored: bool = False
     evidence: tuple[Evidence, ...] = ()
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,21 +413,34 @@ class LogQueries(PlaybookRows):
         row = self._execute(_LIFESPAN, name=name).first()
         return PointLifespan(row) if row else None
 
-    def life(self, name: str) -> Life | None:
-        """The life of the point *name*, live or retired; None where there never was one."""
+    def life(self, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
+        """The life of the point *name*, live or retired, in the *limit* revisions that touched it up to the *last*;
+        None where there never was one."""
         point_id = self.point_id(name)
         if point_id is None:
             return None
+        touching = LogFilter(1, last, point_id=point_id)
+        revisions = self.read_log(touching, limit=limit, most_changes=EVERY_CHANGE)
         votes: dict[int, list[Any]] = defaultdict(list)
-        for number, *vote in self._execute(_POINT_VOTES, point_id=point_id):
-            votes[number].append(vote)
-        all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
+        if revisions:
+            statement = sql(_POINT_VOTES.format(by_point=self.index_hint("ix_votes_point")))
+            values = {"point_id": point_id, "oldest": revisions[-1].number, "newest": revisions[0].number}
+            for number, *vote in self._execute(statement, **values):
+                votes[number].append(vote)
         events: list[LifeEvent] = []
-        for made in reversed(self.read_log(all_revisions, limit=MAX_COUNTER, most_changes=EVERY_CHANGE)):
+        for made in reversed(revisions):
             origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
             was_voted = any(tag != "neutral" for tag, *_ in votes[made.number])
             events += [
-                LifeEvent(*origin, change.kind, _told(change, was_voted), change.successor, False, change.evidence)
+                LifeEvent(
+                    *origin,
+                    change.kind,
+                    _told(change, was_voted),
+                    change.successor,
+                    False,
+                    change.evidence,
+                    change.before.text if change.before and change.is_reworded else None,
+                )
                 for change in made.changes
                 if change.kind != "vote" or not was_voted  # else the votes themselves say it
             ]

@@ -37,6 +37,18 @@ _OF_POINT_BY_EVENT = sql("""
 SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
 WHERE playbook = :key AND name = :name GROUP BY event HAVING sum(shown) > 0
 """)
+# The sessions that cited a point, with the event that first told them of it, where that is still on record.
+_CITATIONS = sql("""
+SELECT c.session_id, c.time, c.stretches,
+       (SELECT i.event FROM injections AS i
+        WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
+          AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
+        ORDER BY i.seq LIMIT 1)
+FROM playbooks AS p
+JOIN key_points AS k ON k.playbook_id = p.id AND k.name = :name
+JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
+WHERE p.key = :key ORDER BY c.time DESC, c.session_id LIMIT :most
+""")
 _CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
 _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
 # An actor, or NULL for a session: in a file of one's own they are all of one person, who isn't told by them.
@@ -191,6 +203,17 @@ class EventUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """That a session cited a point: when it last did, in how many chunks of its transcript, and which event first told
+    it of the point; None where that isn't on record any more."""
+
+    session_id: str
+    time: str
+    chunks: int
+    event: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TableSize:
     """How many rows a table has, all projects together, and what it takes of the file; None where that isn't known."""
 
@@ -254,6 +277,12 @@ def use_by_event(connection: Connection, key: str, name: str | None = None) -> t
     query, given = (_BY_EVENT, {"key": key}) if name is None else (_OF_POINT_BY_EVENT, {"key": key, "name": name})
     uses = (EventUse(event, *map(int, counts)) for event, *counts in connection.execute(query, given))
     return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
+
+
+def citations_of(connection: Connection, key: str, name: str, *, most: int) -> tuple[Citation, ...]:
+    """The last sessions that cited the point *name* of the playbook *key*, at most *most*, the newest first."""
+    rows = connection.execute(_CITATIONS, {"key": key, "name": name, "most": most})
+    return tuple(Citation(*row) for row in rows)
 
 
 def votes_by_day(connection: Connection, key: str) -> list[DayVotes]:

@@ -18,10 +18,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.projects import Project, is_known, open_project, open_store
-from playbook_db.web import history, numbers, points, review, sessions
+from playbook_db.web import forget, history, numbers, point, points, review, sessions
+from playbook_db.web import projects as projects_page
 from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
 
-_PAGES: tuple[Routes, ...] = (points.ROUTES, history.ROUTES, review.ROUTES, sessions.ROUTES, numbers.ROUTES)
+_PAGES: tuple[Routes, ...] = (
+    points.ROUTES,
+    point.ROUTES,
+    forget.ROUTES,
+    history.ROUTES,
+    review.ROUTES,
+    sessions.ROUTES,
+    numbers.ROUTES,
+    projects_page.ROUTES,
+)
 _NOT_DONE = 409
 
 

@@ -160,7 +160,7 @@ def _done(look: Look, several: "list[UndoResult]", nothing: str = "Nothing chang
     """On to the revision that was made, or back to the one that had nothing to be undone."""
     for each in several:
         if each.result.revision is not None:
-            look.tell(each.message or "Done", each.result)
+            look.say(each.message or "Done", each.result)
         else:
             look.told += map(Said, each.result.notes or [nothing])
     if not several:

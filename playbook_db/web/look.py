@@ -1,6 +1,7 @@
 """What every page works on: the request, the project that it names, and how an answer is made of it."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -61,7 +62,7 @@ class Look:
             self.told.append(Said(said))
         return RedirectResponse(self.link(*path, **query), 303)
 
-    def tell(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
+    def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
         """Say on the next page *what* was done, by which revision, of this *project* or of another, and where that can
         be taken back."""
         for result in filter(None, results):
@@ -72,7 +73,30 @@ class Look:
                 self.told.append(
                     Said(f"{what} (revision {result.revision})", self.link("history", str(result.revision), **of))
                 )
-            self.told.extend(map(Said, result.notes))
+            self.say_all(result.notes)
+
+    def say_all(self, lines: Iterable[str]) -> None:
+        """Say *lines* on the next page."""
+        self.told.extend(map(Said, lines))
+
+    def ask(self, question: str, answer: str, *path: str) -> Response:
+        """The page that asks before something is done: who gives this *answer* sends the form once more, with `sure`,
+        to that page."""
+        fields = {**self.form, "sure": "yes"}
+        return self.page("ask.html", title="Are you sure?", question=question, answer=answer, path=path, fields=fields)
+
+    def text(self, name: str) -> str:
+        """What was typed for *name*, its lines as they are kept: a browser sends them with another end."""
+        return self.form.get(name, "").replace("\r\n", "\n")
+
+    def exact(self, name: str) -> str | None:
+        """The text that a page of ours gave along for *name*, as JSON, in which nothing is lost on the way; None where
+        there is none."""
+        try:
+            value = json.loads(self.form.get(name, ""))
+        except ValueError:
+            return None
+        return value if isinstance(value, str) else None
 
     def number(self, name: str, default: int = 1) -> int:
         """The number that the query gives for *name*; *default* where it is none."""
@@ -96,6 +120,7 @@ def templates() -> Environment:
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     made.filters["shown"] = lambda text: shown(str(text))
+    made.filters["exact"] = json.dumps
     made.filters["local"] = local
     made.filters["compared"] = compare_words
     made.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[FETCHED])

@@ -98,7 +98,7 @@ def _tell(look: Look, item: "ReviewItem", result: review.ReviewResult) -> None:
     else:
         pruned = f"; {', '.join(point.name for point in result.pruned)} left by it" if result.pruned else ""
         own = Project.of_user(look.project.own.store) if item.is_users else None
-        look.tell(f"{item.name} accepted{pruned}", result.revision, project=own)
+        look.say(f"{item.name} accepted{pruned}", result.revision, project=own)
 
 
 def _what_became_of(look: Look, name: str) -> str:
