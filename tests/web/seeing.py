@@ -56,7 +56,7 @@ class Seen:
 
     def click(self, text: str) -> None:
         """Click what says *text*; the next page is there afterwards."""
-        self._and_wait(self.button(text).click)
+        self.and_wait(self.button(text).click)
 
     def field(self, label: str) -> WebElement:
         """The control with that label."""
@@ -78,13 +78,14 @@ class Seen:
     def press(self, text: str) -> None:
         """Press what says *text* by keyboard alone; the next page is there afterwards."""
         self.tab_to(text)
-        self._and_wait(lambda: self.keys(Keys.ENTER))
+        self.and_wait(lambda: self.keys(Keys.ENTER))
 
     def until(self, is_so: Callable[[], object]) -> None:
         """Wait until *is_so*."""
         WebDriverWait(self.driver, _PATIENCE_S, 0.05).until(lambda _: is_so())
 
-    def _and_wait(self, act: Callable[[], object]) -> None:
+    def and_wait(self, act: Callable[[], object]) -> None:
+        """Do *act*, which leads to another page; that is there afterwards."""
         before = self.driver.execute_script("return window.performance.timeOrigin")
         act()
         self.until(lambda: self.driver.execute_script(
