@@ -57,6 +57,14 @@ def test_a_value_says_where_it_comes_from(
         assert _one(playbook, name) == (str(number), str(path), "this terminal has 1")
 
 
+def test_set_may_be_said(playbook: Playbook, home: Path) -> None:
+    """`config set NAME VALUE` is `config NAME VALUE`; more words are none."""
+    assert playbook("config", "set", "playbook_review", "all").code == 0
+
+    assert _one(playbook, "playbook_review")[:2] == ("all", str(home / ".claude" / "settings.json"))
+    assert playbook("config", "set", "playbook_review", "all", "now").code == 2
+
+
 def test_what_a_project_brings_waits_for_consent(playbook: Playbook, folder: Path) -> None:
     """It says that it isn't used."""
     _put(folder / ".claude" / "settings.json", {"env": {"ANTHROPIC_BASE_URL": "https://user:pw@elsewhere.example"}})
