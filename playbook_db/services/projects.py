@@ -27,12 +27,14 @@ LOOK_S = 4  # that who can do with the replica waits for a team's server
 class Project:
     """The project whose playbook `store` keeps under `key`. Two worktrees of a repository differ in `folder` only;
     a project of another machine has none. Where the playbook is a team's, `here` is the project as this machine knows
-    it: in the user's own database, by its folder."""
+    it: in the user's own database, by its folder. It *is_old* where its database is away and `store` has only what this
+    machine knew of the points: no history, and of the proposals no word."""
 
     store: Store
     key: str
     folder: str | None = None
     here: "Project | None" = None
+    is_old: bool = False
 
     @classmethod
     def in_folder(cls, store: Store, folder: str) -> Self:
@@ -162,7 +164,7 @@ def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iter
     age = times.ago(known_at, now=datetime.now(UTC))
     notify(f"{error} What follows is what this machine knew of it; that was current {age}.")
     with replica.opened(path) as store:
-        yield Project(store, membership.name, own.folder, here=own)
+        yield Project(store, membership.name, own.folder, here=own, is_old=True)
 
 
 def find_membership(own: Project) -> Membership | None:

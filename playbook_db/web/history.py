@@ -33,6 +33,7 @@ _NONE_SUCH = (MomentError, PointNotFoundError, RevisionNotFoundError, SessionNot
 
 def listed(look: Look) -> Response:
     """The revisions, newest first."""
+    look.require_history()
     given = {name: look.query.get(name, "").strip() for name in _FILTERS}
     asked = {name: value for name, value in given.items() if value and (name != "source" or value in SOURCES)}
     problem = ""
@@ -59,6 +60,7 @@ def listed(look: Look) -> Response:
 
 def revision(look: Look) -> Response:
     """One revision: all that is kept of it, by pages."""
+    look.require_history()
     page = max(1, look.number("page"))
     try:
         before = (page - 1) * PAGE_ROWS
@@ -78,6 +80,7 @@ def revision(look: Look) -> Response:
 
 def differs(look: Look) -> Response:
     """What differs between two states, by pages."""
+    look.require_history()
     given = {name: look.query.get(name, "").strip() for name in ("from", "to")}
     values: dict[str, Any] = {"given": given, "examples": EXAMPLES, "problem": "", "sides": None}
     if not given["from"]:
@@ -91,6 +94,7 @@ def differs(look: Look) -> Response:
 
 def as_it_was(look: Look) -> Response:
     """The playbook at a revision or a time, by pages."""
+    look.require_history()
     when = look.path.get("revision", "") or look.query.get("at", "").strip() or "now"
     page = max(1, look.number("page"))
     values: dict[str, Any] = {"when": when, "examples": EXAMPLES, "problem": "", "then": None}
@@ -117,6 +121,7 @@ def change(look: Look) -> Response:
 
 def asks(look: Look) -> Response:
     """What would change if all became as it was."""
+    look.require_history()
     when = look.query.get("at", "").strip()
     try:
         then, now = history.at(look.project, when), history.at(look.project, "now")

@@ -15,6 +15,7 @@ from playbook_db.domain.diff import compare_words
 from playbook_db.domain.evidence import FETCHED, IN_WORDS
 from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.times import local
+from playbook_db.errors import ProjectError
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import RevisionResult
 
@@ -97,6 +98,14 @@ class Look:
         except ValueError:
             return None
         return value if isinstance(value, str) else None
+
+    def require_history(self) -> None:
+        """Raise ProjectError where a team's database is away: this machine knows its points alone."""
+        if self.project.is_old:
+            raise ProjectError(
+                "The team's database is away. This machine knows its points meanwhile; its history and what is "
+                "proposed for it are there alone."
+            )
 
     def number(self, name: str, default: int = 1) -> int:
         """The number that the query gives for *name*; *default* where it is none."""

@@ -18,6 +18,7 @@ _WAS = "was:"  # before a point's name: the field with the text that the person 
 
 def waiting(look: Look) -> Response:
     """The proposals that wait, one of them to be decided now."""
+    look.require_history()
     review.require_person()
     items = review.all_waiting(look.project)
     chosen = look.query.get("proposal", "")

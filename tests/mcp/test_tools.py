@@ -22,4 +22,7 @@ def test_smoke(session: Session) -> None:
     print(session.ask("propose_edit", name="oth-001", text="x"))
     print(session.ask("propose_edit", name="oth-0019", text="x"))
     print(session.ask("propose_retirement", name="oth-001", reason="x"))
-    print(session.rows("select * from proposals"), session.rows("select number, actor, session_id, message from revisions"))
+    print(
+        session.rows("select * from proposals"),
+        session.rows("select number, actor, session_id, message from revisions"),
+    )

@@ -459,6 +459,43 @@ def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     assert log(days, limit=1)[0].cost_usd == 0.5
 
 
+@settings(max_examples=12)
+@given(steps=st.lists(STEPS, max_size=5), most=st.integers(1, 3))
+def test_pages_one_after_the_other_are_the_whole(
+    new_project: NewProject, steps: list[tuple[str, Any]], most: int
+) -> None:
+    """Of the playbook at any revision, and of all that is kept of a revision; behind the last page comes an empty
+    one."""
+    project = new_project()
+    done = live_through(project, steps)
+
+    for number in range(len(done) + 1):
+        points = history.at(project, f"{number}").playbook.points
+        pages = [history.page_at(project, f"{number}", before=at, most=most) for at in range(0, len(points) + 1, most)]
+        assert tuple(point for page in pages for point in page.points) == points
+        assert [page.live for page in pages if page.points] == [len(points)] * sum(bool(page.points) for page in pages)
+        assert all(len(page.points) <= most for page in pages)
+    for number in done:
+        full = history.details_of(project, f"r{number}")
+        assert isinstance(full, history.RevisionDetails)
+        parts = [
+            history.revision_page(project, f"{number}", before=at, most=most) for at in range(0, full.items + 1, most)
+        ]
+        assert tuple(change for part in parts for change in part.revision.changes) == full.revision.changes
+        assert tuple(vote for part in parts for vote in part.votes) == full.votes
+        assert tuple(skipped for part in parts for skipped in part.skipped) == full.skipped
+        assert full.items == max(len(full.revision.changes), len(full.votes), len(full.skipped))
+        assert {part.revision.counts == full.revision.counts for part in parts} == {True}
+
+
+def test_a_page_names_a_revision_by_its_number_alone(days: Project) -> None:
+    """A point may be called as a number is."""
+    assert history.revision_page(days, "r2", before=0, most=1).revision.number == 2
+    for text in ("0", "4", "oth-001", "yesterday", ""):
+        with pytest.raises(RevisionNotFoundError):
+            history.revision_page(days, text, before=0, most=1)
+
+
 def test_a_point_has_a_span(days: Project) -> None:
     """When it came, and when it last changed."""
     learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
