@@ -6,6 +6,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,11 @@ from selenium.webdriver.chrome.service import Service
 Scheme = Literal["light", "dark"]
 AXE = "4.14.1"
 WIDTHS = (380, 800, 1400)
-PAGES = ("points", "points/pat-002", "history", "history/50", "review", "sessions", "numbers", "projects")
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+PAGES = (
+    "points", "points?state=retired", "points/pat-002", "forget/pat-002", "history", "history/50", "history/at/20",
+    "history/diff?from=10&to=50", "review", "review?proposal=p2&edit=1", "sessions", "numbers", "projects",
+)  # fmt: skip
 _APT = ("chromium", "chromium-driver")
 _APT_WAIT_S, _NPM_WAIT_S, _PAGE_WAIT_S = 600.0, 120.0, 30.0
 _FLAGS = (
@@ -119,8 +124,9 @@ def resize(opened: webdriver.Chrome, width: int, height: int = 900, scheme: Sche
     """Let the page be as wide as that, and dark or light."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    wanted = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    features = [{"name": name, "value": value} for name, value in wanted.items()]
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
 def take_picture(opened: webdriver.Chrome, path: Path, width: int, scheme: Scheme = "light", most: int = 2400) -> None:
@@ -182,9 +188,10 @@ def main(folder: Path, pages: Sequence[str] = PAGES) -> None:
             root = driver.current_url.split("/points")[0]
             for page in pages:
                 driver.get(f"{root}/{page}")
-                for scheme in ("light", "dark"):
+                name = re.sub("[^a-z0-9]+", "-", page)
+                for scheme in SCHEMES:
                     for width in WIDTHS:
-                        take_picture(driver, folder / f"{page.replace('/', '-')}-{width}-{scheme}.png", width, scheme)  # type: ignore[arg-type]
+                        take_picture(driver, folder / f"{name}-{width}-{scheme}.png", width, scheme)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
 from playbook_db.services.projects import Project, open_project
@@ -63,6 +64,43 @@ class Seen:
         quoted = f"//label[normalize-space(text())='{label}']"
         return self.driver.find_element(By.XPATH, f"{quoted}//*[self::input or self::textarea or self::select]")
 
+    def open_details(self, text: str, by: str = "mouse") -> None:
+        """Open what *text* hides, by mouse or by keyboard."""
+        if by == "keyboard":
+            self.tab_to(text)
+            self.keys(Keys.ENTER)
+        else:
+            self.driver.find_element(By.XPATH, f"//summary[normalize-space(text())='{text}']").click()
+
+    def fill_in(self, label: str, text: str, within: str = "main", by: str = "mouse") -> None:
+        """Type *text* behind what the control of that label, in the element *within*, holds."""
+        if by == "keyboard":
+            self.tab_to(label)
+        else:
+            element = self.driver.find_element(By.CSS_SELECTOR, within)
+            quoted = f".//label[normalize-space(text())='{label}']//*[self::input or self::textarea]"
+            element.find_element(By.XPATH, quoted).click()
+        with_control = ActionChains(self.driver).key_down(Keys.CONTROL).send_keys(Keys.END).key_up(Keys.CONTROL)
+        with_control.send_keys(text).perform()
+
+    def tick(self, label: str, by: str = "mouse") -> None:
+        """Tick that box where it isn't yet."""
+        quoted = f'//label[normalize-space(.)="{label}"]//input'
+        box = self.driver.find_element(By.XPATH, quoted)
+        if by == "keyboard" and not box.is_selected():
+            self.tab_to(label)
+            self.keys(Keys.SPACE)
+        elif not box.is_selected():
+            box.click()
+        assert box.is_selected()
+
+    def users_texts(self) -> list[str]:
+        """What the points of the user's own playbook say."""
+        with self.project() as project:
+            own = Project.of_user(project.store)
+            with own.store.read(own.key) as book:
+                return [point.text for point in book.live_points()]
+
     def keys(self, *keys: str) -> None:
         """Type, wherever the focus is."""
         ActionChains(self.driver).send_keys(*keys).perform()
@@ -86,11 +124,9 @@ class Seen:
 
     def and_wait(self, act: Callable[[], object]) -> None:
         """Do *act*, which leads to another page; that is there afterwards."""
-        before = self.driver.execute_script("return window.performance.timeOrigin")
+        before = self.driver.find_element(By.TAG_NAME, "html")
         act()
-        self.until(lambda: self.driver.execute_script(
-            "return document.readyState === 'complete' && window.performance.timeOrigin") not in (False, before)
-        )  # fmt: skip
+        self.until(lambda: expected_conditions.staleness_of(before)(self.driver))
 
 
 @contextlib.contextmanager

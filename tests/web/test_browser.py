@@ -5,15 +5,18 @@ from collections.abc import Iterator
 import pytest
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
 
 from playbook_db.services import edit, review
+from playbook_db.services.edit import PointDetails
 from tests.web import browser
 from tests.web.filled_playbook import fill
 from tests.web.seeing import Seen, seeing
 
 PAGES = (
-    "/points", "/points/pat-002", "/points/oth-003", "/history", "/history/50", "/history/at/20",
-    "/history/diff?from=10&to=50", "/history/restore?at=20", "/review", "/review?edit=1", "/sessions", "/numbers",
+    "/points", "/points?state=retired", "/points?q=nothing+like+it", "/points/pat-002", "/points/oth-003",
+    "/forget/pat-002", "/history", "/history/50", "/history/at/20", "/history/diff?from=10&to=50",
+    "/history/restore?at=20", "/review", "/review?proposal=p2&edit=1", "/sessions", "/numbers", "/projects",
 )  # fmt: skip
 
 
@@ -207,3 +210,127 @@ def test_two_states_are_compared_and_the_playbook_goes_back(seen: Seen) -> None:
 
     assert "There before" in texts(seen)
     assert "Added after that" not in texts(seen)
+
+
+def a_point(seen: Seen, text: str) -> str:
+    """A point that says *text*, by its name."""
+    with seen.project() as project:
+        return edit.add(project, text).changes[0].point.name
+
+
+def details(seen: Seen, name: str) -> PointDetails:
+    """The point as it is in the database."""
+    with seen.project() as project:
+        return edit.find(project, name)
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
+    """Added, voted on, pinned, edited, retired, restored, promoted and forgotten, each on its page."""
+    act = seen.click if by == "mouse" else seen.press
+    seen.go("/points")
+    seen.open_details("Add a point", by)
+    seen.fill_in("Text", f"Added by {by}", within="#add", by=by)
+    act("Add")
+    name = seen.driver.find_element(By.TAG_NAME, "h1").text
+    assert details(seen, name).point.text == f"Added by {by}"
+
+    for vote in ("Helpful", "Harmful", "Neutral", "Pin"):
+        act(vote)
+    act("Unpin")
+    act("Pin")
+    point = details(seen, name).point
+    assert (point.helpful, point.harmful) == (1, 1)
+    assert "shown first in every session" in seen.text
+    seen.fill_in("Text", " and edited", by=by)
+    act("Save")
+    assert details(seen, name).point.text == f"Added by {by} and edited"
+    assert seen.driver.find_element(By.CSS_SELECTOR, ".life ins").text.strip() == "and edited"
+    seen.fill_in("Why it goes", "It has served", by=by)
+    act("Retire")
+    retired = details(seen, name).retired
+    assert retired is not None
+    assert retired.reason == "It has served"
+    act("Restore")
+    assert details(seen, name).retired is None
+    seen.tick("keep it here, too", by)
+    act("Promote to your own playbook")
+    assert f"Added by {by} and edited" in seen.users_texts()
+
+    seen.go(f"/points/{name}")
+    act("Forget …")
+    assert f"Added by {by} and edited" not in seen.driver.find_element(By.TAG_NAME, "h1").text
+    seen.tick("I know that this can't be taken back", by)
+    act("Erase it for good")
+    assert f"Added by {by}" not in "".join(texts(seen))
+    seen.go(f"/points/{name}")
+    assert f"Added by {by}" not in seen.text
+
+
+def test_an_edit_of_what_was_changed_meanwhile_overwrites_nothing(seen: Seen) -> None:
+    """Both texts are shown; what was typed isn't lost, and saving it then is a choice."""
+    name = a_point(seen, "Meanwhile one")
+    seen.go(f"/points/{name}")
+    seen.fill_in("Text", ", mine")
+    with seen.project() as project:
+        edit.edit(project, name, text="Meanwhile two")
+    seen.click("Save")
+    assert details(seen, name).point.text == "Meanwhile two"
+    assert "Meanwhile two" in seen.text
+    assert seen.field("Text").get_property("value") == "Meanwhile one, mine"
+    seen.click("Save")
+
+    assert details(seen, name).point.text == "Meanwhile one, mine"
+
+
+def test_what_was_done_can_be_undone_where_it_is_told(seen: Seen) -> None:
+    """The line says which revision it was, and leads to it."""
+    name = a_point(seen, "Retired too soon")
+    seen.go(f"/points/{name}")
+    seen.click("Retire")
+    seen.and_wait(seen.driver.find_element(By.CSS_SELECTOR, ".said a").click)
+    seen.click("Undo this revision")
+
+    assert details(seen, name).retired is None
+
+
+def test_points_are_filtered_and_sorted(seen: Seen) -> None:
+    """By section, state and order, at once where a script runs."""
+    name = a_point(seen, "Filtered away")
+    with seen.project() as project:
+        edit.retire(project, name)
+    seen.go("/points")
+    Select(seen.field("State")).select_by_visible_text("retired")
+    seen.until(lambda: "state=retired" in seen.driver.current_url and "Filtered away" in seen.text)
+    Select(seen.field("State")).select_by_visible_text("live")
+    seen.until(lambda: "Filtered away" not in seen.text)
+    Select(seen.field("Section")).select_by_visible_text("PROJECT CONTEXT")
+    seen.until(lambda: "section=ctx" in seen.driver.current_url)
+    seen.until(
+        lambda: {link.text[:4] for link in seen.driver.find_elements(By.CSS_SELECTOR, "#results .name")} == {"ctx-"}
+    )
+
+
+def test_all_is_done_without_a_script(without_script: Seen) -> None:
+    """Search, add, vote, edit, retire, review and undo, where the browser runs none."""
+    seen = without_script
+    seen.go("/points")
+    seen.and_wait(lambda: seen.field("Search").send_keys("vitest", Keys.ENTER))
+    assert "q=vitest" in seen.driver.current_url
+    seen.go("/points")
+    seen.driver.find_element(By.CSS_SELECTOR, "#add summary").click()
+    seen.driver.find_element(By.CSS_SELECTOR, "#add textarea").send_keys("Done without a script")
+    seen.click("Add")
+    seen.click("Helpful")
+    seen.field("Text").send_keys(", all of it")
+    seen.click("Save")
+    seen.click("Retire")
+    seen.click("Restore")
+    assert "Done without a script, all of it" in texts(seen)
+    seen.go("/review")
+    seen.click("Accept")
+    assert "p1 accepted" in seen.text
+    seen.and_wait(seen.driver.find_element(By.CSS_SELECTOR, ".said a").click)
+    seen.click("Undo this revision")
+
+    assert not [text for text in texts(seen) if text.startswith("Run `pnpm test --run`")]

@@ -54,7 +54,10 @@ async function ask() {
 if (search && document.getElementById("results")) {
   search.addEventListener("input", (event) => {
     clearTimeout(waiting);
-    waiting = setTimeout(ask, event.target.type === "search" ? WAIT_MS : 0);
+    if (event.target.type === "search") waiting = setTimeout(ask, WAIT_MS);
+  });
+  search.addEventListener("change", (event) => {
+    if (event.target.type !== "search") ask();
   });
   search.addEventListener("submit", (event) => {
     event.preventDefault();
