@@ -147,11 +147,11 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_no_tests(released: Pat
 
 
 def test_the_wheel_carries_all_that_is_read_at_run_time(wheel: Path) -> None:
-    """Each file of the package that git knows, and of the folders beside it what commands and hooks look for."""
+    """Each file of the package, and of the folders beside it what commands and hooks look for."""
     names = set(zipfile.ZipFile(wheel).namelist())
-    listed = subprocess.run(["git", "ls-files", "playbook_db"], cwd=_ROOT, check=True, capture_output=True, text=True)
+    package = [path for path in (_ROOT / "playbook_db").rglob("*") if path.is_file() and path.suffix != ".pyc"]
 
-    assert set(listed.stdout.split()) <= names
+    assert {str(path.relative_to(_ROOT)) for path in package} <= names
     assert {f"playbook_db/_hooks/{path.name}" for path in (_ROOT / "hooks").iterdir() if path.is_file()} <= names
     migrations = {path.name for path in (_ROOT / "migrations" / "versions").glob("*.py")}
     assert {f"playbook_db/_migrations/versions/{name}" for name in migrations} <= names
