@@ -19,10 +19,12 @@ def test_the_two_pages_for_newcomers_stay_short(name: str) -> None:
 
 @pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))])
 def test_links_lead_to_files(page: Path) -> None:
-    """A link to a file of the repository leads to one."""
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    """A link to a file of the repository leads to one, and to a heading that is there where it names one."""
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    files = [((page.parent / link) if link else page, heading) for link, heading in links]
 
-    assert {link for link in links if not (page.parent / link).exists()} == set()
+    assert {str(file) for file, _ in files if not file.exists()} == set()
+    assert {f"{file}#{heading}" for file, heading in files if heading and heading not in _headings(file)} == set()
 
 
 def test_no_advice_names_a_package_that_no_index_has() -> None:
@@ -48,6 +50,12 @@ def test_the_architecture_names_each_module() -> None:
     }
 
     assert sorted(named) == sorted(there)
+
+
+def _headings(page: Path) -> set[str]:
+    """What GitHub calls the headings of a *page* in links."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 def _modules_in(row: str) -> list[str]:
