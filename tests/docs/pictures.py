@@ -1,8 +1,8 @@
 """The pictures of the documentation: `make pictures`.
 
 `docs/pictures/terminal.svg` is what a terminal shows while commands are typed into the project of docs/sql.md, in a
-throw-away home; a test types them again and compares. `page-light.png` and `page-dark.png` are what Chromium shows of
-`playbook web` after ten weeks.
+throw-away home; a test types them again and compares. The others are what Chromium shows of `playbook web` after ten
+weeks, light and dark.
 """
 
 import fcntl
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from unittest.mock import patch
+from urllib.parse import urljoin
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
@@ -34,7 +35,7 @@ PICTURES = ROOT / "docs" / "pictures"
 TERMINAL = PICTURES / "terminal.svg"
 COLUMNS = 96
 HAFEN = "/home/ann/hafen"  # in place of a temporary folder
-WIDTH, HEIGHT = 1200, 800  # pixels, of the page
+WIDTH = 1200  # pixels, of a page
 TYPED = (
     "playbook list --sort votes -n 3",
     "playbook why pat-014",
@@ -116,8 +117,8 @@ def text_of(svg: str) -> str:
     return "\n".join(unescape(part).replace("\xa0", " ") for part in _SHOWN.findall(svg))
 
 
-def take_page(root: Path) -> None:
-    """Take the pictures of the page, of a project below *root*."""
+def take_pages(root: Path) -> None:
+    """Take the pictures of two pages, of a project below *root*."""
     from tests.web.browser import Scheme, browser, serving, take_picture
     from tests.web.filled_playbook import fill
 
@@ -129,9 +130,11 @@ def take_page(root: Path) -> None:
     schemes: tuple[Scheme, ...] = ("light", "dark")
     with serving(folder, home) as address, browser() as driver:
         driver.get(address)
-        for scheme in schemes:
+        for name, path, height in (("page", "points", 860), ("numbers", "numbers", 1060)):
+            driver.get(urljoin(address, path))
             driver.execute_script("document.querySelector('.where').textContent = arguments[0]", HAFEN)
-            take_picture(driver, PICTURES / f"page-{scheme}.png", WIDTH, scheme, HEIGHT)
+            for scheme in schemes:
+                take_picture(driver, PICTURES / f"{name}-{scheme}.png", WIDTH, scheme, height)
 
 
 def main() -> None:
@@ -141,7 +144,7 @@ def main() -> None:
         root = Path(made).resolve()
         with hafen(root / "terminal") as (folder, env):
             TERMINAL.write_text(as_svg(recorded(folder, env)), encoding="utf-8")
-        take_page(root / "page")
+        take_pages(root / "page")
 
 
 if __name__ == "__main__":
