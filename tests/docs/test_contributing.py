@@ -16,7 +16,7 @@ def test_the_files_that_are_named_are_there() -> None:
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", PAGE))
 
     assert len(named) > 20
-    assert {name for name in named if not (ROOT / name).exists()} == set()
+    assert {name for name in named - {"dist/"} if not (ROOT / name).exists()} == set()  # which `make build` makes
 
 
 def test_the_targets_that_are_named_are_there() -> None:
