@@ -74,17 +74,20 @@ def open_project(
     begins_anew: bool = False,
     is_own: bool = False,
     may_be_old: bool = False,
+    store: Store | None = None,
     notify: Notify,
 ) -> Iterator[Project]:
     """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
     it, only if it *begins_anew*.
+
+    Who has that open already gives it as *store*, which stays open.
 
     Where it has joined a team that is the team's, unless it *is_own*; where the team's database is away, as this
     machine last knew it, to be read alone, if it *may_be_old*. A mirror that is kept is brought in step before and
     after, unless *sync* is off. Every interface opens projects so.
     """
     with ExitStack() as stack:
-        project = Project.in_folder(stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
+        project = Project.in_folder(store or stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
         if not is_own:
             try:
                 servers = stack.enter_context(Servers(connect_s=LOOK_S if may_be_old else None))

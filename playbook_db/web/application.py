@@ -1,5 +1,6 @@
 """The pages as one application: which address is answered by which page, and what is said where none can be."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
-from playbook_db.services.projects import Project, is_known, open_project, open_store
+from playbook_db.services.kept_store import REST_S, KeptStore
+from playbook_db.services.projects import Project, is_known, open_project
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
 from playbook_db.web import projects as projects_page
 from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
@@ -40,6 +42,7 @@ class Site:
 
     def __init__(self, url: str, folder: str | None) -> None:
         self._url, self._folder = url, folder
+        self._kept = KeptStore(url)
         self._told: list[Said] = []
 
     def application(self) -> Starlette:
@@ -55,7 +58,15 @@ class Site:
 
     async def _answer(self, page: Page, request: Request) -> Response:
         form = {name: str(value) for name, value in (await request.form()).items()} if request.method == "POST" else {}
-        return await run_in_threadpool(self._made, page, request, form)
+        try:
+            return await run_in_threadpool(self._made, page, request, form)
+        finally:
+            loop = asyncio.get_running_loop()
+            loop.call_later(REST_S, loop.run_in_executor, None, self._kept.rest)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._kept.rest(after_s=0)
 
     def _made(self, page: Page, request: Request, form: dict[str, str]) -> Response:
         said: list[Said] = []
@@ -72,7 +83,7 @@ class Site:
     def _opened(self, request: Request, said: list[Said]) -> Iterator[Project]:
         key = request.query_params.get("project") or self._folder
         if key is None or projects.is_users(key):
-            with open_store(self._url) as store:
+            with self._kept.opened() as store:
                 yield Project.of_user(store)
             return
         first = self._folder
@@ -81,7 +92,11 @@ class Site:
         def notify(line: str) -> None:
             said.append(Said(line))
 
-        with open_project(self._url, folder, may_be_old=request.method == "GET", notify=notify) as project:
+        may_be_old = request.method == "GET"
+        with (
+            self._kept.opened() as store,
+            open_project(self._url, folder, may_be_old=may_be_old, store=store, notify=notify) as project,
+        ):
             if folder != first and not is_known(project.own):
                 raise ProjectError(f"There is no playbook of {key}.")
             yield project

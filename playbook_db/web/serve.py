@@ -34,9 +34,11 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
     with contextlib.closing(listening):
         listening.listen(_MOST_WAITING)
         port = listening.getsockname()[1]
-        guarded = guard.Guard(Site(url, folder).application(), port)
+        site = Site(url, folder)
+        guarded = guard.Guard(site.application(), port)
         config = uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="off")
-        asyncio.run(_serve(uvicorn.Server(config), listening, guarded, opened, port))
+        with contextlib.closing(site):
+            asyncio.run(_serve(uvicorn.Server(config), listening, guarded, opened, port))
 
 
 async def _serve(

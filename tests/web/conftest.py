@@ -16,6 +16,7 @@ from playbook_db.services.projects import Project, open_project
 from tests.databases import put_empty_database
 
 PATIENCE_S = 30.0
+_RUN = "from playbook_db.cli.main import run; run()"
 
 
 @dataclass(slots=True)
@@ -82,10 +83,13 @@ class Visitor:
 
 
 @contextmanager
-def served(folder: Path, home: Path | None = None) -> Iterator[str]:
+def served(folder: Path, home: Path | None = None, *, lock_wait_s: float | None = None) -> Iterator[str]:
     """The address that `playbook web` prints for the project in *folder*; where a *home* is given it lives there, with
-    no variable of this machine's about playbooks."""
-    command = [sys.executable, "-m", "playbook_db", "--project", str(folder), "web", "--no-open"]
+    no variable of this machine's about playbooks; it waits *lock_wait_s* seconds for a lock where that is given."""
+    program = ["-m", "playbook_db"]
+    if lock_wait_s is not None:
+        program = ["-c", f"from playbook_db import settings; settings.LOCK_WAIT_S = {lock_wait_s}; {_RUN}"]
+    command = [sys.executable, *program, "--project", str(folder), "web", "--no-open"]
     left_out = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")
     lived_in = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     env = None if home is None else lived_in | {"HOME": str(home)}
