@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, Self, cast
 from uuid import uuid4
 
+import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import PARSE_ERROR, CallToolResult, ErrorData, JSONRPCError, TextContent, ToolAnnotations
 from pydantic import Field
 
 from playbook_db import __version__, settings
@@ -129,7 +132,53 @@ class Served:
 
 def serve(url: str, folder: str) -> None:
     """Serve the project in *folder*, with the database at *url*, on stdin and stdout, until stdin ends."""
-    made(Served(url, folder, settings.session() or f"mcp-{uuid4()}")).run("stdio")
+    server = made(Served(url, folder, settings.session() or f"mcp-{uuid4()}"))
+
+    async def run() -> None:
+        # As `server.run("stdio")` does, which gives no answer to what is no message.
+        async with stdio_server() as (incoming, outgoing):
+            lowlevel = server._lowlevel_server
+            messages = _Messages(incoming, outgoing)
+            await lowlevel.run(messages, outgoing, lowlevel.create_initialization_options())
+
+    anyio.run(run)
+
+
+class _Messages:
+    """The messages that come in; a line that is none is answered with an error."""
+
+    def __init__(self, incoming: Any, outgoing: Any) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+
+    @property
+    def last_context(self) -> Any:
+        return self._incoming.last_context
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        while True:
+            message = await self._incoming.__anext__()
+            if isinstance(message, SessionMessage):
+                return message
+            what = ErrorData(code=PARSE_ERROR, message="This line is no message of JSON-RPC.")
+            await self._outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=what)))
+
+    async def receive(self) -> SessionMessage:
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def aclose(self) -> None:
+        await self._incoming.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def made(served: Served) -> MCPServer:

@@ -134,7 +134,7 @@ def withdraw(project: Project, speaker: Speaker, what: str = "") -> TakenBack:
     if last.revision is not None:
         return TakenBack(undone=undo.undo(last.project, RevisionRange(last.revision, last.revision)))
     with last.project.store.write(last.project.key) as book:
-        book.withdraw_proposal(last.proposal, speaker.id)
+        book.withdraw_proposal(last.proposal)
     return TakenBack(name=last.name)
 
 

@@ -24,6 +24,7 @@ _FIELDS = (
     "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
     "ignored", "doubt",
 )  # fmt: skip
+_WITHDRAWN = "the session that proposed it"  # who decided, where nobody did
 _MOST_PIECES = 10  # of evidence with a proposal that many sessions make
 _COLUMNS = (
     "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
@@ -73,7 +74,7 @@ class Proposal:
     @property
     def is_withdrawn(self) -> bool:
         """Whether the session that proposed it took it back; it may be proposed again."""
-        return self.state == "rejected" and self.decided_by == self.session_id
+        return self.decided_by == _WITHDRAWN
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -181,9 +182,9 @@ class ProposalRows(PlaybookRows):
         if ids:
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
 
-    def withdraw_proposal(self, number: int, session_id: str) -> None:
+    def withdraw_proposal(self, number: int) -> None:
         """Keep that the session takes back the proposal *number*, which it alone made and which waits."""
-        self.decide([number], "rejected", session_id, None)
+        self.decide([number], "rejected", _WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
         """The proposals, waiting or rejected, that say the same as *operation*."""
