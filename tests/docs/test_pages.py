@@ -12,7 +12,7 @@ PAGES["README.md"] = (ROOT / "README.md").read_text(encoding="utf-8")
 # what these print needs a full playbook, a server: their own tests have them
 ELSEWHERE = {"docs/sql.md", "docs/team.md"}
 WITH_CONSOLES = [name for name, text in PAGES.items() if examples(text) and name not in ELSEWHERE]
-TASKS = ("first-hour", "correct", "undo", "review", "web", "own-playbook", "move-in", "trouble")
+TASKS = ("first-hour", "correct", "undo", "review", "web", "mcp", "own-playbook", "move-in", "trouble")
 MAX_LINES = 80
 
 
