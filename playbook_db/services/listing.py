@@ -36,6 +36,7 @@ def read(
     order: Order | None = None,
     page: int = 1,
     page_rows: int,
+    now: datetime | None = None,
 ) -> PointList:
     """The points of the *project* in a *state*, of a *section* (its slug), that answer *words*: *page_rows* of them, on
     that *page*, or on the last one where there are not so many.
@@ -47,13 +48,16 @@ def read(
     with project.store.read(project.key) as book:
         row_filter, is_damaged = _filter(book, words, RowFilter(state, section))
         by_default: Order = "left" if state == "retired" else "rank" if row_filter.ids is None else "given"
-        since = book.revision_at(timestamp(datetime.now(UTC) - TREND))
-        count = listing.count(book, row_filter)
+        order = order or by_default
+        is_plain = order == "rank" and row_filter.is_open  # whose order has an index
+        ids = [] if is_plain else listing.ids_of(book, row_filter, order)
+        count = listing.count_live(book) if is_plain else len(ids)
         pages = -(-count // page_rows)
         page = max(1, min(page, pages))
         offset = (page - 1) * page_rows
-        found = listing.rows(book, row_filter, order or by_default, since=since, limit=page_rows, offset=offset)
-        return PointList(tuple(found), count, page, pages, is_damaged)
+        on_page = listing.ranked_ids(book, limit=page_rows, offset=offset) if is_plain else ids[offset:][:page_rows]
+        since = book.revision_at(timestamp((now or datetime.now(UTC)) - TREND))
+        return PointList(tuple(listing.rows(book, on_page, since=since)), count, page, pages, is_damaged)
 
 
 def _filter(book: PlaybookRepository, words: str, row_filter: RowFilter) -> tuple[RowFilter, bool]:

@@ -108,44 +108,38 @@ class RowFilter:
         return self == RowFilter()
 
 
-def rows(
-    book: PlaybookRepository, row_filter: RowFilter, order: Order, *, since: int, limit: int, offset: int = 0
-) -> list[PointRow]:
-    """The points that pass *row_filter*, in *order*, *limit* of them after the first *offset*; their earlier votes are
-    those *since* that revision."""
-    ids = _ids(book, row_filter, order, limit, offset)
+def count_live(book: PlaybookRepository) -> int:
+    """How many points are live."""
+    return book.connection.execute(_LIVE_COUNT, {"playbook_id": book.playbook_id}).scalar() or 0
+
+
+def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int]:
+    """The numbers of the live points in the order of their ranks, those that rest last: *limit* after the first
+    *offset*."""
+    values = {"playbook_id": book.playbook_id, "limit": limit, "offset": offset}
+    awake = list(book.connection.execute(_AWAKE, values).scalars())
+    return awake if len(awake) == limit else ids_of(book, RowFilter(), "rank")[offset : offset + limit]
+
+
+def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> list[int]:
+    """The numbers of the points that pass *row_filter*, in *order*."""
+    where, values = _where(row_filter)
+    used = _USED if order == "used" else ""
+    statement = f"SELECT k.id FROM key_points AS k {used} WHERE {where} ORDER BY {_ORDERS[order]}"
+    passing = list(_run(book, statement, row_filter.ids, **values).scalars())
+    if order == "given" and row_filter.ids is not None:
+        return sorted(passing, key=row_filter.ids.index)
+    return passing
+
+
+def rows(book: PlaybookRepository, ids: Sequence[int], *, since: int) -> list[PointRow]:
+    """The points *ids*, in that order; their earlier votes are those at the revision *since*."""
     if not ids:
         return []
     by_point = book.index_hint("ix_changes_point")
     helpful, harmful = (_THEN.format(counter=counter, by_point=by_point) for counter in ("helpful", "harmful"))
     found = {row[0]: _row(row) for row in _run(book, _ROWS.format(helpful=helpful, harmful=harmful), ids, since=since)}
     return [found[number] for number in ids]
-
-
-def count(book: PlaybookRepository, row_filter: RowFilter) -> int:
-    """How many points pass *row_filter*."""
-    if row_filter.is_open:
-        return book.connection.execute(_LIVE_COUNT, {"playbook_id": book.playbook_id}).scalar() or 0
-    where, values = _where(row_filter)
-    statement = f"SELECT count(*) FROM key_points AS k WHERE {where}"
-    return int(_run(book, statement, row_filter.ids, **values).scalar_one())
-
-
-def _ids(book: PlaybookRepository, row_filter: RowFilter, order: Order, limit: int, offset: int) -> list[int]:
-    if order == "rank" and row_filter.is_open:
-        values = {"playbook_id": book.playbook_id, "limit": limit, "offset": offset}
-        awake = list(book.connection.execute(_AWAKE, values).scalars())
-        if len(awake) == limit:
-            return awake
-    if order == "given" and row_filter.ids is not None:
-        passing = set(_ids(book, row_filter, "rank", len(row_filter.ids), 0))
-        return [number for number in row_filter.ids if number in passing][offset : offset + limit]
-    where, values = _where(row_filter)
-    used = _USED if order == "used" else ""
-    statement = f"""
-        SELECT k.id FROM key_points AS k {used} WHERE {where} ORDER BY {_ORDERS[order]} LIMIT :limit OFFSET :offset
-    """
-    return list(_run(book, statement, row_filter.ids, limit=limit, offset=offset, **values).scalars())
 
 
 def _where(row_filter: RowFilter) -> tuple[str, dict[str, Any]]:

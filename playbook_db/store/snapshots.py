@@ -1,5 +1,6 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
+import bisect
 import json
 from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
@@ -96,9 +97,7 @@ _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
 """)
-_LAST_BEFORE = sql("""
-SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id AND time <= :time
-""")
+_LAST = sql("SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id")
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
 _NAMED_BY_TIME = sql(hook_queries.NAMED_BY_TIME)
@@ -167,7 +166,9 @@ class Snapshots(PlaybookRows):
 
     def revision_at(self, time: str) -> int:
         """The last revision that was made at *time* (UTC, as the history has it) or before; 0 where there was none."""
-        return int(self._execute(_LAST_BEFORE, time=time).scalar_one())
+        last = int(self._execute(_LAST).scalar_one())
+        # Times have no index, but rise with the numbers.
+        return bisect.bisect_right(range(1, last + 1), time, key=lambda number: self.time_of(number) or "")
 
     def revision_of(self, header: Header) -> int | None:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""

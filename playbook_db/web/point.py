@@ -103,9 +103,8 @@ def _edit(look: Look, name: str) -> None:
         look.project,
         name,
         text=None if is_same else text,
-        section=section if section != was_in else None,
         was=was,
-        was_in=was_in,
+        **({} if section == was_in else {"section": section, "was_in": was_in}),
     )
     look.say(f"edited {name}", result)
     look.say_all(edit.notes_on_length(result.changes))
