@@ -202,8 +202,9 @@ class MissingExtraError(PlaybookError):
     def __init__(self, what: str, package: str, *, extra: str) -> None:
         super().__init__(
             f"{what} needs {package}, which isn't installed. Install playbook-db once more, with "
-            f"'.[{extra}]' in place of '.' in its checkout, 'FILE.whl[{extra}]' of a wheel, 'playbook-db[{extra}]' where it came from PyPI: "
-            "uv tool install --force, pipx install --force, or pip install."
+            f"'.[{extra}]' in place of '.' in its checkout, 'FILE.whl[{extra}]' of a wheel, "
+            f"'playbook-db[{extra}]' where it came from PyPI: uv tool install --force, pipx install --force, "
+            "or pip install."
         )
 
 
