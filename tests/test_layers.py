@@ -51,6 +51,7 @@ def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
     "module",
     [
         "settings",
+        "platforms",
         "projects",
         "errors",
         "domain.sections",
@@ -69,6 +70,12 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
     imported = {name.partition(".")[0] for name in _modules_after(f"import playbook_db.{module}")}
 
     assert imported <= _ALLOWED_FOR_A_HOOK
+
+
+@pytest.mark.parametrize("hook", ["inject", "remind", "enqueue"])
+def test_a_hook_loads_platforms_only_where_it_starts_a_worker(hook: str) -> None:
+    """Most starts of a session start none."""
+    assert "playbook_db.platforms" not in _modules_after(f"import playbook_db.claude_code.{hook}")
 
 
 @pytest.mark.parametrize("beside", [(), ("another-20261120T101010Z.db",)], ids=["nothing", "another's backup"])
