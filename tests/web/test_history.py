@@ -1,6 +1,7 @@
 """The history in a browser: what was done, what differs, the playbook as it was, and the way back."""
 
 import re
+from dataclasses import replace
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,11 +10,13 @@ import pytest
 from playbook_db.domain import operations
 from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import KeyPoint
+from playbook_db.errors import ProjectError
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
-from playbook_db.web.look import PAGE_ROWS
+from playbook_db.web import history, review
+from playbook_db.web.look import PAGE_ROWS, Look
 from tests.builders import last_revision
-from tests.web.conftest import Answer, SharedPages
+from tests.web.conftest import Answer, SharedPages, Visitor
 
 PATTERNS = "PATTERNS & APPROACHES"
 QUOTE = Evidence("it says: use uv", "WebFetch https://a.example", "fetched")
@@ -335,6 +338,28 @@ def test_what_a_form_can_not_mean_changes_nothing(shared: SharedPages) -> None:
         assert shared.visitor.see("/history/diff", **{"from": 0, "page": page}).status == 200
     with shared.opened() as project:
         assert last_revision(project) == last
+
+
+def test_a_playbook_without_revisions_has_its_pages(visitor: Visitor) -> None:
+    """Each says that there is nothing yet."""
+    assert "Nothing has happened to this playbook yet." in visitor.see("/history").body
+    assert "0 key points" in _seen(visitor.see("/history/at"))
+    assert "this playbook has no history yet" in visitor.see("/history/at", at="yesterday").body
+    assert "Nothing differs." in visitor.see("/history/diff", **{"from": "0"}).body
+    assert "Nothing came after" in visitor.see("/history/restore", at="0").body
+    assert "No proposal waits for you." in visitor.see("/review").body
+    assert visitor.see("/history/1").status == 404
+    assert visitor.send("/history/1", do="undo").status == 404
+
+
+def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages) -> None:
+    """It has the points alone: a history of it would have holes, and the proposals no words."""
+    with shared.opened() as project:
+        look = Look(replace(project, is_old=True), {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
+        for (method, _), page in {**history.ROUTES, **review.ROUTES}.items():
+            if method == "GET":
+                with pytest.raises(ProjectError, match="The team's database is away"):
+                    page(look)
 
 
 def test_the_addresses_keep_what_was_asked(shared: SharedPages) -> None:
