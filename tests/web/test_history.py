@@ -364,9 +364,20 @@ def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages
 
 def test_the_addresses_keep_what_was_asked(shared: SharedPages) -> None:
     """A page of a comparison leads to the next one of the same comparison."""
+    with shared.opened() as project, project.store.write(project.key) as book:
+        for number in range(PAGE_ROWS + 1):
+            book.draft.add(KeyPoint(f"dif-{number:03d}", f"it differs {number}", PATTERNS))
+        book.commit("import", "differences")
     page = shared.visitor.see("/history/diff", **{"from": 0, "to": "now"})
     following = re.search(r'<a rel="next" href="([^"]*)"', page.body)
 
     assert following is not None
     query = parse_qs(urlsplit(unescape(following[1])).query)
     assert (query["from"], query["to"], query["page"]) == (["0"], ["now"], ["2"])
+    names: list[str] = []
+    while following is not None:
+        names += re.findall(r'>added</span> <a class="name"[^>]*>([^<]*)<', page.body)
+        following = re.search(r'<a rel="next" href="([^"]*)"', page.body)
+        page = shared.visitor.see(unescape(following[1])) if following else page
+    with shared.opened() as project:
+        assert names == list(_texts(project))

@@ -142,7 +142,7 @@ def test_other_words_are_some_words(proposals: Proposals) -> None:
 
     refused = proposals.decide(name, "edit", text=" \r\n")
 
-    assert (refused.status, 'role="alert"' in refused.body) == (409, True)
+    assert (refused.status, "A point needs a text" in refused.body) == (409, True)
     assert proposals.waiting() == [name]
 
 
