@@ -101,6 +101,30 @@ def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path
     assert not json.loads(own.read_text())
 
 
+def test_only_the_user_says_that_what_a_session_writes_by_mcp_counts(
+    playbook: Playbook, folder: Path, home: Path
+) -> None:
+    """A project's file can only say that it waits; `live` there is not heard, and told by doctor too."""
+    own, theirs = home / ".claude/settings.json", folder / ".claude/settings.json"
+    assert _one(playbook, "playbook_mcp_writes") == ("propose", "default", "")
+    _put(theirs, {"playbook_mcp_writes": "live"})
+    value, source, note = _one(playbook, "playbook_mcp_writes")
+    assert (value, source) == ("propose", "default")
+    assert str(theirs) in note
+    assert playbook("config", "playbook_mcp_writes", "live").code == 0
+    assert _one(playbook, "playbook_mcp_writes") == ("live", str(own), "")
+    for odd in ("yes", True, ["live"], None):
+        _put(theirs, {"playbook_mcp_writes": odd})
+        assert registration.mcp_choice(str(folder))[0] == "live"
+    _put(folder / ".claude/settings.local.json", {"playbook_mcp_writes": "propose"})
+    assert registration.mcp_choice(str(folder))[0] == "propose"
+    assert registration.mcp_choice(str(home))[0] == "live"
+
+    refused = playbook("config", "playbook_mcp_writes", "some")
+
+    assert (refused.code, "propose, live" in refused.err) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("value", "types"),
     [

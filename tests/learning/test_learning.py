@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code import learner, worker
+from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import edit, queue
+from playbook_db.services import edit, queue, suggestions
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
@@ -48,6 +49,19 @@ def test_votes_and_operations_become_one_revision(
     assert "3 passed" in asked[0].last_said
     assert "[pat-001] helpful=1 harmful=0" in asked[1].last_said
     assert "3 passed" not in asked[1].last_said  # of the session it has what was quoted
+
+
+def test_a_vote_that_the_session_cast_itself_is_not_counted_again(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its tools, while it ran; the reflector's tag on the same point is kept as a note."""
+    (chunk,) = read_chunks(transcript, 0, 100_000)
+    speaker = suggestions.Speaker(chunk.session_id, had=frozenset(["pat-001"]))
+    suggestions.vote(learner_project, speaker, "pat-001", "helpful")
+    with MessagesApi(*GOOD) as api:
+        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
 
 
 def test_the_same_lines_are_never_learnt_from_twice(
