@@ -12,8 +12,8 @@ from tests.web.injections import TEXTS, fill
 from tests.web.seeing import Seen, seeing
 
 FOLDER = "\"><img src=x onerror=window.pwned=1> {{ 7*7 }} '"
-_MOST_OF_A_KIND = 12  # pages that are looked at
-_MOST_POINTS = 50
+_MOST_OF_A_KIND = 8  # pages that are looked at
+_MOST_POINTS = 25
 _WATCH = """
 window.attempts = [];
 for (const name of ['alert', 'confirm', 'prompt', 'print', 'open']) window[name] = () => window.attempts.push(name);
@@ -58,7 +58,7 @@ def plain(text: str) -> str:
 
 
 def test_no_text_runs_and_each_is_shown_as_it_is(polluted: Seen) -> None:
-    """On every page that can be reached, of a dozen of a kind and fifty points: nothing ran or was refused to run, no
+    """On every page that can be reached, of eight of a kind and 25 points: nothing ran or was refused to run, no
     element is there that isn't ours, nothing was asked of another machine, and nothing stands out to the side."""
     driver = polluted.driver
     browser.requested(driver)
