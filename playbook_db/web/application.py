@@ -7,6 +7,7 @@ from functools import partial
 from http import HTTPStatus
 from urllib.parse import unquote
 
+import python_multipart  # noqa: F401 - what Starlette reads forms with; it says only at the first that it lacks it
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -86,6 +87,8 @@ class Site:
             with self._kept.opened() as store:
                 yield Project.of_user(store)
             return
+        if "\0" in key:
+            raise ProjectError("No folder has a name with a null character.")
         first = self._folder
         folder = first if first and key in (first, projects.project_key(first)) else key  # it may be a worktree
 

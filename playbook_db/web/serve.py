@@ -47,8 +47,10 @@ async def _serve(
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
-    opened(f"http://{HOST}:{port}/?{guard.TOKEN}={guarded.token}")
+    address = f"http://{HOST}:{port}/?{guard.TOKEN}={guarded.token}"
+    telling = asyncio.create_task(asyncio.to_thread(opened, address))  # a browser in the terminal stays until its end
     while not serving.done():
         await asyncio.wait([serving], timeout=_LOOK_S)
         server.should_exit = server.should_exit or time.monotonic() - guarded.last_used > IDLE_S
     await serving
+    await telling
