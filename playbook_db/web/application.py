@@ -63,7 +63,7 @@ class Site:
             return await run_in_threadpool(self._made, page, request, form)
         finally:
             loop = asyncio.get_running_loop()
-            loop.call_later(REST_S, loop.run_in_executor, None, self._kept.rest)
+            loop.call_later(REST_S, lambda: loop.run_in_executor(None, self._kept.rest))
 
     def close(self) -> None:
         """Let go of the database."""
