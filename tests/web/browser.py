@@ -1,6 +1,7 @@
 """A real Chromium, its driver, and axe-core, which audits pages: what the tests need of them, and how it is had.
 
-`python -m tests.web.browser FOLDER` takes a picture of each page of a filled playbook, wide and narrow, dark and light.
+`python -m tests.web.browser FOLDER` takes a picture of each page of a filled playbook, wide and narrow, dark and light;
+with `--ready` in place of the folder it only fetches what misses.
 """
 
 import contextlib
@@ -194,5 +195,17 @@ def main(folder: Path, pages: Sequence[str] = PAGES) -> None:
                         take_picture(driver, folder / f"{name}-{width}-{scheme}.png", width, scheme)
 
 
+def make_ready() -> None:
+    """Have what the tests need before they begin, which would wait for it one after the other; say what is missing."""
+    for ensure in (ensure_chromium, ensure_axe):
+        try:
+            ensure()
+        except BrowserMissingError as missing:
+            print(f"The tests of the pages in a browser will be skipped: {missing}")  # noqa: T201
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:] or PAGES)
+    if sys.argv[1:] == ["--ready"]:
+        make_ready()
+    else:
+        main(Path(sys.argv[1]), sys.argv[2:] or PAGES)
