@@ -26,9 +26,13 @@ def project_dir(given: "str | None" = None) -> str:
     Around the current folder means the nearest folder upwards that holds `.claude` or `.git`; the home
     folder's own `.claude` is Claude Code's, and does not count. Where there is none, the current folder.
     """
-    explicit = given or os.environ.get("CLAUDE_PROJECT_DIR")
+    if given:  # by a person, who may write `~/shop` for what the file system spells `~/Shop`
+        from playbook_db import platforms  # late: hooks don't come here
+
+        return platforms.as_spelled(os.path.abspath(given))
+    explicit = os.environ.get("CLAUDE_PROJECT_DIR")
     if explicit:
-        return os.path.abspath(explicit) if given is None else _as_spelled(os.path.abspath(given))
+        return os.path.abspath(explicit)
     return enclosing_project(os.getcwd())
 
 
@@ -140,13 +144,6 @@ def open_plain(path: str) -> int:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise _unreadable("it is no plain file", path)
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-
-def _as_spelled(path: str) -> str:
-    """*path*, which a person wrote, as the file system spells it: `~/shop` and `~/Shop` can be one folder."""
-    from playbook_db import platforms  # late: hooks are told their folder by the client, which asks the system
-
-    return platforms.as_spelled(path)
 
 
 def _root(real: str) -> str:

@@ -1,7 +1,5 @@
 """The command web."""
 
-import webbrowser
-
 import click
 
 from playbook_db.cli.context import database_and_folder, notify
@@ -25,6 +23,8 @@ def web(port: int, no_open: bool) -> None:
         if package in ("", "playbook_db"):
             raise
         raise MissingExtraError("playbook web", package, extra="web") from None
+
+    import webbrowser  # late: it brings what the help has no use for
 
     def opened(address: str) -> None:
         click.echo(address)
