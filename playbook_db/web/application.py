@@ -36,6 +36,7 @@ _PAGES: tuple[Routes, ...] = (
     projects_page.ROUTES,
 )
 _NOT_DONE = 409
+_NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there: /projects"
 
 
 class Site:
@@ -101,7 +102,7 @@ class Site:
             open_project(self._url, folder, may_be_old=may_be_old, store=store, notify=notify) as project,
         ):
             if folder != first and not is_known(project.own):
-                raise ProjectError(f"There is no playbook of {key}.")
+                raise ProjectError(_NO_PLAYBOOK.format(key))
             yield project
 
 

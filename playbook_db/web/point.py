@@ -53,10 +53,11 @@ def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None
     try:
         details = edit.find(project, name)
         lifespan = history.lifespan(project, name)
-        life = history.life(project, name, limit=PAGE_ROWS, last=last)
+        life = None if project.is_old else history.life(project, name, limit=PAGE_ROWS, last=last)
     except PointNotFoundError as error:
         return look.page("no_point.html", title="No such point", status=404, error=str(error), name=name)
-    oldest = min((event.revision for event in life.events), default=0)
+    events = life.events[::-1] if life else ()
+    oldest = events[-1].revision if events else 0
     return look.page(
         "point.html",
         title=name,
@@ -65,12 +66,12 @@ def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None
         retired=details.retired,
         extra=json.loads(details.extra),
         lifespan=lifespan,
-        events=life.events[::-1],
-        merged=life.merged,
+        events=events,
+        merged=life.merged if life else (),
         older=oldest - 1 if oldest > lifespan.created_in else None,
         is_newest=last == MAX_COUNTER,
-        uses=statistics.use_of(project, name),
-        citations=statistics.citations_of(project, name, most=_CITATIONS),
+        uses=() if project.is_old else statistics.use_of(project, name),
+        citations=() if project.is_old else statistics.citations_of(project, name, most=_CITATIONS),
         event_words=EVENTS,
         evidence_words=_evidence_words,
         sections=SECTION_SLUGS,
