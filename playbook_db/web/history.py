@@ -167,9 +167,9 @@ def _done(look: Look, several: "list[UndoResult]", nothing: str = "Nothing chang
         if each.result.revision is not None:
             look.say(each.message or "Done", each.result)
         else:
-            look.told += map(Said, each.result.notes or [nothing])
+            look.later += map(Said, each.result.notes or [nothing])
     if not several:
-        look.told.append(Said(nothing))
+        look.later.append(Said(nothing))
     made = [each.result.revision for each in several if each.result.revision is not None]
     return look.back("history", *([f"{made[-1]}"] if made else look.path.values()))
 

@@ -34,14 +34,14 @@ class Said:
 @dataclass(slots=True)
 class Look:
     """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `said` are lines
-    for the person: what was done by the request before, and what opening the project had to say. `told` keeps those
+    for the person: what was done by the request before, and what opening the project had to say. `later` keeps those
     for the next page. `at` is the path itself, as it was asked for."""
 
     project: Project
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
-    told: list[Said]
+    later: list[Said]
     said: list[Said] = field(default_factory=list)
     at: str = "/"
 
@@ -60,7 +60,7 @@ class Look:
     def back(self, *path: str, said: str = "", **query: object) -> Response:
         """After a change: on to that page, which also shows what was *said* of it."""
         if said:
-            self.told.append(Said(said))
+            self.later.append(Said(said))
         return RedirectResponse(self.link(*path, **query), 303)
 
     def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
@@ -68,17 +68,17 @@ class Look:
         be taken back."""
         for result in filter(None, results):
             if result.revision is None:
-                self.told.append(Said(f"{what}: nothing changed"))
+                self.later.append(Said(f"{what}: nothing changed"))
             else:
                 of = {"project": project.own.key} if project else {}
-                self.told.append(
+                self.later.append(
                     Said(f"{what} (revision {result.revision})", self.link("history", str(result.revision), **of))
                 )
             self.say_all(result.notes)
 
     def say_all(self, lines: Iterable[str]) -> None:
         """Say *lines* on the next page."""
-        self.told.extend(map(Said, lines))
+        self.later.extend(map(Said, lines))
 
     def ask(self, question: str, answer: str, *path: str) -> Response:
         """The page that asks before something is done: who gives this *answer* sends the form once more, with `sure`,

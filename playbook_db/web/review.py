@@ -93,9 +93,9 @@ def _next(items: "list[ReviewItem]", item: "ReviewItem | None") -> str | None:
 def _tell(look: Look, item: "ReviewItem", result: review.ReviewResult) -> None:
     number = item.proposal.id
     if reason := result.needless.get(number):
-        look.told.append(Said(f"{item.name} accepted, but there was nothing to do: {reason}"))
+        look.later.append(Said(f"{item.name} accepted, but there was nothing to do: {reason}"))
     elif number in result.rejected:
-        look.told.append(Said(f"{item.name} rejected"))
+        look.later.append(Said(f"{item.name} rejected"))
     else:
         pruned = f"; {', '.join(point.name for point in result.pruned)} left by it" if result.pruned else ""
         own = Project.of_user(look.project.own.store) if item.is_users else None
