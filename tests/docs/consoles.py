@@ -45,6 +45,17 @@ def examples(text: str) -> list[Example]:
     return [Example(command, printed) for command, _, printed in (part.partition("\n") for part in parts)]
 
 
+def typed(text: str) -> list[Example]:
+    """What a reader of the page *text* types of our command, in its order: the commands in consoles, and those in
+    blocks for a shell, with whatever they print."""
+    blocks = re.findall(r"^```(?:console|sh)\n.*?^```$", text, re.MULTILINE | re.DOTALL)
+    return [step for block in blocks for step in examples(block + "\n") or _in_shell(block)]
+
+
+def _in_shell(block: str) -> list[Example]:
+    return [Example(line.partition("#")[0].strip(), "...\n") for line in block.splitlines() if _is_ours(line)]
+
+
 def mentioned(text: str) -> Iterator[str]:
     """Each `playbook ...` that the page *text* tells its readers to type."""
     yield from (example.command for example in examples(text) if _is_ours(example.command))
