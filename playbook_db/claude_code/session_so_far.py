@@ -45,7 +45,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
             if _stands_in(path, tool_use):
                 own = learner.session_of(path)
                 return own, _transcript_of(own, folder) or path
-        if time.monotonic() > until or not _transcript_of(session, folder):
+        if time.monotonic() > until:
             break
         time.sleep(_LOOK_AGAIN_S)
     return session, _transcript_of(session, folder)

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import anyio
 import pytest
 import pytest_socket
 from mcp.client import Client
+from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, TextContent
 
 from playbook_db import mcp_server, settings
@@ -46,7 +47,8 @@ class Session:
     path: Path
     transcript: TranscriptBuilder
     served: mcp_server.Served
-    calls: int = field(default=0)
+    calls: int = 0
+    server: MCPServer | None = None
 
     def ask(self, tool: str, **given: Any) -> Answered:
         """What *tool* answers; the call stands in the transcript, as the client writes it."""
@@ -71,7 +73,8 @@ class Session:
         """What *work* makes of a client of the server."""
 
         async def run() -> Any:
-            async with Client(mcp_server.made(self.served)) as client:
+            self.server = self.server or mcp_server.made(self.served)  # which takes as long as ten calls
+            async with Client(self.server) as client:
                 return await work(client)
 
         return anyio.run(run)

@@ -13,6 +13,7 @@ import pytest
 from mcp.client import Client
 
 from playbook_db import mcp_server, settings
+from playbook_db.claude_code import session_so_far
 from playbook_db.domain.evidence import Evidence
 from playbook_db.services import edit, projects, review, undo
 from playbook_db.services.review import Decision
@@ -379,8 +380,9 @@ def test_the_session_that_calls_is_the_author(session: Session) -> None:
     assert after.ask("undo").text == "withdrew the proposal p1"
 
 
-def test_without_a_transcript_nothing_is_believed(session: Session) -> None:
+def test_without_a_transcript_nothing_is_believed(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that isn't Claude Code: what the session read isn't known, so a vote needs the user."""
+    monkeypatch.setattr(session_so_far, "_PATIENCE_S", 0.1)
     session.served.session = "mcp-1"
     session.path.unlink(missing_ok=True)
     session.path = session.path.parent.parent / "elsewhere.jsonl"
