@@ -10,7 +10,8 @@ from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import edit, queue, suggestions
+from playbook_db.llm import json_replies
+from playbook_db.services import edit, learn, queue, suggestions
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
@@ -402,10 +403,12 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
     database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
-    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(3000)]]
-    told = json.loads(reflection(*tags, analysis="word " * 60_000))
-    told["bullet_tags"][0]["rationale"] = "why " * 60_000
-    curated = curation({**ADD, "text": "long " * 90_000}, ADD, *[{"type": "NONE"}] * 3000, reasoning="so " * 90_000)
+    assert learn._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
+    monkeypatch.setattr(learn, "_MAX_ITEMS", 200)
+    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(2100)]]
+    told = json.loads(reflection(*tags, analysis="word " * 5_000))
+    told["bullet_tags"][0]["rationale"] = "why " * 5_000
+    curated = curation({**ADD, "text": "long " * 5_000}, ADD, *[{"type": "NONE"}] * 300, reasoning="so " * 8_000)
     with MessagesApi(*answers(json.dumps(told), curated)) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
@@ -418,6 +421,6 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
         votes = connection.exec_driver_sql("SELECT count(*), max(length(rationale)) FROM votes").all()
         skipped = connection.exec_driver_sql("SELECT reason FROM skipped_operations ORDER BY seq").all()
     assert rows == [(20_000, 20_000)]
-    assert votes == [(2000, 1000)]
+    assert votes == [(200, 1000)]
     assert skipped[0] == ("`text`: a text must not be longer than 10,000 characters",)
-    assert len(skipped) == 1999
+    assert len(skipped) == 199
