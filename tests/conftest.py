@@ -72,7 +72,7 @@ def _processes_are_slow(request: pytest.FixtureRequest) -> Iterator[None]:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh home folder; no variable of this machine is heard."""
     for name in list(os.environ):
-        if name.startswith(("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")):
+        if name.startswith(("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")) or name in ("COLUMNS", "LINES"):
             monkeypatch.delenv(name)
     made = tmp_path / "home"
     made.mkdir()
