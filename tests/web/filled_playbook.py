@@ -18,6 +18,7 @@ from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries
 from playbook_db.store.learning import Call, ChunkKey
+from playbook_db.store.proposals import Kind
 from playbook_db.store.repository import PlaybookRepository
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "realistic.json"
@@ -32,31 +33,31 @@ _REWORDED = (
     (" Rules live in the service.", " Rules live in the service, never in the route."),
     ("went from 212 queries to 3", "went from 212 queries to 3, see `tests/test_queries.py`"),
 )
-_PROPOSED: Sequence[tuple[str, dict[str, object], tuple[Evidence, ...], str]] = (
+# What is proposed, of the point whose text begins so.
+_PROPOSED: Sequence[tuple[Kind, str, dict[str, object], tuple[Evidence, ...], str]] = (
     (
-        "ADD",
-        {"type": "ADD", "text": "Run `pnpm test --run` in CI; without `--run` vitest waits for changes for ever.",
-         "section": "COMMON MISTAKES"},
+        "ADD", "", {"text": "Run `pnpm test --run` in CI; without `--run` vitest waits for changes for ever.",
+                    "section": "MISTAKES TO AVOID"},
         (Evidence("the job was ended after 60 minutes; vitest waits for file changes", "Bash: pnpm test", "tests"),
          Evidence("always pass --run in CI", "the page https://vitest.example/guide/cli", "fetched")),
         "fetched",
     ),
     (
-        "UPDATE",
-        {"type": "UPDATE", "target_id": "pat-003", "text": "Add a database column in three releases: nullable first, "
-         "then filled by a job in batches of 500, NOT NULL once every row has been filled."},
+        "UPDATE", "Add a database column", {"text": "Add a database column in three releases: nullable with a default "
+        "first, then filled by a job in batches of 500, NOT NULL once every row has been filled."},
         (Evidence("the migration locked `bookings` for four minutes", "Bash: alembic upgrade head", "tests"),),
         "files",
     ),
     (
-        "DELETE", {"type": "DELETE", "target_id": "pat-007", "reason": "Prices are decimals since the new tax rules."},
+        "DELETE", "Put all prices", {"reason": "Prices are decimals since the new tax rules."},
         (Evidence("from today on we keep prices as Decimal", "the user", "user"),), "user",
     ),
     (
-        "VOTE", {"type": "VOTE", "name": "pat-004", "tag": "harmful"},
+        "VOTE", "Return 409", {"tag": "harmful"},
         (Evidence("the calendar shows 422 now, not 409", "Read: web/src/calendar.ts", "files"),), "files",
     ),
 )  # fmt: skip
+_NAME_KEYS = {"ADD": "of", "UPDATE": "target_id", "DELETE": "target_id", "VOTE": "name"}
 
 
 def fill(project: Project, *, now: datetime | None = None) -> None:
@@ -79,8 +80,11 @@ def fill(project: Project, *, now: datetime | None = None) -> None:
             _session(book, random, points[before:up_to])
     _by_hand(project)
     with project.store.write(project.key) as book:
-        for kind, operation, evidence, trust in _PROPOSED:
-            book.add_proposal(operation, kind, evidence, trust, str(UUID(int=random.getrandbits(128))))  # type: ignore[arg-type]
+        live = list(book.live_points())
+        for kind, begins, fields, evidence, trust in _PROPOSED:
+            name = next(point.name for point in live if point.text.startswith(begins))
+            operation = {"type": kind, _NAME_KEYS[kind]: name, **fields}
+            book.add_proposal(operation, kind, evidence, trust, str(UUID(int=random.getrandbits(128))))
 
 
 def _add(book: PlaybookRepository, points: Sequence[KeyPoint]) -> None:

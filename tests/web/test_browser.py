@@ -1,6 +1,9 @@
 """The pages in a real Chromium: what a person sees and does, by mouse and by keyboard, with a script and without."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from selenium.webdriver import Keys
@@ -334,3 +337,33 @@ def test_all_is_done_without_a_script(without_script: Seen) -> None:
     seen.click("Undo this revision")
 
     assert not [text for text in texts(seen) if text.startswith("Run `pnpm test --run`")]
+
+
+_ELSEWHERE = """<!doctype html><title>elsewhere</title>
+<form id="form" method="post" action="{root}/points" enctype="{kind}"><input name="text" value="from elsewhere"></form>
+<script>
+const body = new URLSearchParams("text=from elsewhere");
+fetch("{root}/points", {{method: "POST", mode: "no-cors", credentials: "include", body}})
+.catch(() => 0).then(() => fetch("{root}/points", {{credentials: "include"}}))
+.then((answer) => answer.text()).then((text) => document.title = text, () => document.title = "refused")
+.then(() => document.getElementById("form").submit());
+</script>"""
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data"])
+def test_a_page_of_another_program_here_changes_and_reads_nothing(seen: Seen, tmp_path: Path, kind: str) -> None:
+    """Though the browser sends it our cookie: to it all ports of this machine are one site."""
+    (tmp_path / "index.html").write_text(_ELSEWHERE.format(root=seen.root, kind=kind), encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(tmp_path)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as elsewhere:  # fmt: skip
+        assert elsewhere.stdout is not None
+        address = elsewhere.stdout.readline().rpartition("(")[2].rstrip("/) .\n")
+        seen.driver.get(address)
+        seen.until(lambda: seen.driver.current_url.startswith(seen.root))
+        elsewhere.terminate()
+
+    assert "This comes from a page of somebody else" in seen.text
+    assert "from elsewhere" not in texts(seen)
+    seen.driver.get_log("browser")
