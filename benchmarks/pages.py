@@ -29,14 +29,14 @@ SELECT k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.pinned, k.restin
 FROM key_points AS k JOIN revisions AS r ON r.playbook_id = 1 AND r.number = k.created_in
 WHERE k.playbook_id = 1
 """
-_LIVE = f"""{_POINT} AND k.retired_in IS NULL
-ORDER BY (SELECT position FROM sections WHERE slug = k.section), k.position LIMIT {_ROWS}
+_LIVE = f"""{_POINT} AND k.retired_in IS NULL AND k.resting = 0
+ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT {_ROWS}
 """
-_COUNT = "SELECT section, count(*) FROM key_points WHERE playbook_id = 1 AND retired_in IS NULL GROUP BY section"
+_COUNT = "SELECT live_points FROM heads WHERE playbook_id = 1"
 _FOUND = f"""
 SELECT k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.pinned, k.resting
-FROM point_search AS f JOIN key_points AS k ON k.playbook_id = 1 AND k.id = f.rowid & 4294967295
-WHERE point_search MATCH :words AND k.retired_in IS NULL ORDER BY f.rank LIMIT {_ROWS}
+FROM key_points AS k WHERE k.playbook_id = 1 AND k.retired_in IS NULL AND k.id IN (
+    SELECT rowid & 4294967295 FROM point_search WHERE point_search MATCH :words LIMIT {_ROWS})
 """
 _COUNT_FOUND = "SELECT count(*) FROM point_search WHERE point_search MATCH :words"
 _LIFE = """
@@ -55,6 +55,10 @@ SELECT c.revision, c.kind, k.name, c.helpful, c.harmful, c.text, c.reason,
         AND t.revision <= c.revision ORDER BY t.revision DESC, t.seq DESC LIMIT 1)
 FROM changes AS c JOIN key_points AS k ON k.playbook_id = 1 AND k.id = c.point_id
 WHERE c.playbook_id = 1 AND c.revision BETWEEN :first AND :last LIMIT 500
+"""
+_COUNTS = """
+SELECT revision, kind, count(*) FROM changes
+WHERE playbook_id = 1 AND revision BETWEEN :first AND :last GROUP BY revision, kind
 """
 _VOTES = """
 SELECT k.name, v.tag, v.rationale, v.evidence
@@ -167,7 +171,8 @@ def _pages(bare: sqlite3.Connection, key: str, points: int, last: int) -> list[t
     words = {"words": " OR ".join(_WORDS.split())}
 
     def revisions(newest: int) -> list[_Query]:
-        return [(_REVISIONS, {"last": newest}), (_CHANGES, {"first": newest - _ROWS + 1, "last": newest})]
+        shown = {"first": newest - _ROWS + 1, "last": newest}
+        return [(_REVISIONS, {"last": newest}), (_CHANGES, shown), (_COUNTS, shown)]
 
     of_point, of_middle = {"id": point_id}, {"revision": middle}
     one = [(_REVISIONS, {"last": middle}), (_CHANGES, {"first": middle, "last": middle}), (_VOTES, of_middle)]

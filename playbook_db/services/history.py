@@ -27,6 +27,7 @@ from playbook_db.store.log_queries import (
 from playbook_db.store.repository import PlaybookRepository
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
+_AT_ONCE = 100  # revisions that come as soon as the first few of them
 _NO_HISTORY = "this playbook has no history yet"
 _NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
@@ -278,7 +279,7 @@ def _read(project: Project, log_filter: LogFilter, limit: int | None, most_chang
     remaining = MAX_COUNTER if limit is None else limit
     last = log_filter.last
     few, many = _BATCHES
-    batch = few if log_filter.point_id is None else many
+    batch = few if log_filter.point_id is None and remaining > _AT_ONCE else many
     while remaining > 0:
         count = min(remaining, batch)
         with project.store.read(project.key) as book:
