@@ -9,7 +9,7 @@ names a session that is over; the tool use stands in the transcript of the one t
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from playbook_db import project_env, settings
 from playbook_db.claude_code import chunks, events, learner, places
@@ -27,8 +27,8 @@ UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """A session, by its `id`: the `places` in its transcript that can be evidence, redacted, the points that the
-    assistant `cited`, and the `secrets` that must not be kept."""
+    """A session, by its `id`: the `places` in its transcripts that can be evidence, of which only labels are redacted;
+    the points that the assistant `cited`, and the `secrets` that must not be kept."""
 
     id: str
     places: tuple[Place, ...]
@@ -36,41 +36,38 @@ class SoFar:
     secrets: frozenset[str]
 
 
-def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[str, str | None]:
-    """The session whose call has the id *tool_use*, of those in *folder*, and its transcript; *session*, and the
-    transcript that goes by this name, where that isn't to be found."""
+def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[str, list[str]]:
+    """The session whose call has the id *tool_use*, of those in *folder*, and its transcripts: its own, and that of the
+    subagent that calls; *session*, and the transcript that goes by this name, where that isn't to be found."""
     until = time.monotonic() + _PATIENCE_S
     while tool_use:
         for path in _transcripts(folder):
             if _stands_in(path, tool_use):
                 own = learner.session_of(path)
-                return own, _transcript_of(own, folder) or path
+                return own, list(dict.fromkeys([*_transcripts_of(own, folder), path]))
         if time.monotonic() > until:
             break
         time.sleep(_LOOK_AGAIN_S)
-    return session, _transcript_of(session, folder)
+    return session, _transcripts_of(session, folder)
 
 
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     """What the session in *folder* that makes the call *tool_use* has come to, as `session_of_call` finds it."""
-    session, path = session_of_call(tool_use, session, folder)
+    session, paths = session_of_call(tool_use, session, folder)
     secrets = secret_values(os.environ) | secret_values(project_env.brought(folder))
-    if path is None:
-        return SoFar(session, UNKNOWN, frozenset(), secrets)
     trusted = places.Trusted.of(folder)
     found: dict[Place, None] = {}
     cited: set[str] = set()
-
-    def clean(text: str) -> str:
-        return redact(without_private(text), secrets)
-
     try:
-        for chunk in chunks.read_chunks(path, 0, learner.CHUNK_CHARS, redact=clean, trusted=trusted):
-            found.update(dict.fromkeys(chunk.places))
-            cited.update(chunk.cited)
+        for path in paths:
+            for chunk in chunks.read_chunks(path, 0, learner.CHUNK_CHARS, redact=without_private, trusted=trusted):
+                found.update(dict.fromkeys(chunk.places))
+                cited.update(chunk.cited)
     except OSError:
-        return SoFar(session, UNKNOWN, frozenset(), secrets)
-    return SoFar(session, tuple(found), frozenset(cited), secrets)
+        paths = []
+    # Of a place its label alone may be kept, with a quote; to redact all texts takes four times as long as the rest.
+    redacted = (replace(place, label=redact(place.label, secrets)) for place in found)
+    return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
 
 
 def _transcripts(folder: str) -> Iterator[str]:
@@ -88,9 +85,9 @@ def _transcripts(folder: str) -> Iterator[str]:
     yield from sorted(times, key=lambda path: times[path], reverse=True)[:_LATEST]
 
 
-def _transcript_of(session: str, folder: str) -> str | None:
+def _transcripts_of(session: str, folder: str) -> list[str]:
     paths = (os.path.join(kept, f"{os.path.basename(session)}.jsonl") for kept in _kept(folder))
-    return next(filter(os.path.isfile, paths), None) if session else None
+    return list(filter(os.path.isfile, paths)) if session else []
 
 
 def _kept(folder: str) -> list[str]:

@@ -380,6 +380,25 @@ def test_the_session_that_calls_is_the_author(session: Session) -> None:
     assert after.ask("undo").text == "withdrew the proposal p1"
 
 
+def test_what_a_subagent_read_counts_too(session: Session) -> None:
+    """Its calls stand in a transcript of its own; the session is the author, and what either read is weighed."""
+    session.ask("list")
+    of_agent = replace(
+        session,
+        path=session.path.with_suffix("") / "subagents" / "agent-a1.jsonl",
+        transcript=TranscriptBuilder(SESSION, agent_id="a1"),
+        calls=100,
+    )
+    of_agent.path.parent.mkdir(parents=True)
+    of_agent.transcript.assistant({"type": "tool_use", "id": "t1", "name": "WebFetch", "input": {"url": "https://a.b"}})
+    of_agent.transcript.result(PAGE, tool_id="t1")
+
+    assert of_agent.ask("vote", name="oth-001", tag="helpful").is_error
+    assert "proposed as p1" in of_agent.ask("add", text="Use uv").text
+    assert [each.session_id for each in session.waiting()] == [SESSION]
+    assert not session.ask("vote", name="oth-001", tag="helpful").is_error
+
+
 def test_without_a_transcript_nothing_is_believed(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that isn't Claude Code: what the session read isn't known, so a vote needs the user."""
     monkeypatch.setattr(session_so_far, "_PATIENCE_S", 0.1)
