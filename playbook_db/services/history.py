@@ -14,6 +14,7 @@ from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFou
 from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project
+from playbook_db.store import statistics
 from playbook_db.store.hook_queries import PointEvidence, PointLifespan
 from playbook_db.store.learning import SessionSummary
 from playbook_db.store.log_queries import (
@@ -25,6 +26,7 @@ from playbook_db.store.log_queries import (
     SkippedOperation,
 )
 from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.statistics import Citation, EventUse
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
 _AT_ONCE = 100  # revisions that come as soon as the first few of them
@@ -57,6 +59,18 @@ class RevisionDetails:
     skipped: tuple[SkippedOperation, ...]
     reflections: tuple[RevisionReflection, ...]
     items: int
+
+
+@dataclass(frozen=True, slots=True)
+class FullPoint:
+    """All that is known of a point at one moment: what it is, since when, what happened to it (None where that is in a
+    team's database alone, which is away), what sessions made of it, by the event that told them, and which cited it."""
+
+    details: PointDetails
+    lifespan: PointLifespan
+    life: Life | None = None
+    uses: tuple[EventUse, ...] = ()
+    citations: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +207,31 @@ def _revision_details(book: PlaybookRepository, text: str, number: int, *, befor
     )
 
 
-def life(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life:
-    """All that happened to the point *name*, live or retired, or what the *limit* revisions that touched it up to the
-    *last* did. Raises PointNotFoundError."""
+def life(project: Project, name: str) -> Life:
+    """All that happened to the point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        life = book.life(name, last=last, limit=limit)
+        life = book.life(name)
         if life is None:
             raise edit.no_such_point(book, name)
         return life
+
+
+def point_in_full(project: Project, name: str, *, last: int, limit: int, most_citations: int) -> FullPoint:
+    """The point *name*, live or retired, with what the *limit* revisions that touched it up to the *last* did, and the
+    last sessions that cited it. Raises PointNotFoundError."""
+    with project.store.read(project.key) as book:
+        details, lifespan = edit.find_in(book, name), book.lifespan(name)
+        if lifespan is None:
+            raise edit.no_such_point(book, name)
+        if project.is_old:
+            return FullPoint(details, lifespan)
+        return FullPoint(
+            details,
+            lifespan,
+            book.life(name, last=last, limit=limit),
+            statistics.use_by_event(book.connection, project.key, name),
+            statistics.citations_of(book.connection, project.key, name, most=most_citations),
+        )
 
 
 def lifespan(project: Project, name: str) -> PointLifespan:

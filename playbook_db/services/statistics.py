@@ -15,7 +15,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store import statistics
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.sqlite import backups
-from playbook_db.store.statistics import Citation, Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
+from playbook_db.store.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
 
 AGES_DAYS = (7, 30, 90)
 LISTED_POINTS = 5  # of the most and of the least used
@@ -237,12 +237,6 @@ def compare_sessions(project: Project) -> SessionComparison:
     """The sessions that were held out beside those that were shown the playbook."""
     with project.store.snapshot() as connection:
         return _comparison(statistics.compare(connection, project.key))
-
-
-def citations_of(project: Project, name: str, *, most: int) -> tuple[Citation, ...]:
-    """The last sessions that cited the point *name*, at most *most*, the newest first."""
-    with project.store.snapshot() as connection:
-        return statistics.citations_of(connection, project.key, name, most=most)
 
 
 def _use(counts: Counts) -> Use:

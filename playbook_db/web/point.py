@@ -11,7 +11,7 @@ from playbook_db.domain.outcomes import EVENTS
 from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.sections import SECTION_SLUGS, is_users_name
 from playbook_db.errors import PlaybookError, PointChangedError, PointNotFoundError, PointRuleError
-from playbook_db.services import edit, history, promotion, statistics
+from playbook_db.services import edit, history, promotion
 from playbook_db.services import projects as projects_service
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import RevisionResult
@@ -51,33 +51,30 @@ def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None
     name, project = look.path["name"], look.project
     last = look.number("to", MAX_COUNTER)
     try:
-        details = edit.find(project, name)
-        lifespan = history.lifespan(project, name)
-        life = None if project.is_old else history.life(project, name, limit=PAGE_ROWS, last=last)
+        full = history.point_in_full(project, name, last=last, limit=PAGE_ROWS, most_citations=_CITATIONS)
     except PointNotFoundError as error:
         return look.page("no_point.html", title="No such point", status=404, error=str(error), name=name)
-    events = life.events[::-1] if life else ()
+    point, retired = full.details.point, full.details.retired
+    events = full.life.events[::-1] if full.life else ()
     oldest = events[-1].revision if events else 0
     return look.page(
         "point.html",
         title=name,
         status=409 if problem else 200,
-        point=details.point,
-        retired=details.retired,
-        extra=json.loads(details.extra),
-        lifespan=lifespan,
+        full=full,
+        point=point,
+        retired=retired,
+        lifespan=full.lifespan,
+        extra=json.loads(full.details.extra),
         events=events,
-        merged=life.merged if life else (),
-        older=oldest - 1 if oldest > lifespan.created_in else None,
+        older=oldest - 1 if oldest > full.lifespan.created_in else None,
         is_newest=last == MAX_COUNTER,
-        uses=() if project.is_old else statistics.use_of(project, name),
-        citations=() if project.is_old else statistics.citations_of(project, name, most=_CITATIONS),
         event_words=EVENTS,
         evidence_words=_evidence_words,
         sections=SECTION_SLUGS,
-        others=_others(look) if project.is_users and not details.retired else [],
+        others=_others(look) if project.is_users and not retired else [],
         problem=problem,
-        draft=details.point.text if draft is None else draft,
+        draft=point.text if draft is None else draft,
         is_reworded=isinstance(problem, PointChangedError) and draft is not None,
     )
 
