@@ -1,6 +1,5 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
-import bisect
 import json
 from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
@@ -97,6 +96,10 @@ _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
 """)
+_LOOKED_AT = 64  # revisions at once, in search of one
+_TIMES_OF = sql("""
+SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND number IN :numbers
+""").bindparams(bindparam("numbers", expanding=True))
 _LAST = sql("SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id")
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
@@ -166,9 +169,13 @@ class Snapshots(PlaybookRows):
 
     def revision_at(self, time: str) -> int:
         """The last revision that was made at *time* (UTC, as the history has it) or before; 0 where there was none."""
-        last = int(self._execute(_LAST).scalar_one())
-        # Times have no index, but rise with the numbers.
-        return bisect.bisect_right(range(1, last + 1), time, key=lambda number: self.time_of(number) or "")
+        low, high = 0, int(self._execute(_LAST).scalar_one())
+        while low < high:  # times have no index, but rise with the numbers
+            step = -(-(high - low) // _LOOKED_AT)
+            made = self._execute(_TIMES_OF, numbers=[*range(low + step, high + 1, step)])
+            low = max((number for number, at in made if at <= time), default=low)
+            high = min(low + step - 1, high)
+        return low
 
     def revision_of(self, header: Header) -> int | None:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
