@@ -30,6 +30,7 @@ from playbook_db.store.statistics import Citation, EventUse
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
 _AT_ONCE = 100  # revisions that come as soon as the first few of them
+_FEW_REVISIONS = 2_000  # what they touched is sooner read than the whole playbook
 _NO_HISTORY = "this playbook has no history yet"
 _NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
@@ -98,6 +99,29 @@ class SourcedPlaybook:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """A revision with its time (None for the empty 0), and a `note` where it may surprise."""
+
+    revision: int
+    time: str | None
+    note: str | None
+
+    @property
+    def title(self) -> str:
+        """Which it is, in words."""
+        return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionComparison:
+    """What differs between two moments of a playbook."""
+
+    before: Moment
+    after: Moment
+    differences: Comparison
+
+
+@dataclass(frozen=True, slots=True)
 class PlaybookPage:
     """Some of the points that were live after a revision, in the playbook's order, of `live` in all (0 where none is on
     the page); a `note` where the revision may surprise."""
@@ -152,6 +176,24 @@ def _revision_at(book: PlaybookRepository, when: str) -> tuple[int, str | None]:
         return revision, None
     first = book.time_of(1)
     return 0, f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
+
+
+def compare(project: Project, *whens: str) -> RevisionComparison:
+    """What differs from the first of two moments to the second, each as `find_revision` reads it, as `difference` says.
+
+    The text of a point that wasn't touched since is not read, unless that is long ago.
+    """
+    with project.store.read(project.key) as book:
+        moments = []
+        for when in whens:
+            revision, note = _revision_at(book, when)
+            moments.append(Moment(revision, book.time_of(revision), note))
+        numbers = [moment.revision for moment in moments]
+        if book.revision - min(numbers) <= _FEW_REVISIONS:
+            states = book.differing_at(numbers, last=book.revision)
+        else:
+            states = [book.at(number) for number in numbers]
+    return RevisionComparison(moments[0], moments[1], diff.compare(*states))
 
 
 def prompt_at(project: Project, when: str) -> str:

@@ -86,10 +86,11 @@ def differs(look: Look) -> Response:
     if not given["from"]:
         return look.page("diff.html", title="Differences", **values)
     try:
-        sides = [history.at(look.project, given["from"]), history.at(look.project, given["to"] or "now")]
+        compared = history.compare(look.project, given["from"], given["to"] or "now")
     except _NONE_SUCH as error:
         return look.page("diff.html", title="Differences", status=_NOT_FOUND, **values | {"problem": error.text})
-    return look.page("diff.html", title="Differences", **values | {"sides": sides} | _differences(look, sides))
+    values["sides"] = [compared.before, compared.after]
+    return look.page("diff.html", title="Differences", **values | _differences(look, compared.differences))
 
 
 def as_it_was(look: Look) -> Response:
@@ -124,13 +125,14 @@ def asks(look: Look) -> Response:
     look.require_history()
     when = look.query.get("at", "").strip()
     try:
-        then, now = history.at(look.project, when), history.at(look.project, "now")
+        compared = history.compare(look.project, "now", when)
+        now, then = compared.before, compared.after
         rehearsed = undo.go_back(look.project, f"{then.revision}", dry_run=True, was=now.revision)
     except _NONE_SUCH as error:
         return _no_such(look, error)
-    values: dict[str, Any] = {"then": then, "now": now, "notes": rehearsed.result.notes, "sides": [now, then]}
+    values: dict[str, Any] = {"then": then, "now": now, "notes": rehearsed.result.notes}
     title = f"Restore the playbook of revision {then.revision}?"
-    return look.page("restore.html", title=title, **values, **_differences(look, [now, then]))
+    return look.page("restore.html", title=title, **values, **_differences(look, compared.differences))
 
 
 def restore(look: Look) -> Response:
@@ -174,9 +176,9 @@ def _done(look: Look, several: "list[UndoResult]", nothing: str = "Nothing chang
     return look.back("history", *([f"{made[-1]}"] if made else look.path.values()))
 
 
-def _differences(look: Look, sides: list[history.SourcedPlaybook]) -> dict[str, Any]:
+def _differences(look: Look, comparison: "Comparison") -> dict[str, Any]:
     """A page of what differs, each with what kind of difference it is."""
-    entries = list(_entries(history.difference(*sides)))
+    entries = list(_entries(comparison))
     page = max(1, look.number("page"))
     shown = entries[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     return {"entries": shown, "count": len(entries), "page": page, "pages": -(-len(entries) // PAGE_ROWS)}

@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
+from playbook_db.domain.diff import Comparison
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
@@ -486,6 +488,35 @@ def test_pages_one_after_the_other_are_the_whole(
         assert tuple(skipped for part in parts for skipped in part.skipped) == full.skipped
         assert full.items == max(len(full.revision.changes), len(full.votes), len(full.skipped))
         assert {part.revision.counts == full.revision.counts for part in parts} == {True}
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(steps=st.lists(STEPS, max_size=6), few=st.sampled_from([0, 2_000]), data=st.data())
+def test_two_revisions_are_compared_as_the_playbooks_that_they_left(
+    new_project: NewProject, steps: list[tuple[str, Any]], few: int, data: st.DataObject
+) -> None:
+    """However little of them is read for it; of a point that moved the place counts."""
+    project = new_project()
+    done = live_through(project, steps)
+    numbers = data.draw(st.tuples(*[st.integers(0, len(done))] * 2))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history, "_FEW_REVISIONS", few)
+        compared = history.compare(project, *map(str, numbers))
+
+    sides = [history.at(project, str(number)) for number in numbers]
+    known, all_of_it = compared.differences, history.difference(*sides)
+    assert replace(known, moved=()) == replace(all_of_it, moved=())
+    assert _places(known) == _places(all_of_it)
+    assert [compared.before.title, compared.after.title] == [side.title for side in sides]
+
+
+def _places(comparison: Comparison) -> list[tuple[str, str, str, str | None]]:
+    return [
+        (moved.before.name, moved.before.section, moved.now.point.section, moved.now.behind)
+        for moved in comparison.moved
+    ]
 
 
 def test_a_page_names_a_revision_by_its_number_alone(days: Project) -> None:
