@@ -86,7 +86,7 @@ def waiting(project: Project) -> list[ReviewItem]:
     """The proposals for the playbook of *project* that wait for a person, in the order in which they came."""
     with project.store.read(project.key) as book:
         proposals = book.waiting_proposals()
-        points = {name: book.live_point(name) for name in {name for each in proposals for name in each.names}}
+        points = book.live_points_of(proposals)
     return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), project.is_users) for each in proposals]
 
 
