@@ -411,8 +411,8 @@ class SchemaTooNewError(DatabaseError):
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
-                "A newer version wrote it: bring the checkout of playbook-db up to date (git pull) and install it once "
-                "more."
+                "A newer version wrote it: bring playbook-db up to date the way you installed it (a checkout: git "
+                "pull, and install it once more)."
             ),
         )
 

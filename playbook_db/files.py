@@ -22,7 +22,7 @@ def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookErro
     for path in (os.path.join(_PACKAGE, f"_{folder}", name), os.path.join(os.path.dirname(_PACKAGE), folder, name)):
         if os.path.isfile(path):
             return path
-    raise error(f"This installation lacks {what}.", Remedy("Install it once more from a checkout of playbook-db."))
+    raise error(f"This installation lacks {what}.", Remedy("Install playbook-db once more."))
 
 
 def replace_file(
