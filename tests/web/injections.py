@@ -1,5 +1,6 @@
 """Two hundred texts, each of which would run something, or hide what it is, where a page took it for more than text."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from playbook_db.domain.evidence import Evidence
@@ -12,6 +13,7 @@ from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.repository import PlaybookRepository
 
 SECTION = "OTHERS"
+_AT_ONCE = 4  # texts in a revision
 
 _RUN = "window.pwned=1"
 _OPEN = (
@@ -203,29 +205,37 @@ def fill(project: Project) -> None:
             names.append(text if usable and text not in names else book.draft.new_name(SECTION))
             book.draft.add(KeyPoint(names[-1], text, SECTION))
         book.commit("import", "took in everything")
-    for place, text in enumerate(TEXTS):
+    for first in range(0, len(TEXTS), _AT_ONCE):
         with project.store.write(project.key) as book:
-            _session(book, text, names[place], TEXTS[place - 1])
+            _session(book, names[first : first + _AT_ONCE], TEXTS[first : first + _AT_ONCE], TEXTS[first - 1])
     with project.store.write(project.key) as book:
         for name, text in zip(names[::20], TEXTS, strict=False):
             book.draft.retire(name, reason=text)
         book.commit("edit", TEXTS[0])
 
 
-def _session(book: PlaybookRepository, text: str, name: str, other: str) -> None:
-    said, path = storable(text), as_text(f"/home/ada/{text}.jsonl".replace("\0", ""))
-    evidence = (Evidence(said, said, "fetched"),)
-    book.draft.change(replace(book.draft[name], text=storable(f"{other} or {text}")), kind="edit", reason=said)
-    votes = cast_votes(book.draft, [Vote(name, "helpful", said, evidence=evidence), Vote(said, "harmful", said)])
-    call = Call("reflect", said, 1000, 100, 10, 0.5, 1)
-    tags = [{"name": said, "tag": "helpful", "rationale": said}]
-    key = ChunkKey(path, 0, 9)
-    number = book.add_reflection(key, session_id=said, analysis=said, bullet_tags=tags, lessons=[said], calls=[call])
-    book.add_call(call, session_id=said)
-    skipped = [Skipped(0, {"type": said}, said)]
-    done = book.commit("learn", said, votes=votes, skipped=skipped, session_id=said, actor=said)
-    book.finish_reflection(number, revision=done.revision, curator_reasoning=said, calls=[])
-    book.add_proposal({"type": "ADD", "text": f"Proposed: {said}", "section": said}, "ADD", evidence, "fetched", said)
-    book.add_proposal({"type": "DELETE", "target_id": name, "reason": said}, "DELETE", evidence, "fetched", said)
-    job = {"session_id": said, "transcript_path": path, "reason": said}
-    jobs.add(book.connection, book.playbook_id, job, now=book.now)
+def _session(book: PlaybookRepository, names: Sequence[str], texts: Sequence[str], other: str) -> None:
+    """One revision, of a session that is called as the first of *texts*, and what else there is of each of them."""
+    votes, skipped, reflections = list[Vote](), list[Skipped](), list[int]()
+    for name, text in zip(names, texts, strict=True):
+        said, path = storable(text), as_text(f"/home/ada/{text}.jsonl".replace("\0", ""))
+        evidence = (Evidence(said, said, "fetched"),)
+        book.draft.change(replace(book.draft[name], text=storable(f"{other} or {text}")), kind="edit", reason=said)
+        votes += [Vote(name, "helpful", said, evidence=evidence), Vote(said, "harmful", said)]
+        skipped.append(Skipped(len(skipped), {"type": said}, said))
+        call = Call("reflect", said, 1000, 100, 10, 0.5, 1)
+        given = {"bullet_tags": [{"name": said, "tag": "helpful", "rationale": said}], "lessons": [said]}
+        key = ChunkKey(path, 0, 9)
+        reflections.append(book.add_reflection(key, session_id=said, analysis=said, calls=[call], **given))
+        book.add_call(call, session_id=said)
+        added = {"type": "ADD", "text": f"Proposed: {said}", "section": said}
+        book.add_proposal(added, "ADD", evidence, "fetched", said)
+        retired = {"type": "DELETE", "target_id": name, "reason": said}
+        book.add_proposal(retired, "DELETE", evidence, "fetched", said)
+        job = {"session_id": said, "transcript_path": path, "reason": said}
+        jobs.add(book.connection, book.playbook_id, job, now=book.now)
+        other = text
+    cast, first = cast_votes(book.draft, votes), storable(texts[0])
+    done = book.commit("learn", first, votes=cast, skipped=skipped, session_id=first, actor=first)
+    for number, text in zip(reflections, texts, strict=True):
+        book.finish_reflection(number, revision=done.revision, curator_reasoning=storable(text), calls=[])
