@@ -12,7 +12,7 @@ from tests.web.injections import TEXTS, fill
 from tests.web.seeing import Seen, seeing
 
 FOLDER = "\"><img src=x onerror=window.pwned=1> {{ 7*7 }} '"
-_MOST = {"one point": 25, "forget": 2}  # pages of a kind that are looked at; of any other
+_MOST = {"one point": 25, "forget": 1}  # pages of a kind that are looked at; of any other
 _MOST_OF_ANY = 8
 _WATCH = """
 window.attempts = [];
