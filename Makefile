@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# How many processes share the tests, each with a PostgreSQL server of its own; 0: all are run in one.
+WORKERS ?= 0
 # The tests start hundreds of processes: what those import is compiled once, whatever the caller prefers.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -15,7 +17,7 @@ demo: $(READY) ## do the main job on real input: import, vote, apply, render, ex
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(READY) ## all tests
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 test-fast: $(READY) ## those that start no process and take no time: while you work
 	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast
