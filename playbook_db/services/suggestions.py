@@ -24,6 +24,7 @@ from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 _ACCEPTED = "accepted proposal"  # begins the message of what a person accepted, which isn't the session's
+MAX_WAITING = 50  # proposals of one session; nobody decides about more
 _LOOKED_BACK = 200  # revisions of a session in which its own are looked for
 
 
@@ -182,6 +183,10 @@ def _of(project: Project, *, is_users: bool) -> Project:
 def _propose(target: Project, speaker: Speaker, operation: Mapping[str, Any], proposed: judging.Proposed) -> Suggested:
     fields = dict(operation)
     with target.store.write(target.key) as book:
+        if sum(each.session_id == speaker.id for each in book.waiting_proposals()) >= MAX_WAITING:
+            raise PointRuleError(
+                f"{MAX_WAITING} proposals of this session wait already; the user decides on them first."
+            )
         kept = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, speaker.id)
     if kept is None:
         raise PointRuleError("The user has rejected this before, so it isn't proposed again.")

@@ -15,7 +15,7 @@ from mcp.client import Client
 from playbook_db import mcp_server, settings
 from playbook_db.claude_code import session_so_far
 from playbook_db.domain.evidence import Evidence
-from playbook_db.services import edit, projects, review, undo
+from playbook_db.services import edit, projects, review, suggestions, undo
 from playbook_db.services.review import Decision
 from tests.cli.test_away import AWAY, team_replica  # noqa: F401 - a fixture
 from tests.mcp.conftest import SESSION, Session
@@ -137,6 +137,17 @@ def test_what_breaks_a_rule_is_not_proposed(session: Session) -> None:
         review.decide_all(project, [Decision(1, accepts=False)])
 
     assert "rejected this before" in session.ask("add", text="use uv").text
+
+
+def test_a_session_proposes_no_more_than_a_person_reads(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits is decided first, or withdrawn."""
+    monkeypatch.setattr(suggestions, "MAX_WAITING", 2)
+
+    said = [session.ask("add", text=text).is_error for text in ("Use uv", "Use ruff", "Use mypy")]
+    session.ask("undo")
+
+    assert said == [False, False, True]
+    assert not session.ask("add", text="Use mypy").is_error
 
 
 def test_a_secret_is_masked(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
