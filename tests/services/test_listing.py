@@ -63,6 +63,7 @@ def filled(project: Project) -> Project:
         ({"words": "tests"}, ["pat-001"]),
         ({"words": "testing a commit"}, ["pat-001"]),
         ({"words": "parse_header"}, ["mis-002"]),
+        ({"words": "parse_header before a commit"}, ["mis-002", "pat-001"]),
         ({"words": "parse_head"}, ["mis-002"]),
         ({"words": "frid push"}, ["mis-001"]),
         ({"words": "pat-001"}, ["pat-001"]),

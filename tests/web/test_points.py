@@ -197,7 +197,7 @@ def test_a_point_is_added_and_the_revision_is_said(site: Site) -> None:
     assert (point.text, point.section) == ("First line\nsecond line", "USER PREFERENCES")
     number = site.revision()
     assert f"added {name} (revision {number})" in said(answer)
-    assert f'href="/history/{number}?' in answer.body
+    assert re.search(rf'class="said".*<a href="/history/{number}\?[^"]*">Undo</a>', answer.body)
     assert "added" not in said(site.see("/points"))  # it is said once
 
 
@@ -369,6 +369,21 @@ def test_forgetting_shows_what_goes_asks_and_leaves_nothing(site: Site) -> None:
     assert [data for data in files if b"xylophone-4711 is" in data] == []
     again = site.see(f"/forget/{name}")
     assert (again.status, "was forgotten for good already" in html.unescape(again.body)) == (409, True)
+
+
+def test_within_a_session_nothing_is_forgotten(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by the command: whoever asks there may be no person."""
+    with open_project(f"sqlite:///{home / '.claude/playbook/playbook.db'}", str(folder), notify=print) as project:
+        edit.add(project, "Still there")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a-session")
+    with served(folder) as address:
+        visitor = Visitor(address)
+        visitor.open()
+        shown = visitor.see("/forget/oth-001")
+        refused = visitor.send("/forget/oth-001", sure="yes", seen="0" * 64)
+        assert "Erase it for good" not in shown.body
+        assert (refused.status, "within a session of Claude Code" in refused.body) == (409, True)
+        assert listed(visitor.see("/points")) == ["oth-001"]
 
 
 # One point.

@@ -138,6 +138,17 @@ def test_a_worktree_has_the_pages_of_its_repository(several: Projects) -> None:
         assert sorted(listed(visitor.see(link))) == ["oth-001", "oth-002"]
 
 
+def test_a_new_project_gets_its_playbook_by_the_first_point(several: Projects) -> None:
+    """Though its key is the folder of another worktree, as all its links say."""
+    linked = a_worktree(several.place / "new", several.place / "new linked")
+    with served(linked, several.place / "home") as address:
+        visitor = Visitor(address)
+        visitor.open()
+        (action,) = set(re.findall(r'action="(/points\?[^"]*)"', visitor.see("/points").body))
+        assert visitor.send(action, text="the first rule").status == 303
+        assert listed(visitor.see("/points")) == ["oth-001"]
+
+
 def test_a_team_whose_database_is_away_is_shown_as_it_was_last_known(new_member: NewMember, team_url: str) -> None:
     """With a line that says so; a change is refused with the command's sentence, and nothing is changed."""
     ann = new_member("ann")
