@@ -4,7 +4,7 @@ than most of what is asked of it."""
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from playbook_db.errors import DatabaseError
 from playbook_db.services.projects import Store, open_store
@@ -22,26 +22,43 @@ class KeptStore:
         self._url = url
         self._store: Store | None = None
         self._lock = threading.Lock()
+        self._alone = threading.Lock()
         self._slots = threading.BoundedSemaphore(MOST_AT_ONCE)
         self._uses = 0
         self._used_at = 0.0
 
     @contextmanager
-    def opened(self) -> Iterator[Store]:
-        """The database, open for as long as the block lasts. Raises as `open_store` does."""
-        with self._slots:
+    def opened(self, *, alone: bool = False) -> Iterator[Store]:
+        """The database, open for as long as the block lasts; *alone* without any other use at that time, and with no
+        connection of an earlier one or left for a later one. Raises as `open_store` does.
+
+        Who reads the file besides, as an erasure does that looks for what is left, must be alone: to close the file
+        drops the locks of every connection that this process has to it.
+        """
+        with ExitStack() as stack:
+            if alone:
+                stack.enter_context(self._alone)
+            for _ in range(MOST_AT_ONCE if alone else 1):
+                stack.enter_context(self._slots)
+            if alone:
+                self.rest(after_s=0)
+                stack.callback(self.rest, after_s=0)
+            yield stack.enter_context(self._used())
+
+    @contextmanager
+    def _used(self) -> Iterator[Store]:
+        with self._lock:
+            store = self._current()
+            self._uses += 1
+        try:
+            yield store
+        except DatabaseError:
+            self._let_go(store)
+            raise
+        finally:
             with self._lock:
-                store = self._current()
-                self._uses += 1
-            try:
-                yield store
-            except DatabaseError:
-                self._let_go(store)
-                raise
-            finally:
-                with self._lock:
-                    self._uses -= 1
-                    self._used_at = time.monotonic()
+                self._uses -= 1
+                self._used_at = time.monotonic()
 
     def rest(self, *, after_s: float = REST_S) -> None:
         """Let go of all connections, where it wasn't used for *after_s* seconds."""

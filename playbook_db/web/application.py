@@ -85,7 +85,7 @@ class Site:
     def _opened(self, request: Request, said: list[Said]) -> Iterator[Project]:
         key = request.query_params.get("project") or self._folder
         if key is None or projects.is_users(key):
-            with self._kept.opened() as store:
+            with self._kept.opened(alone=_erases(request)) as store:
                 yield Project.of_user(store)
             return
         if "\0" in key:
@@ -98,12 +98,17 @@ class Site:
 
         may_be_old = request.method == "GET"
         with (
-            self._kept.opened() as store,
+            self._kept.opened(alone=_erases(request)) as store,
             open_project(self._url, folder, may_be_old=may_be_old, store=store, notify=notify) as project,
         ):
             if folder != first and not is_known(project.own):
                 raise ProjectError(_NO_PLAYBOOK.format(key))
             yield project
+
+
+def _erases(request: Request) -> bool:
+    """Whether the request may erase something, after which the file's own bytes are looked at."""
+    return request.method == "POST" and request.url.path.startswith("/forget/")
 
 
 class _AsSent:

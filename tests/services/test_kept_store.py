@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -42,8 +43,14 @@ def _add(path: Path, text: str) -> None:
         edit.add(Project.in_folder(store, "/work"), text)
 
 
+def _count_open_here(path: Path) -> int:
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("this system doesn't tell which files a process has open")
+    return sum(os.path.realpath(f"/proc/self/fd/{each}") == str(path) for each in os.listdir("/proc/self/fd"))
+
+
 def _is_open_here(path: Path) -> bool:
-    return any(os.path.realpath(f"/proc/self/fd/{each}") == str(path) for each in os.listdir("/proc/self/fd"))
+    return _count_open_here(path) > 0
 
 
 def test_it_stays_open_until_it_rests(kept: KeptStore, path: Path) -> None:
@@ -129,6 +136,36 @@ def test_one_that_is_damaged_meanwhile_is_let_go_of(kept: KeptStore, path: Path)
 
     assert not _is_open_here(path)
     os.replace(sound, path)
+    assert _texts(kept) == ["Run the tests."]
+
+
+def test_who_is_alone_has_no_other_connection_beside(kept: KeptStore, path: Path) -> None:
+    """Neither of an earlier use, nor of one at the same time, nor for a later one."""
+    _add(path, "Run the tests.")
+    assert _texts(kept) == ["Run the tests."]
+    others = [0]
+
+    def use(_: int) -> None:
+        with kept.opened() as store, store.read("/work"):
+            others[0] += 1
+            time.sleep(0.01)
+            others[0] -= 1
+
+    def erase(_: int) -> None:
+        with kept.opened(alone=True) as store:
+            assert others[0] == 0
+            assert _count_open_here(path) <= 1  # its own
+            with store.read("/work"):
+                time.sleep(0.01)
+            assert others[0] == 0
+
+    with ThreadPoolExecutor(20) as pool:
+        done = [pool.submit(erase if number % 10 == 0 else use, number) for number in range(60)]
+        for each in done:
+            each.result()
+    erase(0)
+
+    assert not _is_open_here(path)
     assert _texts(kept) == ["Run the tests."]
 
 
