@@ -162,7 +162,8 @@ def test_a_team_whose_database_is_away_is_shown_as_it_was_last_known(new_member:
         visitor = Visitor(address)
         visitor.open()
         page, projects_page = visitor.see("/points"), words_of(visitor.see("/projects"))
-        one = visitor.see("/points/oth-001")
+        (link,) = set(re.findall(r'href="(/points/oth-001\?[^"]*)"', page.body))
+        one = visitor.see(html.unescape(link))
         changed = visitor.send("/points/oth-001", do="helpful")
 
     assert listed(page) == ["oth-001"]
