@@ -26,11 +26,7 @@ def project_dir(given: "str | None" = None) -> str:
     Around the current folder means the nearest folder upwards that holds `.claude` or `.git`; the home
     folder's own `.claude` is Claude Code's, and does not count. Where there is none, the current folder.
     """
-    if given:  # by a person, who may write `~/shop` for what the file system spells `~/Shop`
-        from playbook_db import platforms  # late: hooks don't come here
-
-        return platforms.as_spelled(os.path.abspath(given))
-    explicit = os.environ.get("CLAUDE_PROJECT_DIR")
+    explicit = given or os.environ.get("CLAUDE_PROJECT_DIR")
     if explicit:
         return os.path.abspath(explicit)
     return enclosing_project(os.getcwd())

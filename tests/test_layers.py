@@ -74,8 +74,11 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
 
 @pytest.mark.parametrize("hook", ["inject", "remind", "enqueue"])
 def test_a_hook_loads_platforms_only_where_it_starts_a_worker(hook: str) -> None:
-    """Most starts of a session start none."""
-    assert "playbook_db.platforms" not in _modules_after(f"import playbook_db.claude_code.{hook}")
+    """Most starts of a session start none. To find its project, no hook asks which system this is."""
+    folder = "import os; os.environ['CLAUDE_PROJECT_DIR'] = os.sep; events.parse(b'{}').project_folder()"
+    imported = _modules_after(f"from playbook_db.claude_code import {hook}, events; {folder}")
+
+    assert not imported & {"playbook_db.platforms", "fcntl"}
 
 
 @pytest.mark.parametrize("beside", [(), ("another-20261120T101010Z.db",)], ids=["nothing", "another's backup"])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db import files, platforms, projects
+from playbook_db import files, platforms
 from playbook_db.claude_code import plugin_env
 from playbook_db.store.sqlite.files import open_file
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
@@ -91,15 +91,20 @@ def test_the_database_is_on_the_disk_as_macos_means_it(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_a_person_names_is_spelled_as_the_disk_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    playbook: Playbook,  # noqa: F811
 ) -> None:
     """`~/shop` and `~/Shop` are one folder where capitals don't count, and one playbook. Here they do count."""
-    assert projects.project_dir(str(tmp_path)) == platforms.as_spelled(str(tmp_path)) == str(tmp_path)
-    assert platforms.as_spelled(str(tmp_path / "nothing here")) == str(tmp_path / "nothing here")
+    for name in ("other case", "Café"):
+        (tmp_path / name).mkdir()
+    spelled = os.fsencode(tmp_path / "Café") + b"\0"
+    assert platforms.as_spelled("other case") == "other case"
 
     monkeypatch.setattr(fcntl, "F_GETPATH", 50, raising=False)
-    monkeypatch.setattr(fcntl, "fcntl", lambda handle, command, buffer: b"/Users/ann/Caf\xc3\xa9\0".ljust(len(buffer)))
-    assert projects.project_dir(str(tmp_path)) == "/Users/ann/Café"
+    monkeypatch.setattr(fcntl, "fcntl", lambda handle, command, buffer: spelled.ljust(len(buffer), b"\0"))
+    assert platforms.as_spelled(str(tmp_path / "nothing here")) == str(tmp_path / "nothing here")
+    assert f"of {tmp_path}/Café\n" in playbook("--project", str(tmp_path / "other case"), "add", "boats float").out
 
 
 @pytest.mark.slow
