@@ -1,6 +1,7 @@
 """The pages as one application: which address is answered by which page, and what is said where none can be."""
 
 import asyncio
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -55,7 +56,7 @@ class Site:
             for (method, path), page in pages.items()
         ]
         routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
-        handlers = {HTTPStatus.NOT_FOUND: _none}
+        handlers = {HTTPStatus.NOT_FOUND: _none, Exception: _failed}
         return Starlette(routes=routes, middleware=[Middleware(_AsSent)], exception_handlers=handlers)
 
     async def _answer(self, page: Page, request: Request) -> Response:
@@ -123,3 +124,12 @@ class _AsSent:
 
 async def _none(request: Request, _: Exception) -> Response:
     return HTMLResponse(rendered("error.html", title="Not found", error="There is no such page."), HTTPStatus.NOT_FOUND)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """A bug of ours: a page says so, and the terminal says where."""
+    traceback.print_exception(error)
+    return HTMLResponse(rendered("error.html", title="This page failed", error=_BUG), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+_BUG = "This is a bug of playbook-db. The terminal in which `playbook web` runs says where; nothing was left half done."

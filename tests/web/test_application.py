@@ -1,5 +1,6 @@
 """What is said where no page can be made: a database that is busy, damaged, too new, gone, or another one by now."""
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from starlette.types import Message, Scope
 
 from playbook_db.services import edit, maintenance
 from playbook_db.services.kept_store import REST_S
 from playbook_db.services.projects import Project, open_store
+from playbook_db.web import application
 from tests.web.conftest import Visitor, served
 
 PAGES = ("points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
@@ -154,3 +157,33 @@ def test_another_database_in_its_place_is_shown(site: Site, tmp_path: Path) -> N
     assert "Of late." not in site.visitor.see("/points").body
     for each in Path(backup).parent.glob("*.db"):
         each.unlink()
+
+
+def test_a_bug_is_told_by_a_page_and_in_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other pages go on."""
+
+    def breaks(_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(application, "_PAGES", ({("GET", "/points"): breaks},))
+    site = application.Site(f"sqlite:///{tmp_path / 'playbook.db'}", None)
+    sent: list[Message] = []
+    scope: Scope = {
+        "type": "http", "method": "GET", "scheme": "http", "path": "/points", "raw_path": b"/points", "root_path": "",
+        "query_string": b"", "headers": [], "server": ("127.0.0.1", 1), "http_version": "1.1",
+    }  # fmt: skip
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    with pytest.raises(ZeroDivisionError), closing(site):
+        asyncio.run(site.application()(scope, receive, send))
+
+    assert sent[0]["status"] == 500
+    assert b"This page failed" in sent[1]["body"]
+    assert "ZeroDivisionError: a bug" in capsys.readouterr().err
