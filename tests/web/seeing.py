@@ -70,7 +70,9 @@ class Seen:
             self.tab_to(text)
             self.keys(Keys.ENTER)
         else:
-            self.driver.find_element(By.XPATH, f"//summary[normalize-space(text())='{text}']").click()
+            summary = self.driver.find_element(By.XPATH, f"//summary[normalize-space(text())='{text}']")
+            if summary.find_element(By.XPATH, "..").get_attribute("open") is None:
+                summary.click()
 
     def fill_in(self, label: str, text: str, within: str = "main", by: str = "mouse") -> None:
         """Type *text* behind what the control of that label, in the element *within*, holds."""
@@ -112,6 +114,14 @@ class Seen:
             if " ".join(str(self.driver.execute_script(_LABEL)).split()) == text:
                 return
         raise AssertionError(f"The Tab key never comes to {text!r}.")
+
+    def tab_to_element(self, element: WebElement) -> None:
+        """Go on with the Tab key until the focus is on *element*."""
+        for _ in range(_MOST_TABS):
+            self.keys(Keys.TAB)
+            if self.driver.switch_to.active_element == element:
+                return
+        raise AssertionError("The Tab key never comes there.")
 
     def press(self, text: str) -> None:
         """Press what says *text* by keyboard alone; the next page is there afterwards."""

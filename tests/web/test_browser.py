@@ -12,6 +12,7 @@ from selenium.webdriver.support.select import Select
 
 from playbook_db.services import edit, review
 from playbook_db.services.edit import PointDetails
+from playbook_db.store import jobs
 from tests.web import browser
 from tests.web.filled_playbook import fill
 from tests.web.seeing import Seen, seeing
@@ -21,6 +22,7 @@ PAGES = (
     "/forget/pat-002", "/history", "/history/50", "/history/at/20", "/history/diff?from=10&to=50",
     "/history/restore?at=20", "/review", "/review?proposal=p2&edit=1", "/sessions", "/numbers", "/projects",
 )  # fmt: skip
+OF_NOTHING = ("points", "history", "review", "sessions", "numbers")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,7 @@ def axe() -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", [*PAGES, "/nothing", *(f"/{page}?project=user" for page in OF_NOTHING)])
 def test_an_audit_finds_nothing_serious(seen: Seen, axe: str, path: str, scheme: browser.Scheme) -> None:
     """On any page, in either theme: contrast, labels, headings, names of what can be pressed."""
     browser.resize(seen.driver, 1200, scheme=scheme)
@@ -76,6 +78,7 @@ def test_a_narrow_page_scrolls_only_downwards(seen: Seen, path: str) -> None:
 def test_the_browser_asks_this_machine_alone(seen: Seen) -> None:
     """By its own list of requests; and it has nothing to complain of."""
     browser.requested(seen.driver)
+    seen.driver.get_log("browser")
     for path in PAGES:
         seen.go(path)
 
@@ -184,7 +187,7 @@ def test_a_revision_is_undone(seen: Seen, by: str) -> None:
 @pytest.mark.parametrize(
     ("choice", "text"), [("Keep what stands now there", "third"), ("Take what the undo brings back", "first")]
 )
-def test_what_was_changed_again_is_a_choice(seen: Seen, choice: str, text: str) -> None:
+def test_what_was_changed_again_is_a_choice(seen: Seen, axe: str, choice: str, text: str) -> None:
     """Both texts are shown, and nothing is written before."""
     with seen.project() as project:
         name = edit.add(project, f"The first of {choice}").changes[0].point.name
@@ -193,6 +196,7 @@ def test_what_was_changed_again_is_a_choice(seen: Seen, choice: str, text: str) 
     seen.go(f"/history/{changed.revision}")
     seen.click("Undo this revision")
     assert f"The third of {choice}" in seen.text
+    assert browser.audit(seen.driver, axe) == []
     assert f"The third of {choice}" in texts(seen)
     seen.press(choice)
 
@@ -270,7 +274,7 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     assert f"Added by {by}" not in seen.text
 
 
-def test_an_edit_of_what_was_changed_meanwhile_overwrites_nothing(seen: Seen) -> None:
+def test_an_edit_of_what_was_changed_meanwhile_overwrites_nothing(seen: Seen, axe: str) -> None:
     """Both texts are shown; what was typed isn't lost, and saving it then is a choice."""
     name = a_point(seen, "Meanwhile one")
     seen.go(f"/points/{name}")
@@ -280,6 +284,7 @@ def test_an_edit_of_what_was_changed_meanwhile_overwrites_nothing(seen: Seen) ->
     seen.click("Save")
     assert details(seen, name).point.text == "Meanwhile two"
     assert "Meanwhile two" in seen.text
+    assert browser.audit(seen.driver, axe) == []
     assert seen.field("Text").get_property("value") == "Meanwhile one, mine"
     seen.click("Save")
 
@@ -367,3 +372,52 @@ def test_a_page_of_another_program_here_changes_and_reads_nothing(seen: Seen, tm
     assert "This comes from a page of somebody else" in seen.text
     assert "from elsewhere" not in texts(seen)
     seen.driver.get_log("browser")
+
+
+def a_failed_job(seen: Seen, session: str) -> int:
+    """A job that failed, by its number."""
+    with seen.project() as project, project.store.write(project.key) as book:
+        given = {"session_id": session, "transcript_path": f"/home/ada/{session}.jsonl"}
+        jobs.add(book.connection, book.playbook_id, given, now=book.now)
+        jobs.claim(book.connection, now=book.now, lease_until=book.now)
+        (job,) = (each for each in jobs.read_all(book.connection) if each.session_id == session)
+        jobs.fail(book.connection, job, error="the model was away", now=book.now)
+    return job.id
+
+
+def states(seen: Seen) -> dict[int, str]:
+    """The state of each job."""
+    with seen.project() as project, project.store.snapshot() as connection:
+        return {each.id: each.state for each in jobs.read_all(connection)}
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_what_failed_is_tried_again_or_removed(seen: Seen, axe: str, by: str) -> None:
+    """Each job by buttons of its own, which say to a screen reader which one they mean."""
+    number = a_failed_job(seen, f"failed-{by}")
+    seen.go("/sessions")
+    assert "the model was away" in seen.text
+    assert browser.audit(seen.driver, axe) == []
+    for label, outcome in ((f"Try again job {number}", "queued"), (f"Remove job {number}", None)):
+        button = seen.driver.find_element(By.CSS_SELECTOR, f"button[aria-label='{label}']")
+        if by == "mouse":
+            seen.and_wait(button.click)
+        else:
+            seen.tab_to_element(button)
+            seen.and_wait(lambda: seen.keys(Keys.ENTER))
+        assert states(seen).get(number) == outcome
+
+
+def test_one_goes_from_project_to_project(seen: Seen) -> None:
+    """And what is done then is done there."""
+    seen.go("/projects")
+    seen.press("Your own playbook")
+    seen.open_details("Add a point")
+    seen.fill_in("Text", "For all my projects", within="#add")
+    seen.click("Add")
+    assert "For all my projects" in seen.users_texts()
+    seen.go("/projects")
+    seen.press(str(seen.folder))
+
+    assert "For all my projects" not in texts(seen)
+    assert seen.driver.find_element(By.CSS_SELECTOR, ".project b").text == seen.folder.name
