@@ -146,10 +146,11 @@ def requested(opened: webdriver.Chrome) -> list[str]:
     ]
 
 
-def audit(opened: webdriver.Chrome, axe: str) -> list[str]:
-    """What axe-core finds on the page that the browser shows, serious or worse."""
+def audit(opened: webdriver.Chrome, axe: str, *rules: str) -> list[str]:
+    """What axe-core finds on the page that the browser shows, serious or worse; by some *rules* or by all."""
     opened.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})  # the page's policy would forbid a script of ours
-    results: dict[str, Any] = opened.execute_async_script("axe.run(document).then(arguments[arguments.length - 1])")
+    script = "const done = arguments[1]; axe.run(document, arguments[0]).then(done)"
+    results: dict[str, Any] = opened.execute_async_script(script, {"runOnly": rules} if rules else {})
     return [
         f"{each['impact']}: {each['id']}: {node['html'][:200]}: {node.get('failureSummary', '')[:300]}"
         for each in results["violations"]
