@@ -12,10 +12,14 @@ import pytest
 from tests.web.conftest import PATIENCE_S, Visitor
 
 PLAYBOOK = (sys.executable, "-m", "playbook_db")
+# A server whose clock is a file.
 _ENDS_SOON = """
 import sys
-from playbook_db.web import serve
-serve.IDLE_S, serve._LOOK_S = 0.5, 0.05
+from pathlib import Path
+from types import SimpleNamespace
+from playbook_db.web import guard, serve
+serve.time = guard.time = SimpleNamespace(monotonic=lambda: float(Path(sys.argv[2]).read_text() or 0))
+serve._LOOK_S = 0.05
 serve.serve(sys.argv[1], None, opened=lambda address: print(address, flush=True))
 """
 _WITHOUT = """
@@ -103,15 +107,21 @@ def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Pat
 
 def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:
     """After some time without a page; one that is asked for lengthens it, one that is refused doesn't."""
-    url = f"sqlite:///{tmp_path / 'playbook.db'}"
-    with subprocess.Popen([sys.executable, "-c", _ENDS_SOON, url], stdout=subprocess.PIPE, text=True) as process:
+    url, clock = f"sqlite:///{tmp_path / 'playbook.db'}", tmp_path / "clock"
+    clock.write_text("0")
+    command = [sys.executable, "-c", _ENDS_SOON, url, str(clock)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         visitor = Visitor(process.stdout.readline().strip())
         assert visitor.open().status == 303
-        for _ in range(12):
+        for hour in (0.4, 0.8, 1.2):  # it looks at each more than once
+            clock.write_text(str(3600 * hour))
             with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(0.1)
+                process.wait(0.3)
             assert visitor.see("/static/style.css").status == 200
+        clock.write_text(str(3600 * 1.6))
+        assert Visitor(visitor.address).see("/points").status == 403
+        clock.write_text(str(3600 * 1.8))
         assert process.wait(PATIENCE_S) == 0
 
 
