@@ -78,9 +78,12 @@ class Site:
         try:
             with self._opened(request, said) as project:
                 path = {name: unquote(part) for name, part in request.path_params.items()}
-                return page(Look(project, path, request.query_params, form, self._told, said, request.url.path))
+                answer = page(Look(project, path, request.query_params, form, self._told, said, request.url.path))
         except PlaybookError as error:
             return HTMLResponse(rendered("error.html", title="Not done", error=str(error)), _NOT_DONE)
+        if request.method == "GET" and answer.status_code == HTTPStatus.SEE_OTHER:
+            self._told[:0] = said  # nobody has read it yet
+        return answer
 
     @contextmanager
     def _opened(self, request: Request, said: list[Said]) -> Iterator[Project]:

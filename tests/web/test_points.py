@@ -201,6 +201,13 @@ def test_a_point_is_added_and_the_revision_is_said(site: Site) -> None:
     assert "added" not in said(site.see("/points"))  # it is said once
 
 
+def test_a_page_that_only_leads_on_takes_nothing_of_what_was_done(site: Site) -> None:
+    """The first page does: what was said for the next one is read on the one that it leads to."""
+    site.visitor.send("/points", text="Said behind a page that leads on")
+
+    assert "added" in said(site.follow(site.see("/")))
+
+
 @pytest.mark.parametrize(
     ("text", "why"), [("Say it twice", "The playbook says this already: "), (" \r\n ", "can't be kept")]
 )
