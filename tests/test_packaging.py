@@ -74,10 +74,16 @@ def run(environments: Callable[[str], Path], tmp_path: Path) -> Run:
     (tmp_path / "project").mkdir()
     settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
 
-    def playbook(*arguments: str, extra: str = "", given: str = "") -> "subprocess.CompletedProcess[str]":
-        command = [str(environments(extra) / "bin" / "playbook"), *arguments]
+    def playbook(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(environments("") / "bin" / "playbook"), *arguments]
         return subprocess.run(
-            command, cwd=tmp_path / "project", env=settings, capture_output=True, text=True, input=given, timeout=60
+            command,
+            cwd=tmp_path / "project",
+            env=settings,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
         )
 
     return playbook
@@ -228,7 +234,9 @@ def test_documentation_of_the_package_comes_first_and_none_is_an_error(
 
 
 @pytest.mark.parametrize(("extra", "tools"), [("mcp", 1), ("", 0)])
-def test_the_tools_of_a_session_are_served_from_the_wheel(run: Run, extra: str, tools: int) -> None:
+def test_the_tools_of_a_session_are_served_from_the_wheel(
+    run: Run, environments: Callable[[str], Path], tmp_path: Path, extra: str, tools: int
+) -> None:
     """With the extra `mcp`; without it a client is told how to have it, and sees a server without tools."""
     run("init")
     asked: list[dict[str, object]] = [
@@ -236,13 +244,22 @@ def test_the_tools_of_a_session_are_served_from_the_wheel(run: Run, extra: str, 
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/list"},
     ]
-    done = run("mcp", extra=extra, given="".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in asked))
-    answers = {answer["id"]: answer["result"] for answer in map(json.loads, done.stdout.splitlines())}
+    settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
+    command = [str(environments(extra) / "bin" / "playbook"), "--project", str(tmp_path / "project"), "mcp"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in asked))
+        server.stdin.flush()
+        first, second = (json.loads(server.stdout.readline())["result"] for _ in range(2))  # an end would cancel them
+        server.stdin.close()
+        assert server.wait(60) == 0
 
-    assert done.returncode == 0
-    assert answers[1]["serverInfo"]["name"] == "playbook"
-    assert ("'.[mcp]' in place of '.'" in answers[1].get("instructions", "")) is not bool(tools)
-    assert min(1, len(answers[2]["tools"])) == tools
+    assert first["serverInfo"]["name"] == "playbook"
+    assert ("'.[mcp]' in place of '.'" in first.get("instructions", "")) is not bool(tools)
+    assert min(1, len(second["tools"])) == tools
 
 
 _CLIENT = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
