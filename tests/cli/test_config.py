@@ -122,7 +122,7 @@ def test_only_the_user_says_that_what_a_session_writes_by_mcp_counts(
 
     refused = playbook("config", "playbook_mcp_writes", "some")
 
-    assert (refused.code, "propose, live" in refused.err) == (1, True)
+    assert (refused.code, "live, propose" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize(
