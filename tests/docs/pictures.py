@@ -50,6 +50,13 @@ _SHOWN = re.compile(r"<text [^>]*>(.*?)</text>", re.DOTALL)
 
 
 @contextmanager
+def short_folder() -> Iterator[Path]:
+    """A temporary folder whose path is always as long: where a line is folded hangs on it."""
+    with tempfile.TemporaryDirectory(prefix="p-", dir="/tmp") as made:
+        yield Path(made).resolve()
+
+
+@contextmanager
 def hafen(root: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     """The folder of the project `hafen` after two weeks, below *root*, and the environment of who works there."""
     home, folder = root / "home", root / "hafen"
@@ -140,8 +147,7 @@ def take_pages(root: Path) -> None:
 def main() -> None:
     """Make all pictures anew."""
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="p-") as made:
-        root = Path(made).resolve()
+    with short_folder() as root:
         with hafen(root / "terminal") as (folder, env):
             TERMINAL.write_text(as_svg(recorded(folder, env)), encoding="utf-8")
         take_pages(root / "page")

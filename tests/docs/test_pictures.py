@@ -1,7 +1,6 @@
 """The pictures of the documentation show what there is, and bring nothing from elsewhere."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +9,9 @@ from tests.docs.consoles import ROOT
 
 
 @pytest.mark.slow
-def test_the_recorded_terminal_shows_what_the_commands_print(tmp_path: Path) -> None:
+def test_the_recorded_terminal_shows_what_the_commands_print() -> None:
     """Typed again in a home of their own, they give the words that stand in the picture. Else: make pictures."""
-    with pictures.hafen(tmp_path / "again") as (folder, env):
+    with pictures.short_folder() as root, pictures.hafen(root / "terminal") as (folder, env):
         shown = pictures.as_svg(pictures.recorded(folder, env))
 
     assert pictures.text_of(pictures.TERMINAL.read_text(encoding="utf-8")) == pictures.text_of(shown)
