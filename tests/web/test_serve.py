@@ -1,6 +1,7 @@
 """How the pages' server begins and ends, and what is said where it can't begin."""
 
 import os
+import shlex
 import socket
 import stat
 import subprocess
@@ -29,7 +30,8 @@ from playbook_db.cli.main import run
 run()
 """
 # A browser in the terminal: it keeps whoever started it waiting, and here wants the page until then.
-_BROWSER = """#!{python}
+_BROWSER = """#!/bin/sh
+exec {python} - "$1" <<'END'
 import http.client, sys, urllib.parse
 parts = urllib.parse.urlsplit(sys.argv[1])
 def ask(path, headers={{}}):
@@ -38,6 +40,7 @@ def ask(path, headers={{}}):
     return connection.getresponse()
 cookie = ask(parts.path + "?" + parts.query).getheader("set-cookie").partition(";")[0]
 open({seen!r}, "wb").write(ask("/points", {{"Cookie": cookie}}).read())
+END
 """
 
 
@@ -89,7 +92,7 @@ def test_where_no_browser_is_the_address_is_printed_all_the_same(home: Path, fol
 def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Path, tmp_path: Path) -> None:
     """As lynx does, or whatever BROWSER names: the server doesn't wait for its end."""
     seen, browser = tmp_path / "seen.html", tmp_path / "browser"
-    browser.write_text(_BROWSER.format(python=sys.executable, seen=str(seen)))
+    browser.write_text(_BROWSER.format(python=shlex.quote(sys.executable), seen=str(seen)))
     browser.chmod(stat.S_IRWXU)
     env = {**os.environ, "BROWSER": str(browser)}
     with subprocess.Popen([*PLAYBOOK, "web"], stdout=subprocess.PIPE, text=True, env=env) as process:
