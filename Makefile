@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# How many processes share the tests, each with a PostgreSQL server of its own; 0: all are run in one.
+WORKERS ?= 0
 # The tests start hundreds of processes: what those import is compiled once, whatever the caller prefers.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs test test-fast test-client check lint types imports bench bench-redaction torture build clean
+.PHONY: help demo docs pictures test test-fast test-client check lint types imports bench bench-redaction torture build clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,7 +17,7 @@ demo: $(READY) ## do the main job on real input: import, vote, apply, render, ex
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(READY) ## all tests
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 test-fast: $(READY) ## those that start no process and take no time: while you work
 	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast
@@ -46,6 +48,9 @@ torture: $(READY) ## attacks from outside, 1,000 kills, crowds, 10,000 mutations
 
 docs: $(READY) ## docs/commands.md, from the commands' own help
 	$(BIN)/python docs/make_commands.py
+
+pictures: $(READY) ## docs/pictures/: a terminal while commands are typed, the page in Chromium
+	$(BIN)/python -m tests.docs.pictures
 
 build: $(READY) ## the wheel and the sdist, in dist/
 	$(BIN)/python -m build

@@ -8,7 +8,20 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import batch, cli, concurrency, history, hooks, interchange, learning, quality, redaction, single, team
+from benchmarks import (
+    batch,
+    cli,
+    concurrency,
+    history,
+    hooks,
+    interchange,
+    learning,
+    pages,
+    quality,
+    redaction,
+    single,
+    team,
+)
 from benchmarks.figures import show
 
 BENCHMARKS = {
@@ -21,6 +34,7 @@ BENCHMARKS = {
     "hooks": hooks.run,
     "cli": cli.run,
     "learning": learning.run,
+    "pages": pages.run,
     "quality": quality.run,
     "redaction": redaction.run,
     "team": team.run,

@@ -25,7 +25,7 @@ from playbook_db.services.projects import Project
 _NAME = "pat-005"
 
 # What anyone would write who has the tables before them: the last change of each point, and its last text.
-_AT = """
+AT = """
 SELECT k.name, t.text, c.section, c.helpful, c.harmful, c.position
 FROM (SELECT point_id, max(revision * 100000 + seq) AS at FROM changes
       WHERE playbook_id = 1 AND revision <= :revision GROUP BY point_id) AS last
@@ -127,7 +127,7 @@ def _looks(project: Project, bare: sqlite3.Connection, last: int) -> list[_Look]
         return {name: (old.get(name), row) for name, row in new.items() if old.get(name) != row}
 
     def at() -> list[Any]:
-        return bare.execute(_AT, {"revision": middle}).fetchall()
+        return bare.execute(AT, {"revision": middle}).fetchall()
 
     def undo(*, dry_run: bool) -> object:
         number = next(revisions)

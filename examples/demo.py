@@ -234,6 +234,8 @@ def main() -> int:
             return 1
     print("\nAll promises held; the temporary folder is gone. Where to go next:")
     print("  playbook init     in a project of your own; then: playbook --help")
+    print("  playbook web      the same in a browser, where the extra `web` is installed")
+    print("  docs/README.md    a page for each task")
     print("  docs/sql.md       the views, the tables, and twenty-nine questions with their answers")
     print("  ARCHITECTURE.md   how it is built, and why")
     return 0

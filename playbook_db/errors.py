@@ -62,6 +62,14 @@ class UndoError(PlaybookError):
     """Revisions can't be undone; nothing was written."""
 
 
+class PlaybookChangedError(PlaybookError):
+    """What somebody decided rests on a playbook that isn't as he saw it any more; nothing was changed."""
+
+    def __init__(self, revision: int) -> None:
+        self.revision = revision
+        super().__init__(f"The playbook was changed meanwhile, in revision {revision}. Nothing was overwritten.")
+
+
 class UndoCollisionError(UndoError):
     """What is to be undone was changed again since; nothing was written.
 
@@ -115,6 +123,15 @@ class ProposalNotFoundError(PlaybookError):
 
 class PointRuleError(PlaybookError):
     """A change to a key point breaks a rule of the playbook; nothing was changed."""
+
+
+class PointChangedError(PointRuleError):
+    """The point *name* isn't any more what it was to the one who wants to change it: it is in *section* and says *now*.
+    Nothing was changed; *what* says what has become of it."""
+
+    def __init__(self, name: str, what: str, *, now: str, section: str) -> None:
+        self.now, self.section = now, section
+        super().__init__(f"{name} was {what}")
 
 
 class PlaybookFileError(PlaybookError):
@@ -184,8 +201,10 @@ class MissingExtraError(PlaybookError):
 
     def __init__(self, what: str, package: str, *, extra: str) -> None:
         super().__init__(
-            f"{what} needs {package}, which isn't installed. In the checkout of playbook-db, install it once more with "
-            f"'.[{extra}]' in place of '.': uv tool install --force, pipx install --force, or pip install."
+            f"{what} needs {package}, which isn't installed. Install playbook-db once more, with "
+            f"'.[{extra}]' in place of '.' in its checkout, 'FILE.whl[{extra}]' of a wheel, "
+            f"'playbook-db[{extra}]' where it came from PyPI: uv tool install --force, pipx install --force, "
+            "or pip install."
         )
 
 
@@ -392,8 +411,8 @@ class SchemaTooNewError(DatabaseError):
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
-                "A newer version wrote it: bring the checkout of playbook-db up to date (git pull) and install it once "
-                "more."
+                "A newer version wrote it: bring playbook-db up to date the way you installed it (a checkout: git "
+                "pull, and install it once more)."
             ),
         )
 

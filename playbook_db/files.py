@@ -5,8 +5,8 @@ Standard library only.
 
 import contextlib
 import os
-import stat
 
+from playbook_db import platforms
 from playbook_db.errors import PlaybookError, Remedy
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookErro
     for path in (os.path.join(_PACKAGE, f"_{folder}", name), os.path.join(os.path.dirname(_PACKAGE), folder, name)):
         if os.path.isfile(path):
             return path
-    raise error(f"This installation lacks {what}.", Remedy("Install it once more from a checkout of playbook-db."))
+    raise error(f"This installation lacks {what}.", Remedy("Install playbook-db once more."))
 
 
 def replace_file(
@@ -43,7 +43,7 @@ def replace_file(
     path = os.path.realpath(path)
     before = os.stat(path) if os.path.exists(path) else None
     if mode is None:
-        mode = 0o666 & ~_umask()
+        mode = 0o666 & ~platforms.umask()
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
     try:
@@ -63,11 +63,8 @@ def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: in
     with open(handle, "wb") as file:
         file.write(data)
         file.flush()
-        if like is not None:
-            with contextlib.suppress(PermissionError):  # under sudo, the user's files stay the user's
-                os.fchown(handle, like.st_uid, like.st_gid)
-        os.fchmod(handle, mode if like is None else stat.S_IMODE(like.st_mode))
-        os.fsync(handle)
+        platforms.set_rights(handle, mode, like=like)
+        platforms.to_disk(handle)
 
 
 def replace_by(path: str, new: str) -> None:
@@ -84,7 +81,7 @@ def to_disk(path: str) -> None:
     """Wait until the file or folder at *path* is on the disk. Raises OSError."""
     handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        platforms.to_disk(handle)
     finally:
         os.close(handle)
 
@@ -92,9 +89,3 @@ def to_disk(path: str) -> None:
 def temporary_path(path: str) -> str:
     """Where the file at *path* is written before it takes its place; one name, so that a kill leaves one at most."""
     return f"{os.path.realpath(path)}.tmp"
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -106,7 +106,9 @@ def actor() -> str:
 
 def member() -> str:
     """The same, but never a session, whose id tells nobody on another machine who it was."""
-    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(f"{_user_name()}@{os.uname().nodename}")
+    from playbook_db import platforms  # late, as for the user's name
+
+    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(f"{_user_name()}@{platforms.machine_name()}")
 
 
 def session() -> str:
@@ -162,7 +164,9 @@ def _user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a user id without a name, as in a container
-        return str(os.getuid())
+        from playbook_db import platforms
+
+        return str(platforms.user_number())
 
 
 def _one_line(text: str) -> str:

@@ -26,10 +26,15 @@ settings.register_profile(
     "search", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 # CI tries the same examples each time: no change is turned away for a counterexample that has nothing to do with it.
-settings.register_profile("same", parent=settings.get_profile("search"), derandomize=True)
+# The search for new ones is for the other machines, and for the torture.
+settings.register_profile("same", parent=settings.get_profile("search"), derandomize=True, max_examples=25)
 # Whoever wants to know only that a test fails needs no smallest counterexample, which takes many times as long.
 settings.register_profile(
-    "unshrunk", parent=settings.get_profile("same"), phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False
+    "unshrunk",
+    parent=settings.get_profile("search"),
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),
+    report_multiple_bugs=False,
 )
 # The fast tests look less far.
 settings.register_profile("fast", parent=settings.get_profile("same"), max_examples=8)
@@ -72,7 +77,7 @@ def _processes_are_slow(request: pytest.FixtureRequest) -> Iterator[None]:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh home folder; no variable of this machine is heard."""
     for name in list(os.environ):
-        if name.startswith(("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")):
+        if name.startswith(("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")) or name in ("COLUMNS", "LINES"):
             monkeypatch.delenv(name)
     made = tmp_path / "home"
     made.mkdir()

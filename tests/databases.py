@@ -3,6 +3,7 @@
 A migration takes thirty times as long as a copy of what it makes.
 """
 
+import atexit
 import functools
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any, Self
 import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.default import DefaultDialect
 
@@ -72,16 +74,35 @@ def _new_postgres_database(_: Path) -> str:
     return made.render_as_string(hide_password=False)
 
 
+# All but what a new database has too. With Citus the first question lets all else be done where its rows are.
+_EMPTY = f"""
+SELECT FROM heads WHERE playbook_id = 1;
+{"".join(f"DELETE FROM {name};" for name in metadata.tables if name != "sections")}
+SELECT setval('playbooks_id_seq', 1, false);
+"""
+
+
 def empty(url: URL) -> None:
     """Take everything out of the database at *url* but what a new one has."""
-    with postgres.connected(url) as connection:
-        connection.execute("SET session_replication_role = replica")  # neither triggers nor foreign keys
-        with connection.transaction():
-            connection.execute("SELECT FROM heads WHERE playbook_id = 1")  # with Citus, all else is done here too then
-            for name in metadata.tables:
-                if name != "sections":
-                    connection.execute(f"DELETE FROM {name}".encode())
-        connection.execute("SELECT setval('playbooks_id_seq', 1, false)")
+    try:
+        _empty(_connection(url))
+    except psycopg.OperationalError:  # the test before has ended all connections
+        _connection.cache_clear()
+        _empty(_connection(url))
+
+
+def _empty(connection: "psycopg.Connection[Any]") -> None:
+    with connection.transaction():
+        connection.execute(_EMPTY.encode(), prepare=False)
+
+
+@functools.lru_cache(maxsize=1)
+def _connection(url: URL) -> "psycopg.Connection[Any]":
+    """A connection that stays open, as making another takes longer than emptying the database."""
+    made = postgres.connected(url)
+    made.execute("SET session_replication_role = replica")  # neither triggers nor foreign keys
+    atexit.register(made.close)
+    return made
 
 
 class NamedRow(tuple[Any, ...]):
@@ -185,7 +206,8 @@ def copy_or_migrate(url: str) -> None:
 
 def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:
     """Let every engine of the session have what another one compiled: to SQLAlchemy, all dialects of a class are the
-    same then. A command's statements take longer to compile than to run, and each test makes engines of its own."""
+    same then. A command's statements take longer to compile than to run, and each test makes engines of its own. What
+    an engine asks a server first, which is the same for all databases of the tests, is asked once, too."""
     compiled: dict[Any, Any] = {}
 
     def create_sharing(url: Any, *, execution_options: Mapping[str, Any], **options: Any) -> Engine:
@@ -195,3 +217,16 @@ def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "create_engine", create_sharing)
     patch.setattr(DefaultDialect, "__eq__", lambda one, other: type(one) is type(other))
     patch.setattr(DefaultDialect, "__hash__", lambda one: hash(type(one)))
+    for name in ("_get_server_version_info", "_type_info_fetch", "get_default_isolation_level"):
+        patch.setattr(PGDialect_psycopg, name, _asked_once(getattr(PGDialect_psycopg, name)))
+
+
+def _asked_once(ask: Callable[..., Any]) -> Callable[..., Any]:
+    known: list[Any] = []
+
+    def answer(*given: Any) -> Any:
+        if not known:
+            known.append(ask(*given))
+        return known[0]
+
+    return answer

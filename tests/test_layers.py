@@ -51,6 +51,7 @@ def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
     "module",
     [
         "settings",
+        "platforms",
         "projects",
         "errors",
         "domain.sections",
@@ -71,6 +72,15 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
     assert imported <= _ALLOWED_FOR_A_HOOK
 
 
+@pytest.mark.parametrize("hook", ["inject", "remind", "enqueue"])
+def test_a_hook_loads_platforms_only_where_it_starts_a_worker(hook: str) -> None:
+    """Most starts of a session start none. To find its project, no hook asks which system this is."""
+    folder = "import os; os.environ['CLAUDE_PROJECT_DIR'] = os.sep; events.parse(b'{}').project_folder()"
+    imported = _modules_after(f"from playbook_db.claude_code import {hook}, events; {folder}")
+
+    assert not imported & {"playbook_db.platforms", "fcntl"}
+
+
 @pytest.mark.parametrize("beside", [(), ("another-20261120T101010Z.db",)], ids=["nothing", "another's backup"])
 def test_a_session_without_a_database_loads_no_errors(tmp_path: Path, beside: tuple[str, ...]) -> None:
     """Most first sessions have none, and nothing that is lost."""
@@ -89,7 +99,8 @@ def test_help_loads_nothing_heavy() -> None:
     commands = _commands(cli)
 
     assert len(commands) > 30
-    assert not _loaded_by(_HEAVY, "--version", "--help", *(f"{command} --help" for command in commands))
+    helps = [f"{command} --help" for command in commands]
+    assert not _loaded_by((*_HEAVY, "subprocess"), "--version", "--help", *helps)
 
 
 def _commands(group: object, before: str = "") -> list[str]:

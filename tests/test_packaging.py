@@ -1,14 +1,25 @@
-"""The wheel, installed into an empty environment outside the checkout, does the main job."""
+"""What is released: a wheel and an sdist that hold what they need, and do the main job in empty environments."""
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from email import message_from_string
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.metadata import Metadata
+from packaging.requirements import Requirement
+from trove_classifiers import classifiers
 
+import playbook_db
 from playbook_db import files
 from playbook_db.errors import DatabaseError
 from playbook_db.services.sql import read_docs
@@ -18,70 +29,187 @@ from tests.builders import a_flat_dict
 pytestmark = pytest.mark.slow  # starts processes
 
 _ROOT = Path(__file__).parent.parent
+_PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_VERSION = playbook_db.__version__
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
-    target = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(_ROOT)]
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist of this checkout, and the wheel that was built from that."""
+    target = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(_ROOT)]
     subprocess.run(build, check=True, capture_output=True)
-    (made,) = target.glob("*.whl")
-    return made
+    return target
 
 
-@pytest.mark.slow
-def test_the_wheel_carries_migrations_hooks_templates_sql_and_its_documentation(wheel: Path) -> None:
-    """What is read at run time lies inside the package."""
-    names = set(zipfile.ZipFile(wheel).namelist())
-
-    assert {
-        "playbook_db/_migrations/env.py",
-        "playbook_db/_migrations/versions/0001_first_schema.py",
-        "playbook_db/prompts/playbook.txt",
-        "playbook_db/store/views.sql",
-        "playbook_db/store/triggers.sql",
-        "playbook_db/_docs/sql.md",
-        "playbook_db/py.typed",
-    } <= names
-    assert any(name.startswith("playbook_db/_hooks/") for name in names)
-    assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
+@pytest.fixture(scope="module")
+def wheel(released: Path) -> Path:
+    """The wheel."""
+    return released / f"playbook_db-{_VERSION}-py3-none-any.whl"
 
 
-@pytest.mark.slow
-def test_the_installed_wheel_runs_init_import_render_and_export(wheel: Path, tmp_path: Path) -> None:
-    """Outside the checkout, with nothing on the path but the environment: its files come from the package."""
-    environment = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
-    python = environment / "bin" / "python"
-    site = next((environment / "lib").glob("python3*/site-packages"))
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
-    # The dependencies are lent by the environment of this test: the network is not to be asked for them.
-    lent = [path for path in sys.path if path.endswith("site-packages")]
-    (site / "lent.pth").write_text("\n".join(lent) + "\n")
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "old.json").write_text(json.dumps(a_flat_dict("use type hints"), indent=2) + "\n")
+@pytest.fixture(scope="module")
+def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes an environment, once each, that has the wheel, one of its extras (`""` is none), and what these declare to
+    need: links to the packages of this test's own environment, as the network is not to be asked for them."""
+    made: dict[str, Path] = {}
+
+    def environment(extra: str) -> Path:
+        if extra not in made:
+            made[extra] = tmp_path_factory.mktemp("environment") / "env"
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made[extra])], check=True)
+            pip = [sys.executable, "-m", "pip", "--python", str(made[extra] / "bin" / "python")]
+            subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True)
+            _lend(_site(made[extra]), extra)
+        return made[extra]
+
+    return environment
+
+
+@pytest.fixture
+def run(environments: Callable[[str], Path], tmp_path: Path) -> Run:
+    """Runs the command `playbook` of an environment in an empty project, outside the checkout."""
+    (tmp_path / "project").mkdir()
     settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
 
-    def playbook(*arguments: str) -> str:
-        code = "import sys; from playbook_db.cli.main import main; sys.exit(main(sys.argv[1:]))"
-        done = subprocess.run(
-            [str(python), "-c", code, *arguments], cwd=project, env=settings, capture_output=True, text=True
+    def playbook(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(environments("") / "bin" / "playbook"), *arguments]
+        return subprocess.run(
+            command,
+            cwd=tmp_path / "project",
+            env=settings,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
         )
+
+    return playbook
+
+
+def _site(environment: Path) -> Path:
+    return next((environment / "lib").glob("python3*/site-packages"))
+
+
+def _lend(site: Path, extra: str) -> None:
+    for name in _needed("playbook-db", extra):
+        tops = {file.parts[0] for file in distribution(name).files or () if not file.parts[0].startswith((".", "__"))}
+        for top in tops:
+            there = Path(str(distribution(name).locate_file(top)))
+            if there.exists() and not (site / top).exists():
+                (site / top).symlink_to(there)
+
+
+def _needed(package: str, *extras: str) -> set[str]:
+    """The packages that *package* with its *extras* says it needs, and what those need."""
+    waiting, seen = [(package, tuple(extras))], {(package, tuple(extras))}
+    while waiting:
+        name, wanted = waiting.pop()
+        for line in distribution(name).requires or ():
+            requirement = Requirement(line)
+            marker = requirement.marker
+            if marker is None or any(marker.evaluate({"extra": each}) for each in wanted or ("",)):
+                each = (requirement.name, tuple(sorted(requirement.extras)))
+                waiting += [each] if each not in seen else []
+                seen.add(each)
+    return {name for name, _ in seen} - {package}
+
+
+def test_one_version_stands_everywhere() -> None:
+    """In the package, for the plugin, and at the head of the changelog with the day of the release."""
+    plugin = json.loads((_ROOT / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    head = re.search(r"^## (.*)", (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert plugin["version"] == _VERSION
+    assert head is not None
+    assert re.fullmatch(rf"{re.escape(_VERSION)} \((\d{{4}}-\d\d-\d\d|unreleased)\)", head[1])
+
+
+def test_an_index_can_read_the_metadata(released: Path, wheel: Path) -> None:
+    """What is wrong there refuses the upload, when the version is tagged already."""
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(f"playbook_db-{_VERSION}.dist-info/METADATA").decode("utf-8")
+    with tarfile.open(released / f"playbook_db-{_VERSION}.tar.gz") as archive:
+        inside = archive.extractfile(f"playbook_db-{_VERSION}/PKG-INFO")
+        assert inside is not None
+        assert inside.read().decode("utf-8") == text
+    metadata = Metadata.from_email(text, validate=True)
+
+    assert (str(metadata.version), metadata.license_expression) == (_VERSION, "MIT")
+    assert metadata.description_content_type == "text/markdown"
+    assert message_from_string(text).get_payload() == (_ROOT / "README.md").read_text(encoding="utf-8")
+    assert set(metadata.classifiers or ()) <= classifiers
+
+
+def test_the_sdist_holds_what_the_wheel_is_built_from_and_no_tests(released: Path) -> None:
+    """The wheel of these tests was built from it. Tests need the whole repository: git's files, the plugin, docs."""
+    with tarfile.open(released / f"playbook_db-{_VERSION}.tar.gz") as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+
+    assert {"CHANGELOG.md", "LICENSE", "README.md", "hooks/start", "migrations/env.py", "pyproject.toml"} <= names
+    assert not any(name.startswith(("tests/", "benchmarks/", ".venv")) for name in names)
+
+
+def test_the_wheel_carries_all_that_is_read_at_run_time(wheel: Path) -> None:
+    """Each file of the package, and of the folders beside it what commands and hooks look for."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    package = [path for path in (_ROOT / "playbook_db").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+
+    assert {str(path.relative_to(_ROOT)) for path in package} <= names
+    assert {f"playbook_db/_hooks/{path.name}" for path in (_ROOT / "hooks").iterdir() if path.is_file()} <= names
+    migrations = {path.name for path in (_ROOT / "migrations" / "versions").glob("*.py")}
+    assert {f"playbook_db/_migrations/versions/{name}" for name in migrations} <= names
+    assert "playbook_db/_migrations/env.py" in names
+    assert "playbook_db/_docs/sql.md" in names
+    assert not any(name.startswith(("tests/", "benchmarks/")) or name.endswith(".pyc") for name in names)
+
+
+def test_the_installed_wheel_does_the_main_job(run: Run, tmp_path: Path, environments: Callable[[str], Path]) -> None:
+    """With nothing but what it declares to need; its files come from the package."""
+
+    def playbook(*arguments: str) -> str:
+        done = run(*arguments)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    where = "import playbook_db.store.migrate as u; print(u.migrations_folder())"
-    found = subprocess.run([str(python), "-c", where], env=settings, cwd=project, capture_output=True, text=True)
-    assert found.stdout.strip() == str(site / "playbook_db" / "_migrations")
+    (tmp_path / "project" / "old.json").write_text(json.dumps(a_flat_dict("use type hints"), indent=2) + "\n")
+    assert playbook("--version") == f"playbook, version {_VERSION}\n"
     described = json.loads(playbook("db", "metadata", "--db", "x.db"))["databases"]["x"]
     assert (len(described["queries"]), "live_key_points" in described["tables"]) == (29, True)
     playbook("init")
     assert "1 added" in playbook("import", "old.json")
+    playbook("add", "boats float")
+    assert "boats float" in playbook("list")
     assert "[kpt_001] helpful=0 harmful=0 :: use type hints" in playbook("render")
     assert json.loads(playbook("export"))["sections"]["OTHERS"][0]["name"] == "kpt_001"
+    playbook("install")
+    hooks = (tmp_path / ".claude" / "settings.json").read_text(encoding="utf-8")
+    assert str(_site(environments("")) / "playbook_db" / "_hooks" / "inject.py") in hooks
+
+
+@pytest.mark.parametrize(
+    ("extra", "arguments"),
+    [("web", ["web", "--no-open"]), ("postgres", ["--db", "postgresql://127.0.0.1:1/none", "list"])],
+)
+def test_what_needs_an_extra_says_so_in_one_line(run: Run, extra: str, arguments: Sequence[str]) -> None:
+    """And how to have it."""
+    done = run(*arguments)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert f"'.[{extra}]' in place of '.'" in done.stderr
+
+
+def test_the_pages_are_served_from_the_wheel(environments: Callable[[str], Path], tmp_path: Path) -> None:
+    """With the extra `web`: a page, its style and its script."""
+    with _serving(environments("web"), tmp_path) as address:
+        pages = subprocess.run(
+            [sys.executable, "-c", _ASK, address], capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+
+    assert "<title>" in pages
+    assert [int(length) > 500 for length in re.findall(r"^(\d+) /static/", pages, re.MULTILINE)] == [True, True]
 
 
 def test_an_editable_install_finds_the_repositorys_own_migrations_and_documentation() -> None:
@@ -103,3 +231,55 @@ def test_documentation_of_the_package_comes_first_and_none_is_an_error(
         folder.mkdir(parents=True)
         (folder / "sql.md").write_text(text)
     assert read_docs() == "ours"
+
+
+@pytest.mark.parametrize(("extra", "tools"), [("mcp", 1), ("", 0)])
+def test_the_tools_of_a_session_are_served_from_the_wheel(
+    run: Run, environments: Callable[[str], Path], tmp_path: Path, extra: str, tools: int
+) -> None:
+    """With the extra `mcp`; without it a client is told how to have it, and sees a server without tools."""
+    run("init")
+    asked: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": {**_CLIENT, "protocolVersion": "2025-06-18"}},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]
+    settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
+    command = [str(environments(extra) / "bin" / "playbook"), "--project", str(tmp_path / "project"), "mcp"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in asked))
+        server.stdin.flush()
+        first, second = (json.loads(server.stdout.readline())["result"] for _ in range(2))  # an end would cancel them
+        server.stdin.close()
+        assert server.wait(60) == 0
+
+    assert first["serverInfo"]["name"] == "playbook"
+    assert ("'.[mcp]' in place of '.'" in first.get("instructions", "")) is not bool(tools)
+    assert min(1, len(second["tools"])) == tools
+
+
+_CLIENT = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+_ASK = """
+import sys, urllib.parse, urllib.request
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
+print(opener.open(sys.argv[1]).read().decode())
+for path in ("/static/style.css", "/static/page.js"):
+    print(len(opener.open(urllib.parse.urljoin(sys.argv[1], path)).read()), path)
+"""
+
+
+@contextmanager
+def _serving(environment: Path, home: Path) -> Iterator[str]:
+    """The address that `playbook web` of the *environment* prints, while it serves."""
+    command = [str(environment / "bin" / "playbook"), "--project", str(home), "web", "--no-open"]
+    settings = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=home, env=settings, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()

@@ -18,7 +18,12 @@ from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
 SWITCHES = (*registration.SWITCHES, session_message.SETTING, registration.ON_PROMPT, registration.ON_ERROR)
-NAMES_IN_SETTINGS = (*SWITCHES, registration.SUBAGENTS, registration.REVIEW)  # beside their `env`
+NAMES_IN_SETTINGS = (
+    *SWITCHES,
+    registration.SUBAGENTS,
+    registration.REVIEW,
+    registration.MCP_WRITES,
+)  # beside their `env`
 VARIABLES = {  # with what counts where they aren't set
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
     settings.HOLDOUT: "0",
@@ -77,6 +82,7 @@ def read_all(folder: str) -> list[Setting]:
         *switches,
         _subagents(folder),
         _review(folder),
+        _mcp_writes(folder),
         *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items()),
     ]
 
@@ -92,9 +98,10 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
         return install.set_value([name], None if value is None else value == "true")
     if name == registration.SUBAGENTS:
         return install.set_value([name], None if value is None else _types(value))
-    if name == registration.REVIEW:
-        if value is not None and value not in registration.REVIEW_MODES:
-            modes = ", ".join(registration.REVIEW_MODES)
+    if name in (registration.REVIEW, registration.MCP_WRITES):
+        known = registration.REVIEW_MODES if name == registration.REVIEW else registration.MCP_MODES
+        if value is not None and value not in known:
+            modes = ", ".join(known)
             raise SettingError(f"{name} is one of {modes}, not {value!r}. Nothing was changed.")
         return install.set_value([name], value)
     if value is not None:
@@ -151,6 +158,12 @@ def _review(folder: str) -> Setting:
     mode, source, unheard = registration.review_choice(folder)
     note = f"not heard, since only you can ask for less: {', '.join(unheard)}" if unheard else ""
     return Setting(registration.REVIEW, mode, source or _DEFAULT, note)
+
+
+def _mcp_writes(folder: str) -> Setting:
+    mode, source, unheard = registration.mcp_choice(folder)
+    note = f"not heard, since only you can say live: {', '.join(unheard)}" if unheard else ""
+    return Setting(registration.MCP_WRITES, mode, source or _DEFAULT, note)
 
 
 def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:

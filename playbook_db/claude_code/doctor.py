@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from shlex import quote
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import install, older_hooks, plugin_env, spool, worker, worker_start
+from playbook_db.claude_code import install, older_hooks, plugin_env, registration, spool, worker, worker_start
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.sections import is_users_name
@@ -77,7 +77,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     _report.cache_clear()
     checks = (
         _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
-        _hooks, _worker, _model_asked if online else _model, _spending, _holdout, _diagnostics, _logs,
+        _hooks, _worker, _model_asked if online else _model, _spending, _holdout, _mcp, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -438,6 +438,17 @@ def _holdout(url: str, folder: str) -> Iterator[Finding]:
     if share:
         message = f"{share:.4g} of the sessions are shown nothing ({settings.HOLDOUT}), to compare them with the others"
         yield Finding("holdout", NOTE, message, "playbook stats")
+
+
+def _mcp(url: str, folder: str) -> Iterator[Finding]:
+    mode, source, unheard = registration.mcp_choice(folder)
+    name = registration.MCP_WRITES
+    if mode == "live":
+        message = f"what a session writes by MCP counts at once, without a review ({name} in {source})"
+        yield Finding("mcp", NOTE, message, f"playbook config {name} --unset")
+    if unheard:
+        told = f"{', '.join(unheard)} asks that what a session writes by MCP counts at once; only you can say that"
+        yield Finding("mcp", NOTE, told)
 
 
 def _diagnostics(url: str, folder: str) -> Iterator[Finding]:

@@ -92,9 +92,14 @@ def without_quotes(text: str) -> str:
     return text
 
 
+def is_our_tool(tool: str) -> bool:
+    """Whether *tool* is one of our MCP server's."""
+    return _OUR_TOOL.match(tool) is not None
+
+
 def _note(tool: str, given: Mapping[str, object], folder: str) -> str | None:
     """What stands in the place of a whole result."""
-    if _OUR_TOOL.match(tool):
+    if is_our_tool(tool):
         return OURS
     command = given.get("command")
     if not isinstance(command, str):

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from playbook_db import project_env, projects
+from playbook_db.claude_code import own_text
 from playbook_db.claude_code.shell_output import constants, trust_of_output
 from playbook_db.claude_code.transcript import Part, ToolCall
 from playbook_db.domain.evidence import FETCHED, FILES, USER, Place
@@ -93,6 +94,8 @@ def label(call: ToolCall, trusted: Trusted) -> str:
 
 def _trust(call: ToolCall, text: str, trusted: Trusted) -> str:
     """The class of what *call* gave, *text*; `""` where that is our own playbook, which is no news."""
+    if own_text.is_our_tool(call.tool):
+        return ""
     trust = FETCHED
     if call.tool == "Bash" and "command" in call.given:
         trust = trust_of_output(call.given["command"], trusted, call.folder, trusted.commands)

@@ -5,7 +5,6 @@ is a Python of 3.11 or later with our dependencies. It is built aside and put in
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from playbook_db import settings
+from playbook_db import platforms, settings
 from playbook_db.claude_code import worker_start
 from playbook_db.claude_code.hook_runner import append_line, without_secrets
 from playbook_db.files import replace_file
@@ -30,9 +29,12 @@ _NEWEST_MINOR = 20  # how far to look for python3.N
 _RETRY_AFTER_S = 3600.0  # after a failure; a session starts every few minutes
 _STEP_S = 900  # the longest that one step may take
 _DEPENDENCIES = (
-    "import sys, tomllib; print(*tomllib.load(open(sys.argv[1], 'rb'))['project']['dependencies'], sep='\\n')"
+    "import sys, tomllib; told = tomllib.load(open(sys.argv[1], 'rb'))['project']; "
+    "print(*told['dependencies'], sep='\\n'); print(); print(*told['optional-dependencies']['mcp'], sep='\\n')"
 )
 _TRIAL = "import alembic, click, filelock, rich, sqlalchemy"
+_TRIAL_OF_TOOLS = "import mcp.server.mcpserver"
+_WITHOUT_TOOLS = "without_mcp"  # in the state: why what serves sessions the playbook's tools isn't there
 
 
 class SetupError(Exception):
@@ -42,9 +44,17 @@ class SetupError(Exception):
 def main(arguments: "Sequence[str]") -> int:
     """Set up the environment, unless that is done or under way, and start the worker in it. The exit code.
 
-    With `--status`, say how far that is, and do of the command that stands behind it what can't wait. With `--now` a
-    failure of the last hour doesn't keep it from being tried again.
+    With `--status`, say how far that is, and do of the command that stands behind it what can't wait; `mcp` is to serve
+    a session, so that is said there. With `--now` a failure of the last hour doesn't keep it from being tried again.
     """
+    problem = platforms.unsupported()
+    if list(arguments) == ["--status", "mcp"]:
+        from playbook_db.claude_code import mcp_unready
+
+        return mcp_unready.serve(problem or f"{describe()}. Where it is ready, the next session has them.")
+    if problem:
+        print(problem)  # noqa: T201 - in a session, the command playbook says no more than this either
+        return 1
     if "--status" in arguments:
         print(describe())  # noqa: T201 - what it was asked for
         if list(arguments[-2:]) == ["sessions", "skip"] and settings.session():
@@ -56,8 +66,8 @@ def main(arguments: "Sequence[str]") -> int:
         with _alone() as is_alone:
             if not is_alone:
                 return 0
-            if not is_ready():
-                state = read_state()
+            state = read_state()
+            if not is_ready() or ("--now" in arguments and _WITHOUT_TOOLS in state):
                 has_just_failed = state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
                 if has_just_failed and "--now" not in arguments:
                     return 0
@@ -89,7 +99,9 @@ def describe(root: str = ROOT) -> str:
     known = read_state()
     state = known.get("state")
     if is_ready(root):
-        return f"playbook's environment is ready: {settings.runtime_dir()}"
+        without = known.get(_WITHOUT_TOOLS)
+        but = f", without the tools of a session: {str(without).rstrip('.')}. Try again: {retry_command(root)}"
+        return f"playbook's environment is ready: {settings.runtime_dir()}" + (but if without else "")
     since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":
         return f"playbook's environment is being set up since {since}: {known.get('step')}"
@@ -122,19 +134,25 @@ def _make() -> None:
         _note("working", step="making the environment")
         _run([uv, "venv", "--quiet", "--python", ">=3.11", target] if uv else [_find_python(), "-m", "venv", target])
         made = os.path.join(target, "bin", "python")
-        dependencies = _run([made, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")]).split("\n")
-        _note("working", step="installing " + ", ".join(dependencies))
-        if uv:
-            _run([uv, "pip", "install", "--quiet", "--python", made, *dependencies])
-        else:
-            _run([made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *dependencies])
+        listed = _run([made, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")])
+        dependencies, extra = (each.split("\n") for each in listed.split("\n\n"))
+        _note("working", step="installing " + ", ".join([*dependencies, *extra]))
+        pip = [made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        install = [uv, "pip", "install", "--quiet", "--python", made] if uv else pip
+        without = {}
+        try:
+            _run([*install, *dependencies, *extra])
+            _run([made, "-I", "-c", _TRIAL_OF_TOOLS])
+        except SetupError as error:  # learning and the command do without
+            without[_WITHOUT_TOOLS] = str(error)
+            _run([*install, *dependencies])
         _run([made, "-I", "-c", _TRIAL])
         os.symlink(os.path.realpath(made), os.path.join(target, "interpreter"))
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
     _put_in_place(target)
-    _note("ready", made_for=_made_for(ROOT))
+    _note("ready", made_for=_made_for(ROOT), **without)
 
 
 def _put_in_place(target: str) -> None:
@@ -177,7 +195,8 @@ def _made_for(root: str) -> str:
     with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         content = file.read()
     head, _, rest = content.partition(b"\ndependencies = [")
-    return hashlib.sha256(rest.partition(b"\n]")[0] if rest else head).hexdigest()
+    extra = content.partition(b"\nmcp = [")[2].partition(b"]")[0]
+    return hashlib.sha256((rest.partition(b"\n]")[0] if rest else head) + extra).hexdigest()
 
 
 def _note(state: str, **more: str) -> None:
@@ -201,9 +220,4 @@ def _alone() -> "Iterator[bool]":
     """Whether this process alone sets up; the system lets go of the lock when the process ends, however it does."""
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     with open(settings.runtime_dir() + ".lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
+        yield platforms.lock(file)

@@ -31,7 +31,9 @@ SUBAGENTS = "playbook_subagents"  # which types of subagents are told of the pla
 ALL_TYPES = "*"  # but those of LOOKING
 LOOKING = ("Explore", "Plan")  # that only look; named themselves, they are told
 REVIEW = "playbook_review"  # what of learning a person is asked about first
-REVIEW_MODES = ("none", "fetched", "all")  # ever more
+REVIEW_MODES = ("none", "fetched", "all")  # ever stricter
+MCP_WRITES = "playbook_mcp_writes"  # what becomes of what a session writes by the tools of `playbook mcp`
+MCP_MODES = ("live", "propose")  # it counts at once, or waits for a person
 
 
 def own_scope() -> str:
@@ -76,23 +78,34 @@ def review_mode(folder: str) -> str:
 
 def review_choice(folder: str) -> "tuple[str, str | None, list[str]]":
     """The same, the file that says so (None: it is the default), and the files that say less, and aren't heard."""
+    return _strictest(REVIEW, REVIEW_MODES, "fetched", folder)
+
+
+def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
+    """What becomes of what a session writes by MCP in the project in *folder*, `propose` or `live`; the file that says
+    so (None: it is the default), and the files that say `live` and aren't heard: the user alone can say that, not what
+    may come with a clone."""
+    return _strictest(MCP_WRITES, MCP_MODES, "propose", folder)
+
+
+def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
+    """What the user says of *name*, else *default*, unless a file of the project says one of the later of *modes*."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
-    given = review_in(users)
-    mode, source = given or "fetched", users if given else None
+    given = _one_of(name, modes, users)
+    mode, source = given or default, users if given else None
     unheard = []
     for path in others:
-        given = review_in(path)
-        if given and REVIEW_MODES.index(given) > REVIEW_MODES.index(mode):
+        given = _one_of(name, modes, path)
+        if given and modes.index(given) > modes.index(mode):
             mode, source = given, path
         elif given and given != mode:
             unheard.append(path)
     return mode, source, unheard
 
 
-def review_in(path: str) -> "str | None":
-    """What the settings file at *path* says of it, None where nothing."""
-    given = _given(REVIEW, path)
-    return given if isinstance(given, str) and given in REVIEW_MODES else None
+def _one_of(name: str, modes: "tuple[str, ...]", path: str) -> "str | None":
+    given = _given(name, path)
+    return given if isinstance(given, str) and given in modes else None
 
 
 def is_shown_to_subagent(agent_type: str, folder: str) -> bool:

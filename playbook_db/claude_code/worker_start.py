@@ -49,31 +49,10 @@ def start_in_runtime(environ: "Mapping[str, str]" = os.environ) -> None:
 def start_detached(command: "Sequence[str]", environ: "Mapping[str, str]") -> None:
     """Run *command*, a program and its arguments, apart from this process; nothing is heard of it.
 
-    Its parent ends at once, so that it belongs to no tree of the client's, whatever that kills; it leads a session of
-    its own, in `/`, with all three standard streams on nothing and no other descriptor. Its environment is *environ*
-    without the session's own variables.
+    It belongs to no tree of the client's, whatever that kills. Its environment is *environ* without the session's own
+    variables.
     """
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return
-    try:
-        os.setsid()
-        if os.fork() == 0:
-            _close_descriptors()
-            os.chdir("/")
-            environment = {name: value for name, value in environ.items() if not name.startswith(_OF_THE_SESSION)}
-            os.execve(command[0], list(command), environment)  # noqa: S606 - a list, ours
-    finally:
-        os._exit(0)
+    from playbook_db import platforms  # late: most hooks start nothing
 
-
-def _close_descriptors() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(nothing, standard)
-    try:
-        highest = max(map(int, os.listdir("/dev/fd")))
-    except OSError:  # they can't be listed
-        highest = 1023
-    os.closerange(3, highest + 1)
+    environment = {name: value for name, value in environ.items() if not name.startswith(_OF_THE_SESSION)}
+    platforms.run_detached(command, environment)

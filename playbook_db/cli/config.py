@@ -10,22 +10,22 @@ from playbook_db.cli.setup import model_in_words
 
 
 @cli.command()
-@click.argument("name", required=False)
-@click.argument("value", required=False)
+@click.argument("words", nargs=-1, metavar="[NAME] [VALUE]")
 @click.option("--unset", is_flag=True, help="Take your own setting NAME out, so that the default counts.")
 @as_json
-def config(name: str | None, value: str | None, unset: bool, as_json: bool) -> None:
+def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     """Show every setting and where it comes from; set yours.
 
     With NAME only that one. With a VALUE too it is set for all your sessions, in Claude Code's settings (a variable in
-    their `env`), from where hooks and worker have it, and a terminal whose shell says nothing else. Keys are never
-    shown.
+    their `env`), from where hooks and worker have it, and a terminal whose shell says nothing else; `config set NAME
+    VALUE` is the same. Keys are never shown.
     """
     from dataclasses import asdict
     from difflib import get_close_matches
 
     from playbook_db.claude_code import configuration
 
+    name, value = _name_and_value(words)
     folder = project_folder()
     if (value is not None or unset) and (name is None or (value is not None and unset)):
         raise click.UsageError("Give a NAME with a VALUE, or with --unset.")
@@ -47,3 +47,14 @@ def config(name: str | None, value: str | None, unset: bool, as_json: bool) -> N
     print_table(("setting", "value", "from", "note"), rows, nothing="there is no setting")
     if name is None:
         notify([f"learning asks {model_in_words(folder)}"])
+
+
+def _name_and_value(words: tuple[str, ...]) -> tuple[str | None, str | None]:
+    match words:
+        case []:
+            return None, None
+        case [name]:
+            return name, None
+        case ["set", name, value] | [name, value]:
+            return name, value
+    raise click.UsageError("Give a NAME with a VALUE, as in: playbook config set NAME VALUE")

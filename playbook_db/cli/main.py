@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import click
 
-from playbook_db import __version__, project_env, settings
+from playbook_db import __version__, platforms, project_env, settings
 from playbook_db.cli.context import Group, OwnCommand, in_utc
 from playbook_db.cli.output import readable, say
 from playbook_db.errors import PlaybookError
@@ -27,7 +27,8 @@ _GROUPS = {
     },
     "Look": {
         "status": "status", "list": "points", "search": "search", "show": "points", "render": "points",
-        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql",
+        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql", "web": "web",
+        "mcp": "mcp",
     },
     "Change": {
         "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",
@@ -104,7 +105,7 @@ def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) 
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.
     """
-    ctx.obj = {"project": project, "db": db, "is_user": is_user}
+    ctx.obj = {"project": project and platforms.as_spelled(project), "db": db, "is_user": is_user}
 
 
 def run() -> None:
@@ -129,6 +130,8 @@ def run() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the command with *arguments*; its exit code."""
+    if problem := platforms.unsupported():
+        return _explain(problem, EXIT_KNOWN_ERROR)
     try:
         code = cli.main(arguments, prog_name="playbook", standalone_mode=False)
         sys.stdout.flush()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from playbook_db.domain.outcomes import FEWEST_SESSIONS
+from playbook_db.domain.outcomes import EVENTS, FEWEST_SESSIONS
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
 from playbook_db.projects import is_users
 
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from playbook_db.store.repository import RevisionResult
     from playbook_db.store.statistics import EventUse
 
-EVENTS = {  # by which a session is shown points
-    "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
-    "SubagentStart": "to a subagent",
-}  # fmt: skip
 _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about

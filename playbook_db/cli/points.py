@@ -58,7 +58,7 @@ _MOST_SEARCHED = 32  # words; further ones are looked for as parts of texts alon
 
 @cli.command("list")
 @click.argument("words", nargs=-1)
-@click.option("--section", metavar="S", help="Only this section (its name or its slug).")
+@click.option("--section", metavar="S", help="Only this section: pat, mis, pref, ctx, oth, or its name.")
 @click.option(
     "--sort", "order", type=click.Choice(_ORDERS), help="Not by section: the best, newest or most cited first."
 )
@@ -131,7 +131,7 @@ def _list_proposed(limit: int | None, *, as_json: bool) -> None:
     from playbook_db.cli import review
     from playbook_db.services import review as service
 
-    review.require_person()
+    service.require_person()
     with opened() as project:
         review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
 
@@ -178,7 +178,7 @@ def show(name: str, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("text")
-@click.option("--section", metavar="S", help="Where it goes (default: OTHERS).")
+@click.option("--section", metavar="S", help="Where it goes: pat, mis, pref, ctx, oth, or its name (default: oth).")
 @as_json
 def add(text: str, section: str | None, as_json: bool) -> None:
     """Add a key point."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db import settings
 from playbook_db.cli import review_batch
 from playbook_db.cli.context import OwnCommand, as_json, notify, opened
 from playbook_db.cli.history_view import marked_words
@@ -75,7 +74,7 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
 
     if in_editor and (accepted or rejected):
         raise click.UsageError("--edit goes without --accept and --reject.")
-    require_person()
+    service.require_person()
     with opened() as project:
         items = service.all_waiting(project)
         if accepted or rejected:
@@ -94,16 +93,6 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
             _decide(project, decisions, as_json=as_json)
         else:
             notify(["nothing was decided"])
-
-
-def require_person() -> None:
-    """Raise SettingError within a session of Claude Code: what a page had a session propose, it must not read again in
-    another, nor accept."""
-    if settings.session():
-        raise SettingError(
-            "Proposals may hold what a web page wants a model to read, so they are neither shown nor decided within a "
-            "session of Claude Code. Run it in a terminal of your own."
-        )
 
 
 def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:

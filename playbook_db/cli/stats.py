@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from playbook_db.domain.outcomes import Difference
     from playbook_db.services.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
 
-_MEASURES = {
-    "failed_calls": "failed tool calls", "corrections": "corrections", "turns": "turns", "tokens": "tokens",
-}  # fmt: skip
 _WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line where there is no terminal
 _PARTS = {
@@ -162,7 +159,7 @@ def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
     groups = f"{count_of(comparison.held_out, 'session')} without the playbook, {comparison.shown:,} with it"
     yield _heading("holdout", f"{groups}, {span}; means of a session")
     rows = [
-        (_MEASURES[name], _number(each.without), _number(each.shown), _number(each.by, "+"), *_verdict(each))
+        (outcomes.MEASURES[name], _number(each.without), _number(each.shown), _number(each.by, "+"), *_verdict(each))
         for name, each in comparison.measures.items()
     ]
     yield from _table([("", "without", "with", "difference", "interval", ""), *rows], "<>>><<")

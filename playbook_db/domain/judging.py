@@ -20,6 +20,7 @@ from playbook_db.domain.sections import is_users_name
 Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
 NO_OWN = Playbook(is_users=True)
 _NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
+_VOTED = f"{NOTE}the session has voted on {{0}} itself, while it ran"
 _ACROSS = "the user's own points and the project's stay apart: a MERGE joins points of one playbook"
 _NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on nothing better"
 
@@ -64,10 +65,15 @@ class JudgedOperations:
 
 
 def judge_tags(
-    playbook: Playbook, tags: Sequence[Any], had: Collection[str], places: Sequence[Place], review: Review
+    playbook: Playbook,
+    tags: Sequence[Any],
+    had: Collection[str],
+    places: Sequence[Place],
+    review: Review,
+    voted: Collection[str] = (),
 ) -> JudgedTags:
     """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
-    those of these names and in whose transcript the *places* are."""
+    those of these names, *voted* on some itself, and in whose transcript the *places* are."""
     judged, places = JudgedTags([], [], []), with_strangers(places)
     for index, tag in enumerate(tags):
         votes, unreadable = operations.read_votes([tag])
@@ -81,6 +87,8 @@ def judge_tags(
         counts = review == "none" or vote_counts(vote.name, vote.tag, evidence, places, text=text)
         if vote.name in playbook.by_name and vote.name not in had:
             judged.notes.append(Skipped(index, tag, _NOT_HAD.format(vote.name)))
+        elif vote.name in voted:
+            judged.notes.append(Skipped(index, tag, _VOTED.format(vote.name)))
         elif vote.tag == "harmful" and (review == "all" or not counts):
             fields = {"type": "VOTE", "name": vote.name, "tag": vote.tag, "rationale": vote.rationale or ""}
             trust = operation_trust(text, (vote.name,), evidence, places)

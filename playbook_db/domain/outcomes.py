@@ -9,8 +9,19 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from math import isfinite, sqrt
 
+EVENTS = {  # by which a session is shown points
+    "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
+    "SubagentStart": "to a subagent",
+}  # fmt: skip
 FEWEST_SESSIONS = 20  # of each group, below which nothing is said
 CONFIDENCE = 0.95  # that all intervals of one comparison hold what they are for, together
+EVENTS = {  # by which a session is shown points
+    "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
+    "SubagentStart": "to a subagent",
+}  # fmt: skip
+MEASURES = {
+    "failed_calls": "failed tool calls", "corrections": "corrections", "turns": "turns", "tokens": "tokens",
+}  # fmt: skip
 
 # What a user's turn may begin with that puts the assistant right. Few, and none that often begins something else.
 _ALONE = (  # on their own, or before a comma, a full stop, a dash: "no, the other file", never "no problem"

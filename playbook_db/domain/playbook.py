@@ -249,5 +249,6 @@ def section_named(value: str) -> str:
     """The canonical section that *value* names, by its name or its slug. Raises PointRuleError."""
     section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
     if section is None:
-        raise PointRuleError(f"There is no section {value!r}. The sections are: {', '.join(SECTION_SLUGS)}.")
+        names = ", ".join(f"{name} ({slug})" for name, slug in SECTION_SLUGS.items())
+        raise PointRuleError(f"There is no section {value!r}. The sections are: {names}.")
     return section

@@ -7,7 +7,6 @@ keeps no session. What it does with its arguments was observed with client 2.1.3
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -17,6 +16,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from playbook_db import platforms
 from playbook_db.errors import AccountError, ModelError, NoModelError
 from playbook_db.llm.model import (
     CUT_REASONS,
@@ -173,7 +173,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     """Kill the client's process group if it still runs; that ends the pipe to it too."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+            platforms.end_group(process.pid)
         process.wait()
 
 

@@ -19,7 +19,7 @@ from playbook_db.domain.playbook import (
 )
 from playbook_db.domain.sections import OTHERS
 from playbook_db.domain.undo import restore_state
-from playbook_db.errors import PointNotFoundError, PointRuleError
+from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import templates
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
@@ -53,18 +53,27 @@ def add(project: Project, text: str, *, section: str | None = None) -> RevisionR
 
 @tried_again
 def edit(
-    project: Project, name: str, *, text: str | None = None, section: str | None = None, was: str | None = None
+    project: Project,
+    name: str,
+    *,
+    text: str | None = None,
+    section: str | None = None,
+    was: str | None = None,
+    was_in: str | None = None,
 ) -> RevisionResult:
     """Give a point another text or section, or both; its name and counters stay.
 
-    Raises PointRuleError where its text isn't any more what it *was* to the one who gives it another.
+    Raises PointChangedError where its text isn't any more what it *was* to the one who gives it another, or its section
+    the one that it *was_in*.
     """
     chosen = section_named(section) if section is not None else None
     text = None if text is None else usable(text)
     with project.store.write(project.key) as book:
         point = live_point(book, name)
-        if was is not None and point.text != was:
-            raise PointRuleError(f"{name} was reworded meanwhile. Nothing was changed; your text was: {text}")
+        _require_same(point, was, f"; your text was: {text}" if text else ".")
+        if was_in is not None and point.section != section_named(was_in):
+            what = f"moved to {point.section} meanwhile. Nothing was changed."
+            raise PointChangedError(name, what, now=point.text, section=point.section)
         edited = replace(point, text=text or point.text, section=chosen or point.section)
         if edited != point:
             book.draft.change(edited, kind="edit")
@@ -72,11 +81,12 @@ def edit(
 
 
 @tried_again
-def retire(project: Project, *names: str, reason: str | None = None) -> RevisionResult:
-    """Take points out of the playbook, all of *names* or none; they stay in the history and can be restored."""
+def retire(project: Project, *names: str, reason: str | None = None, was: str | None = None) -> RevisionResult:
+    """Take points out of the playbook, all of *names* or none; they stay in the history and can be restored. Raises
+    PointChangedError where one doesn't say any more what it *was* to the one who retires it."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
-            live_point(book, name)
+            _require_same(live_point(book, name), was)
             book.draft.retire(name, reason=reason or "retired by hand")
         return book.commit("edit", f"retired {', '.join(names)}")
 
@@ -94,12 +104,13 @@ def restore(project: Project, *names: str) -> RevisionResult:
 
 
 @tried_again
-def vote(project: Project, name: str, tag: str, *others: str) -> RevisionResult:
-    """Record a vote of a person on a point, and on *others*; `neutral` is kept but counts nowhere."""
+def vote(project: Project, name: str, tag: str, *others: str, was: str | None = None) -> RevisionResult:
+    """Record a vote of a person on a point, and on *others*; `neutral` is kept but counts nowhere. Raises
+    PointChangedError where one doesn't say any more what it *was* to the voter."""
     names = tuple(dict.fromkeys((name, *others)))
     with project.store.write(project.key) as book:
         for each in names:
-            live_point(book, each)
+            _require_same(live_point(book, each), was)
         votes = operation_rules.cast_votes(book.draft, [Vote(each, tag) for each in names])
         return book.commit("edit", f"voted {', '.join(names)} {tag}", votes=votes)
 
@@ -239,6 +250,14 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
     if book.retired_point(name) is not None:
         raise PointNotFoundError(name, retired=True)
     raise no_such_point(book, name)
+
+
+def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
+    """Raise PointChangedError, whose text ends with *more*, where *point* doesn't say any more what it *was* to
+    somebody; None is somebody who didn't look."""
+    if was is not None and point.text != was:
+        what = f"reworded meanwhile. Nothing was changed{more}"
+        raise PointChangedError(point.name, what, now=point.text, section=point.section)
 
 
 def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:

@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 from playbook_db.domain import diff, merge, playbook_file, prompt_text, times
 from playbook_db.domain.diff import Comparison
-from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
+from playbook_db.domain.playbook import MAX_COUNTER, KeyPoint, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project
+from playbook_db.store import statistics
 from playbook_db.store.hook_queries import PointEvidence, PointLifespan
 from playbook_db.store.learning import SessionSummary
 from playbook_db.store.log_queries import (
@@ -25,8 +26,11 @@ from playbook_db.store.log_queries import (
     SkippedOperation,
 )
 from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.statistics import Citation, EventUse
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
+_AT_ONCE = 100  # revisions that come as soon as the first few of them
+_FEW_REVISIONS = 2_000  # what they touched is sooner read than the whole playbook
 _NO_HISTORY = "this playbook has no history yet"
 _NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
@@ -48,12 +52,26 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class RevisionDetails:
-    """All that is kept of a revision."""
+    """All that is kept of a revision, or a page of it: `items` is how many entries the longest of its lists has in
+    all."""
 
     revision: LoggedRevision
     votes: tuple[Vote, ...]
     skipped: tuple[SkippedOperation, ...]
     reflections: tuple[RevisionReflection, ...]
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class FullPoint:
+    """All that is known of a point at one moment: what it is, since when, what happened to it (None where that is in a
+    team's database alone, which is away), what sessions made of it, by the event that told them, and which cited it."""
+
+    details: PointDetails
+    lifespan: PointLifespan
+    life: Life | None = None
+    uses: tuple[EventUse, ...] = ()
+    citations: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +98,41 @@ class SourcedPlaybook:
         return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A revision with its time (None for the empty 0), and a `note` where it may surprise."""
+
+    revision: int
+    time: str | None
+    note: str | None
+
+    @property
+    def title(self) -> str:
+        """Which it is, in words."""
+        return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionComparison:
+    """What differs between two moments of a playbook."""
+
+    before: Moment
+    after: Moment
+    differences: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybookPage:
+    """Some of the points that were live after a revision, in the playbook's order, of `live` in all (0 where none is on
+    the page); a `note` where the revision may surprise."""
+
+    revision: int
+    time: str | None
+    note: str | None
+    points: tuple[KeyPoint, ...]
+    live: int
+
+
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
     """The revision that *text* means: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
 
@@ -104,12 +157,43 @@ def is_when(text: str) -> bool:
 def at(project: Project, when: str) -> SourcedPlaybook:
     """The playbook as it was at *when*, as `find_revision` reads it."""
     with project.store.read(project.key) as book:
-        revision = find_revision(book, when, now=datetime.now(UTC))
-        note = None
-        if revision == 0 and _number_in(when) is None:
-            first = book.time_of(1)
-            note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
+        revision, note = _revision_at(book, when)
         return SourcedPlaybook(Reading(book.at(revision)), revision, book.time_of(revision), note=note)
+
+
+def page_at(project: Project, when: str, *, before: int, most: int) -> PlaybookPage:
+    """A page of the playbook as it was at *when*, as `at` reads it."""
+    with project.store.read(project.key) as book:
+        revision, note = _revision_at(book, when)
+        points, live = book.page_at(revision, before=before, most=most)
+        return PlaybookPage(revision, book.time_of(revision), note, tuple(points), live)
+
+
+def _revision_at(book: PlaybookRepository, when: str) -> tuple[int, str | None]:
+    """The revision that *when* means, and what may surprise of it."""
+    revision = find_revision(book, when, now=datetime.now(UTC))
+    if revision or _number_in(when) is not None:
+        return revision, None
+    first = book.time_of(1)
+    return 0, f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
+
+
+def compare(project: Project, *whens: str) -> RevisionComparison:
+    """What differs from the first of two moments to the second, each as `find_revision` reads it, as `difference` says.
+
+    The text of a point that wasn't touched since is not read, unless that is long ago.
+    """
+    with project.store.read(project.key) as book:
+        moments = []
+        for when in whens:
+            revision, note = _revision_at(book, when)
+            moments.append(Moment(revision, book.time_of(revision), note))
+        numbers = [moment.revision for moment in moments]
+        if book.revision - min(numbers) <= _FEW_REVISIONS:
+            states = book.differing_at(numbers, last=book.revision)
+        else:
+            states = [book.at(number) for number in numbers]
+    return RevisionComparison(moments[0], moments[1], diff.compare(*states))
 
 
 def prompt_at(project: Project, when: str) -> str:
@@ -141,15 +225,28 @@ def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
     with project.store.read(project.key) as book:
         if number is None or book.point_id(text) is not None:
             return edit.find_in(book, text)
-        if not 1 <= number <= book.revision:
-            raise RevisionNotFoundError(text.strip(), book.revision)
-        (revision,) = book.read_log(LogFilter(number, number), limit=1, most_changes=EVERY_CHANGE)
-        return RevisionDetails(
-            revision,
-            book.read_votes(number),
-            book.read_skipped(number),
-            book.read_reflections(number),
-        )
+        return _revision_details(book, text, number, before=0, most=EVERY_CHANGE)
+
+
+def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
+    """What is kept of the revision whose number *text* is: of each of its lists *most* entries without the *before*
+    first ones. Raises RevisionNotFoundError."""
+    with project.store.read(project.key) as book:
+        return _revision_details(book, text, _number_in(text) or 0, before=before, most=most)
+
+
+def _revision_details(book: PlaybookRepository, text: str, number: int, *, before: int, most: int) -> RevisionDetails:
+    if not 1 <= number <= book.revision:
+        raise RevisionNotFoundError(text.strip(), book.revision)
+    log_filter = LogFilter(number, number)
+    (revision,) = book.read_log(log_filter, limit=1, most_changes=most, first_change=before + 1)
+    return RevisionDetails(
+        revision,
+        book.read_votes(number, before=before, most=most),
+        book.read_skipped(number, before=before, most=most),
+        book.read_reflections(number),
+        items=max(sum(revision.counts.values()), revision.skipped, book.count_votes(number)),
+    )
 
 
 def life(project: Project, name: str) -> Life:
@@ -159,6 +256,24 @@ def life(project: Project, name: str) -> Life:
         if life is None:
             raise edit.no_such_point(book, name)
         return life
+
+
+def point_in_full(project: Project, name: str, *, last: int, limit: int, most_citations: int) -> FullPoint:
+    """The point *name*, live or retired, with what the *limit* revisions that touched it up to the *last* did, and the
+    last sessions that cited it. Raises PointNotFoundError."""
+    with project.store.read(project.key) as book:
+        details, lifespan = edit.find_in(book, name), book.lifespan(name)
+        if lifespan is None:
+            raise edit.no_such_point(book, name)
+        if project.is_old:
+            return FullPoint(details, lifespan)
+        return FullPoint(
+            details,
+            lifespan,
+            book.life(name, last=last, limit=limit),
+            statistics.use_by_event(book.connection, project.key, name),
+            statistics.citations_of(book.connection, project.key, name, most=most_citations),
+        )
 
 
 def lifespan(project: Project, name: str) -> PointLifespan:
@@ -237,7 +352,7 @@ def _read(project: Project, log_filter: LogFilter, limit: int | None, most_chang
     remaining = MAX_COUNTER if limit is None else limit
     last = log_filter.last
     few, many = _BATCHES
-    batch = few if log_filter.point_id is None else many
+    batch = few if log_filter.point_id is None and remaining > _AT_ONCE else many
     while remaining > 0:
         count = min(remaining, batch)
         with project.store.read(project.key) as book:

@@ -120,9 +120,10 @@ def learn(
         known = _Known(
             playbook,
             book.revision,
-            _shown_to(project, book, chunk.session_id),
+            shown_to(project, book, chunk.session_id),
             book.kept_apart(),
             book.point_signals([point.name for point in _points_with_room(playbook, chunk.cited)]),
+            book.voted_on(chunk.session_id).keys(),
         )
         waiting = book.waiting_reflection(chunk.key)
     known, waiting = _with_own(known, waiting, users, chunk)
@@ -153,13 +154,15 @@ def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What was known before the model was asked: the playbook at its last `revision`, and the user's `own`; which
-    points of both the session was `shown`, which pairs of the project's stay `apart`, and what became of each."""
+    points of both the session was `shown` and which it `voted` on itself, which pairs of the project's stay `apart`,
+    and what became of each."""
 
     playbook: Playbook
     revision: int
     shown: set[str]
     apart: Sequence[tuple[str, str]]
     signals: Mapping[str, PointSignals]
+    voted: Collection[str] = ()
     own: Playbook = judging.NO_OWN
 
     def own_points(self, cited: Collection[str], of: Playbook | None = None) -> list[KeyPoint]:
@@ -303,7 +306,7 @@ class _Lesson:
 
         had, cited = {*known.shown, *self.chunk.cited}, self.chunk.cited
         both = replace(known.playbook, points=(*known.playbook.points, *known.own.points))
-        tags = judging.judge_tags(both, reflection.bullet_tags, had, self.chunk.places, self.review)
+        tags = judging.judge_tags(both, reflection.bullet_tags, had, self.chunk.places, self.review, known.voted)
         voted, own_voted = (_voted(each, tags) for each in (known.playbook, known.own))
         template = templates.load_template("curator.txt")
         points, own = _points_with_room(voted, cited), known.own_points(cited, own_voted)
@@ -460,7 +463,7 @@ def _with_own(
         if not book.revision:
             return known, waiting
         own, shown = book.playbook(), known.shown | book.shown_to(chunk.session_id)
-        known = replace(known, own=own, shown=shown)
+        known = replace(known, own=own, shown=shown, voted={*known.voted, *book.voted_on(chunk.session_id)})
         signals = book.point_signals([point.name for point in known.own_points(chunk.cited)])
         kept = book.waiting_reflection(chunk.key) if waiting else None
     if waiting and kept:
@@ -523,7 +526,7 @@ def _day(time: str | None) -> str | None:
     return time[:10] if time else None
 
 
-def _shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
+def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
     """The points that the session was shown, by name; also those of which the team's database doesn't know yet."""
     unsent: list[str] = []
     if own := project.here:

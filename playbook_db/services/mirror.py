@@ -61,10 +61,11 @@ def is_waiting(project: Project) -> bool:
 
 def _standing(project: Project) -> tuple[str, bool]:
     """The mirror's state, and whether a file stands there that is foreign."""
-    with project.store.read(project.key) as book:
-        mirrored, paths = book.mirror_state(), book.mirror_paths()
     path = project.mirror_path
-    if path is None or not os.path.lexists(path):
+    is_there = path is not None and os.path.lexists(path)
+    with project.store.read(project.key) as book:
+        mirrored, paths = book.mirror_state(), book.mirror_paths() if is_there else []
+    if path is None or not is_there:
         return mirrored, False
     ever_in_step = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
     if mirrored == "undecided" or os.path.realpath(projects.folder_of_mirror(path)) in ever_in_step:
@@ -79,7 +80,11 @@ def sync(project: Project) -> Synced:
 
     Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
     """
-    mirrored, is_foreign = _standing(project)
+    return _sync_as(project, *_standing(project))
+
+
+def _sync_as(project: Project, mirrored: str, is_foreign: bool) -> Synced:
+    """The same, where the mirror's state is known, and whether a foreign file stands there."""
     if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
     from playbook_db.services import git  # late: only a mirror that is kept needs it
@@ -96,13 +101,14 @@ def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
 
     On a disk that takes nothing it isn't: what is there can be read all the same.
     """
-    before = _lines(project)
+    mirrored, is_foreign = _standing(project)
+    before = _lines(project, mirrored, is_foreign)
     for line in before:
         notify(line)
-    if is_waiting(project):
+    if is_foreign and mirrored != "off":
         notify(f"{project.mirror_path} is here but not taken in; look at it with: playbook init")
     yield
-    for line in _lines(project):
+    for line in _lines(project, *_standing(project)):
         if line not in before:
             notify(line)
 
@@ -191,10 +197,10 @@ def write(project: Project) -> Synced:
     return _sync(project, project.mirror_path, make=True, insist=True)
 
 
-def _lines(project: Project) -> list[str]:
+def _lines(project: Project, mirrored: str, is_foreign: bool) -> list[str]:
     """Bring the mirror in step; what came of it, for a person."""
     try:
-        synced = sync(project)
+        synced = _sync_as(project, mirrored, is_foreign)
     except (DiskError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         return [f"{project.mirror_path} was not brought in step: {why}"]

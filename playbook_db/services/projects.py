@@ -27,12 +27,14 @@ LOOK_S = 4  # that who can do with the replica waits for a team's server
 class Project:
     """The project whose playbook `store` keeps under `key`. Two worktrees of a repository differ in `folder` only;
     a project of another machine has none. Where the playbook is a team's, `here` is the project as this machine knows
-    it: in the user's own database, by its folder."""
+    it: in the user's own database, by its folder. It *is_old* where its database is away and `store` has only what this
+    machine knew of the points: no history, and of the proposals no word."""
 
     store: Store
     key: str
     folder: str | None = None
     here: "Project | None" = None
+    is_old: bool = False
 
     @classmethod
     def in_folder(cls, store: Store, folder: str) -> Self:
@@ -72,17 +74,20 @@ def open_project(
     begins_anew: bool = False,
     is_own: bool = False,
     may_be_old: bool = False,
+    store: Store | None = None,
     notify: Notify,
 ) -> Iterator[Project]:
     """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
     it, only if it *begins_anew*.
+
+    Who has that open already gives it as *store*, which stays open.
 
     Where it has joined a team that is the team's, unless it *is_own*; where the team's database is away, as this
     machine last knew it, to be read alone, if it *may_be_old*. A mirror that is kept is brought in step before and
     after, unless *sync* is off. Every interface opens projects so.
     """
     with ExitStack() as stack:
-        project = Project.in_folder(stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
+        project = Project.in_folder(store or stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
         if not is_own:
             try:
                 servers = stack.enter_context(Servers(connect_s=LOOK_S if may_be_old else None))
@@ -162,7 +167,7 @@ def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iter
     age = times.ago(known_at, now=datetime.now(UTC))
     notify(f"{error} What follows is what this machine knew of it; that was current {age}.")
     with replica.opened(path) as store:
-        yield Project(store, membership.name, own.folder, here=own)
+        yield Project(store, membership.name, own.folder, here=own, is_old=True)
 
 
 def find_membership(own: Project) -> Membership | None:
@@ -211,6 +216,14 @@ def list_projects(store: Store) -> list[ListedProject]:
     with store.snapshot() as connection:
         listed = repository.list_projects(connection)
     return [project for project in listed if project.revisions or projects.has_folder(project.key)]
+
+
+def read_users(store: Store) -> ListedProject:
+    """The user's own playbook in *store*, his own database, as a project is listed."""
+    own = Project.of_user(store)
+    with store.read(own.key) as book:
+        stored = book.stored()
+        return ListedProject(own.key, stored.live_points, book.revision, book.last_time, stored.mirror, False)
 
 
 def is_ignored(project: Project) -> bool:

@@ -77,6 +77,22 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
         return jobs.read_all(connection, key)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenJobs:
+    """What a project's queue holds that isn't done: some of the `jobs`, the oldest first, and how many there are by
+    state."""
+
+    jobs: tuple[Job, ...]
+    counts: Mapping[str, int]
+
+
+def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> OpenJobs:
+    """What waits, runs or failed in the project *key*: at most *most* jobs, from the one at *offset* on."""
+    with store.snapshot() as connection:
+        listed = jobs.read_open(connection, key, most=most, offset=offset)
+        return OpenJobs(tuple(listed), jobs.count_open(connection, key))
+
+
 @tried_again
 def claim(store: Store) -> Job | None:
     """The oldest job that is due, now ours; None where none is. What another worker left is due again first."""

@@ -5,22 +5,23 @@ wait those for the user's own playbook, whatever project their sessions were in.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.operations import TEXT_KEYS
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.sections import USERS_MARK
-from playbook_db.errors import ProposalNotFoundError
+from playbook_db.errors import ProposalNotFoundError, SettingError
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.proposals import Proposal
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
+_MOST_DIGITS = 9  # of a number that a database may have
 _DECIDED = "it doesn't wait any more: somebody has decided it"
 
 
@@ -42,12 +43,14 @@ class ReviewItem:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What a person says to the proposal *number*, of the user's own playbook where it *is_users*; an accepted one may
-    get another *text*."""
+    get another *text*. *was* are the texts, by name, of the points that it is about as the person has seen them: where
+    one has another now, it isn't carried out."""
 
     number: int
     accepts: bool
     text: str | None = None
     is_users: bool = False
+    was: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -83,8 +86,30 @@ def waiting(project: Project) -> list[ReviewItem]:
     """The proposals for the playbook of *project* that wait for a person, in the order in which they came."""
     with project.store.read(project.key) as book:
         proposals = book.waiting_proposals()
-        points = {name: book.live_point(name) for name in {name for each in proposals for name in each.names}}
+        points = book.live_points_of(proposals)
     return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), project.is_users) for each in proposals]
+
+
+def decided(project: Project, name: str) -> Proposal | None:
+    """The proposal *name* where somebody has decided it; None where it waits, or there never was one."""
+    match = _NUMBER.fullmatch(name)
+    if match is None or not match[1] or len(match[2]) > _MOST_DIGITS:
+        return None
+    is_elsewhere = match[1].startswith(USERS_MARK) and not project.is_users
+    playbook = Project.of_user(project.own.store) if is_elsewhere else project
+    with playbook.store.read(playbook.key) as book:
+        proposal = book.proposal(int(match[2]))
+    return proposal if proposal and proposal.state != "waiting" else None
+
+
+def require_person() -> None:
+    """Raise SettingError within a session of Claude Code: what a page had a session propose, it must not read again in
+    another, nor accept."""
+    if settings.session():
+        raise SettingError(
+            "Proposals may hold what a web page wants a model to read, so they are neither shown nor decided within a "
+            "session of Claude Code. Run it in a terminal of your own."
+        )
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
@@ -133,6 +158,8 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
                 result.refused[number] = _DECIDED
             elif not decision.accepts:
                 result.rejected.append(number)
+            elif reason := _why_stale(book.draft, decision.was):
+                result.refused[number] = reason
             elif reason := _why_needless(book.draft, proposal, decision.text):
                 result.needless[number] = reason
             elif reason := _carry_out(book.draft, proposal, decision.text, votes):
@@ -158,6 +185,16 @@ def _commit(book: PlaybookRepository, accepted: Sequence[Proposal], votes: Seque
         votes=votes,
         session_id=sessions.pop() if len(sessions) == 1 else None,
     )
+
+
+def _why_stale(draft: Draft, was: Mapping[str, str]) -> str:
+    """Which point has another text than it *was* when the person decided; `""` where none has."""
+    changed = [name for name, text in was.items() if name in draft and _lines(draft[name].text) != _lines(text)]
+    return f"{', '.join(changed)} changed meanwhile; nothing was overwritten" if changed else ""
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines()  # a page's form brings other line breaks back
 
 
 def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:

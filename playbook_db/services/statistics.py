@@ -15,7 +15,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store import statistics
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.sqlite import backups
-from playbook_db.store.statistics import Counts, DayCalls, DayVotes, EventUse, TableSize
+from playbook_db.store.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
 
 AGES_DAYS = (7, 30, 90)
 LISTED_POINTS = 5  # of the most and of the least used
@@ -214,11 +214,11 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         sum(votes.unmatched for votes in counts.votes),
         _use(counts),
         _learning(counts),
-        _weeks(counts.votes, counts.calls, moment.astimezone(UTC).date()),
+        weeks_of(counts.votes, counts.calls, moment.astimezone(UTC).date()),
         dict(_sums((each.source, each.count) for each in counts.revisions).most_common()),
         _members(counts),
         project.store.is_shared,
-        _comparison(counts),
+        _comparison(counts.compared),
         Growth(
             counts.file_bytes,
             tuple(counts.tables),
@@ -231,6 +231,12 @@ def use_of(project: Project, name: str) -> tuple[EventUse, ...]:
     """What sessions made of the point *name*, by the event that first told them of it."""
     with project.store.snapshot() as connection:
         return statistics.use_by_event(connection, project.key, name)
+
+
+def compare_sessions(project: Project) -> SessionComparison:
+    """The sessions that were held out beside those that were shown the playbook."""
+    with project.store.snapshot() as connection:
+        return _comparison(statistics.compare(connection, project.key))
 
 
 def _use(counts: Counts) -> Use:
@@ -295,14 +301,14 @@ def _members(counts: Counts) -> tuple[ActorTotals, ...]:
     )
 
 
-def _comparison(counts: Counts) -> SessionComparison:
-    compared = counts.compared
+def _comparison(compared: Compared) -> SessionComparison:
     held_out, shown = (max(each.sessions for each in group.values()) for group in (compared.held_out, compared.shown))
     measures = outcomes.compare(compared.held_out, compared.shown)
     return SessionComparison(compared.since, compared.until, held_out, shown, measures)
 
 
-def _weeks(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
+def weeks_of(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
+    """The votes and calls of each week, without a gap from the first that has any to that of *today*."""
     sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     days: list[DayVotes | DayCalls] = [*votes, *calls]
     for day in days:

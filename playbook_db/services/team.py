@@ -211,6 +211,13 @@ class TeamStatus:
     is_away: bool = False
 
 
+def joined(store: Store) -> dict[str, TeamStatus]:
+    """How each membership in the user's own *store* stands, by the project's key, as far as this machine knows."""
+    with store.snapshot() as connection:
+        keys = [each.key for each in memberships.read_all(connection)]
+    return {key: read_status(Project(store, key), asks=False) for key in keys}
+
+
 def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     """How the membership of the project *own* stands, as far as this machine knows where nobody *asks* the database.
     Raises TeamError where it has joined no team."""

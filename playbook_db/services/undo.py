@@ -17,7 +17,14 @@ from playbook_db.domain.undo import (
     undo_revisions,
     undone_by,
 )
-from playbook_db.errors import PointRuleError, Remedy, RevisionNotFoundError, UndoCollisionError, UndoError
+from playbook_db.errors import (
+    PlaybookChangedError,
+    PointRuleError,
+    Remedy,
+    RevisionNotFoundError,
+    UndoCollisionError,
+    UndoError,
+)
 from playbook_db.services import edit, promotion
 from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.projects import Project
@@ -45,14 +52,21 @@ class _RehearsedError(Exception):
 
 @tried_again
 def undo(
-    project: Project, revisions: RevisionRange | None = None, *, prefer: Side | None = None, dry_run: bool = False
+    project: Project,
+    revisions: RevisionRange | None = None,
+    *,
+    prefer: Side | None = None,
+    dry_run: bool = False,
+    was: int | None = None,
 ) -> UndoResult:
     """Take *revisions* back, by default the last one.
 
     What was changed again since collides: *prefer* says whether it stays (`ours`) or what the undo brings back wins
-    (`theirs`). With `dry_run` nothing is written. Raises UndoCollisionError, UndoError, RevisionNotFoundError.
+    (`theirs`). With `dry_run` nothing is written. *was* is the revision that whoever chose has seen as the last one.
+    Raises UndoCollisionError, UndoError, RevisionNotFoundError, PlaybookChangedError.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
+        _refuse_other(book, was)
         chosen = _chosen(book, revisions)
         undone = _undo(book, chosen, _description(book, chosen), prefer=prefer)
     return _with_what_is_elsewhere(project, undone)
@@ -60,7 +74,7 @@ def undo(
 
 @tried_again
 def undo_session(
-    project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False
+    project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
     """Take back what a session taught and is in force; *session* is its id, or how that begins.
 
@@ -70,6 +84,7 @@ def undo_session(
     results: list[UndoResult] = []
     session_id = session
     with suppress(_RehearsedError), project.store.write(project.key) as book:
+        _refuse_other(book, was)
         session_id = find_session(book, session)
         for revisions in _neighbours(_in_force(book, session_id)):
             # Each is planned on what the one before has left.
@@ -114,9 +129,13 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
 
 
 @tried_again
-def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResult:
-    """Let the playbook become what it was at *moment*, a revision or a time: all that came later is taken back."""
+def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | None = None) -> UndoResult:
+    """Let the playbook become what it was at *moment*, a revision or a time: all that came later is taken back.
+
+    *was* is as for `undo`.
+    """
     with project.store.write(project.key, dry_run=dry_run) as book:
+        _refuse_other(book, was)
         revision = find_revision(book, moment, now=datetime.now(UTC))
         if revision == book.revision:
             note = f"nothing came after revision {revision}; nothing is to be taken back"
@@ -147,6 +166,11 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
             raise PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
+
+
+def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
+    if was is not None and book.revision != was:
+        raise PlaybookChangedError(book.revision)
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:

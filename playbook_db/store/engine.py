@@ -123,13 +123,21 @@ class Store:
             except (DatabaseError, SqlError):
                 self._engine.dispose()  # what FTS5 failed at stays with its connection
 
+    def is_as_opened(self) -> bool:
+        """Whether the database is still the one that was opened, at our schema, so that it can be used on; False where
+        that can't be told."""
+        try:
+            return self._dialect.is_as_opened(self._readers)
+        except DatabaseError:
+            return False
+
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""
         self._engine.dispose()
         self._dialect.tidy()
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Let go of every connection. Who goes on with it gets new ones."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:

@@ -12,6 +12,7 @@ from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import jobs, playbooks
 
 _ADD_JOB = sql(hook_queries.ADD_JOB)
+_OPEN = ("queued", "running", "failed")
 _MOST_LOOKED_AT = 50  # projects with a job that is due, when one is claimed
 
 
@@ -49,6 +50,19 @@ def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None],
 def read_all(connection: Connection, key: str | None = None) -> list[Job]:
     """The jobs of the project *key*, or of all; the oldest first."""
     return _read(connection, true() if key is None else playbooks.c.key == key)
+
+
+def read_open(connection: Connection, key: str, *, most: int, offset: int) -> list[Job]:
+    """The jobs of the project *key* that aren't done: at most *most*, from the one at *offset* on; the oldest first."""
+    return _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN), limit=most, offset=offset)
+
+
+def count_open(connection: Connection, key: str) -> dict[str, int]:
+    """How many jobs of the project *key* there are in each state but done."""
+    of_project = select(playbooks.c.id).where(playbooks.c.key == key).scalar_subquery()
+    counted = select(jobs.c.state, func.count()).where(jobs.c.playbook_id == of_project, jobs.c.state.in_(_OPEN))
+    rows = connection.execute(counted.group_by(jobs.c.state))
+    return dict(tuple(row) for row in rows)
 
 
 def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
@@ -155,17 +169,20 @@ def drop(connection: Connection, key: str, number: int) -> Job | None:
 
 def known_paths(connection: Connection, key: str) -> frozenset[str]:
     """The transcripts of the project *key* that wait, are being learnt from, or could not be."""
-    waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(("queued", "running", "failed")))
+    waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN))
     return frozenset(job.transcript_path for job in waiting if job.transcript_path)
 
 
-def _read(connection: Connection, condition: ColumnElement[bool], *, limit: int | None = None) -> list[Job]:
+def _read(
+    connection: Connection, condition: ColumnElement[bool], *, limit: int | None = None, offset: int = 0
+) -> list[Job]:
     rows = connection.execute(
         select(*_COLUMNS)
         .join(playbooks, playbooks.c.id == jobs.c.playbook_id)
         .where(condition)
         .order_by(jobs.c.created_at, playbooks.c.key, jobs.c.id)
         .limit(limit)
+        .offset(offset)
     )
     return [
         replace(job, transcript_path=job.transcript_path and as_path(job.transcript_path))

@@ -39,6 +39,15 @@ _NOTE_USE = sql("""
 UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
 """).bindparams(bindparam("names", expanding=True))
+# The votes that a session cast itself, and that nothing took back.
+_VOTED_ON = sql("""
+SELECT k.name, v.tag FROM revisions AS r
+JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number
+JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = v.point_id
+WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source = 'edit'
+  AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
+                    AND t.first <= r.number AND t.last >= r.number)
+""")
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
@@ -100,7 +109,7 @@ WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :
 ORDER BY id DESC LIMIT 1
 """)
 # A session's time is that of its first revision, else of its first call.
-_SESSIONS = sql("""
+_SESSIONS = """
 SELECT session_id, coalesce(min(revised_at), min(called_at)) AS first_at, sum(revision), sum(call), sum(tokens),
        sum(cost_usd)
 FROM (
@@ -111,6 +120,28 @@ FROM (
     FROM model_calls WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
 ) AS each_one
 GROUP BY session_id ORDER BY first_at DESC, sum(revision) = 0, session_id
+"""
+_SOME_SESSIONS = sql(f"{_SESSIONS} LIMIT :most OFFSET :offset")
+_ONE_SESSION = sql(_SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
+_COUNT_SESSIONS = sql("""
+SELECT count(*) FROM (
+    SELECT session_id FROM revisions WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
+    UNION
+    SELECT session_id FROM model_calls WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
+) AS each_one
+""")
+_TAUGHT = sql("""
+SELECT r.session_id, c.kind, count(*)
+FROM revisions AS r JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = r.number
+WHERE r.playbook_id = :playbook_id AND r.session_id IN :sessions AND c.kind <> 'vote' GROUP BY r.session_id, c.kind
+UNION ALL
+SELECT r.session_id, v.tag, count(*)
+FROM revisions AS r JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number
+WHERE r.playbook_id = :playbook_id AND r.session_id IN :sessions GROUP BY r.session_id, v.tag
+""").bindparams(bindparam("sessions", expanding=True))
+_CALLS_OF_SESSION = sql("""
+SELECT time, kind, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms FROM model_calls
+WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY id LIMIT :most
 """)
 # Each last one is some steps down an index.
 _POINT_USE = """
@@ -196,6 +227,20 @@ class SessionSummary:
     cost_usd: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class SessionCall:
+    """What asking a model once took, for a session."""
+
+    time: str
+    kind: str
+    model: str | None
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float | None
+    duration_ms: int
+
+
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
     """What *calls* took together, as the columns of a reflection."""
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
@@ -274,6 +319,10 @@ class LearningRows(PlaybookRows):
             names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
         return names
 
+    def voted_on(self, session_id: str) -> dict[str, str]:
+        """The points that the session voted on itself, not by what was learned from it, each with the tag."""
+        return {row.name: row.tag for row in self._execute(_VOTED_ON, session_id=session_id)}
+
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
         """What became of the points *names*, by name."""
         query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
@@ -348,7 +397,32 @@ class LearningRows(PlaybookRows):
 
     def sessions(self) -> list[SessionSummary]:
         """Each session that was learned from, the newest first."""
-        return [SessionSummary(*row) for row in self._execute(_SESSIONS)]
+        return [SessionSummary(*row) for row in self._execute(sql(_SESSIONS))]
+
+    def some_sessions(self, *, most: int, offset: int) -> list[SessionSummary]:
+        """At most *most* of them, from the one at *offset* on."""
+        return [SessionSummary(*row) for row in self._execute(_SOME_SESSIONS, most=most, offset=offset)]
+
+    def session(self, session_id: str) -> SessionSummary | None:
+        """The session of that whole id; None where nothing was learned from it."""
+        row = self._execute(_ONE_SESSION, session_id=session_id).first()
+        return SessionSummary(*row) if row else None
+
+    def count_sessions(self) -> int:
+        """How many sessions were learned from."""
+        count: int = self._execute(_COUNT_SESSIONS).scalar_one()
+        return count
+
+    def taught(self, sessions: Sequence[str]) -> dict[str, dict[str, int]]:
+        """What each of *sessions* did: how many changes by kind, those by votes left out, and how many votes by tag."""
+        taught: dict[str, dict[str, int]] = {session: {} for session in sessions}
+        for session, what, count in self._execute(_TAUGHT, sessions=sessions) if sessions else ():
+            taught[session][what] = count
+        return taught
+
+    def calls_of_session(self, session_id: str, *, most: int) -> list[SessionCall]:
+        """The first *most* calls of models for a session."""
+        return [SessionCall(*row) for row in self._execute(_CALLS_OF_SESSION, session_id=session_id, most=most)]
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:

@@ -31,7 +31,7 @@ WITH made AS MATERIALIZED (
     SELECT c.*, (SELECT b.revision {before}) AS was_in, (SELECT b.seq {before}) AS was_seq,
            (SELECT b.text {text_before}) AS text_before
     FROM changes AS c
-    WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers AND c.seq <= :most
+    WHERE c.playbook_id = :playbook_id AND c.revision IN :numbers AND c.seq BETWEEN :first AND :last
 )
 SELECT m.revision, m.kind, m.reason, t.name, m.evidence,
        k.name, coalesce(m.text, m.text_before), m.section, m.helpful, m.harmful, m.position,
@@ -202,11 +202,12 @@ def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedCha
 _VOTES = sql("""
 SELECT coalesce(k.name, v.name) AS name, v.tag, v.rationale, v.point_id IS NOT NULL AS matched, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
-WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq
+WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq LIMIT :most OFFSET :before
 """)
+_VOTES_COUNT = sql("SELECT count(*) FROM votes WHERE playbook_id = :playbook_id AND revision = :revision")
 _SKIPPED = sql("""
 SELECT seq, operation, reason FROM skipped_operations
-WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY seq
+WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY seq LIMIT :most OFFSET :before
 """)
 _REFLECTIONS = sql("""
 SELECT session_id, analysis, curator_reasoning, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms
@@ -239,10 +240,11 @@ class RevisionReflection:
     duration_ms: int | None
 
 
-_POINT_VOTES = sql("""
-SELECT revision, tag, rationale, ignored, evidence FROM votes
-WHERE playbook_id = :playbook_id AND point_id = :point_id ORDER BY revision, seq
-""")
+_POINT_VOTES = """
+SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
+WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
+ORDER BY revision, seq
+"""
 _MERGED = sql("""
 SELECT DISTINCT k.name FROM changes AS c
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
@@ -259,7 +261,8 @@ class LifeEvent:
     """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore; vote where
     counters changed without one, as by an undo) or a vote's tag (helpful, harmful, neutral). `text` is the text it got,
     what else was set and the reason, or the vote's rationale; `successor` the point that it went into; `ignored` says
-    that the session had the point, didn't follow it and paid for that, `evidence` is what it showed."""
+    that the session had the point, didn't follow it and paid for that, `evidence` is what it showed; `before` is the
+    text in whose place a rewording put another."""
 
     revision: int
     time: str
@@ -272,6 +275,7 @@ class LifeEvent:
     successor: str | None = None
     ignored: bool = False
     evidence: tuple[Evidence, ...] = ()
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +304,8 @@ def _told(change: LoggedChange, was_voted: bool) -> str | None:
 class LogQueries(PlaybookRows):
     """What the history of one playbook tells."""
 
-    def _changes(self, numbers: Sequence[int], most: int) -> dict[int, list[LoggedChange]]:
-        """The first *most* changes of each of the revisions *numbers*, by its number."""
+    def _changes(self, numbers: Sequence[int], first: int, most: int) -> dict[int, list[LoggedChange]]:
+        """Of each of the revisions *numbers*, by its number, *most* changes from the *first* (from 1) on."""
         by_text = self.index_hint("ix_changes_text")
         statement = _CHANGES.format(
             before=_BEFORE.format(by_text="", only_texts=""),
@@ -309,7 +313,10 @@ class LogQueries(PlaybookRows):
         )
         changes: dict[int, list[LoggedChange]] = defaultdict(list)
         for row in self._execute(
-            sql(statement).bindparams(bindparam("numbers", expanding=True)), numbers=numbers, most=most
+            sql(statement).bindparams(bindparam("numbers", expanding=True)),
+            numbers=numbers,
+            first=first,
+            last=min(first + most - 1, EVERY_CHANGE),
         ):
             number, kind, reason, successor, evidence, name, *states = row
             before = _point(name, states[5:]) if states[6] is not None else None
@@ -335,8 +342,11 @@ class LogQueries(PlaybookRows):
             before = point
         return life
 
-    def read_log(self, log_filter: LogFilter, *, limit: int, most_changes: int) -> list[LoggedRevision]:
-        """The newest *limit* revisions that pass *log_filter*, newest first, with its first *most_changes* changes.
+    def read_log(
+        self, log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
+    ) -> list[LoggedRevision]:
+        """The newest *limit* revisions that pass *log_filter*, newest first, each with *most_changes* changes from
+        the place *first_change* on.
 
         Of a filter that names a point, the changes are all those of that point and nothing else.
         """
@@ -346,7 +356,7 @@ class LogQueries(PlaybookRows):
         counts: dict[int, dict[str, int]] = defaultdict(dict)
         if log_filter.point_id is None:
             numbers = [row.number for row in rows]
-            changes = self._changes(numbers, most_changes)
+            changes = self._changes(numbers, first_change, most_changes)
             for number, kind, made in self._execute(_COUNTS, numbers=numbers):
                 counts[number][kind] = made
         else:
@@ -377,17 +387,22 @@ class LogQueries(PlaybookRows):
             parts = {"of_voted": "AND v.point_id = :point_id", "by_voted": by_voted}
         return sql(_REVISIONS.format(which=which, **parts))
 
-    def read_votes(self, revision: int) -> tuple[Vote, ...]:
-        """The votes of *revision*, in order."""
-        rows = self._execute(_VOTES, revision=revision)
+    def read_votes(self, revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
+        """The votes of *revision*, in order: *most* of them, without the *before* first ones."""
+        rows = self._execute(_VOTES, revision=revision, before=before, most=most)
         return tuple(
             Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence))
             for name, tag, rationale, matched, ignored, evidence in rows
         )
 
-    def read_skipped(self, revision: int) -> tuple[SkippedOperation, ...]:
-        """The operations that *revision* was asked for and didn't carry out, in order."""
-        return tuple(SkippedOperation(*row) for row in self._execute(_SKIPPED, revision=revision))
+    def count_votes(self, revision: int) -> int:
+        """How many votes *revision* has."""
+        return int(self._execute(_VOTES_COUNT, revision=revision).scalar_one())
+
+    def read_skipped(self, revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[SkippedOperation, ...]:
+        """The operations that *revision* was asked for and didn't carry out, in order, as `read_votes` has them."""
+        rows = self._execute(_SKIPPED, revision=revision, before=before, most=most)
+        return tuple(SkippedOperation(*row) for row in rows)
 
     def read_reflections(self, revision: int) -> tuple[RevisionReflection, ...]:
         """What stood behind *revision*, where a model did."""
@@ -398,21 +413,34 @@ class LogQueries(PlaybookRows):
         row = self._execute(_LIFESPAN, name=name).first()
         return PointLifespan(row) if row else None
 
-    def life(self, name: str) -> Life | None:
-        """The life of the point *name*, live or retired; None where there never was one."""
+    def life(self, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
+        """The life of the point *name*, live or retired, in the *limit* revisions that touched it up to the *last*;
+        None where there never was one."""
         point_id = self.point_id(name)
         if point_id is None:
             return None
+        touching = LogFilter(1, last, point_id=point_id)
+        revisions = self.read_log(touching, limit=limit, most_changes=EVERY_CHANGE)
         votes: dict[int, list[Any]] = defaultdict(list)
-        for number, *vote in self._execute(_POINT_VOTES, point_id=point_id):
-            votes[number].append(vote)
-        all_revisions = LogFilter(1, MAX_COUNTER, point_id=point_id)
+        if revisions:
+            statement = sql(_POINT_VOTES.format(by_point=self.index_hint("ix_votes_point")))
+            values = {"point_id": point_id, "oldest": revisions[-1].number, "newest": revisions[0].number}
+            for number, *vote in self._execute(statement, **values):
+                votes[number].append(vote)
         events: list[LifeEvent] = []
-        for made in reversed(self.read_log(all_revisions, limit=MAX_COUNTER, most_changes=EVERY_CHANGE)):
+        for made in reversed(revisions):
             origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
             was_voted = any(tag != "neutral" for tag, *_ in votes[made.number])
             events += [
-                LifeEvent(*origin, change.kind, _told(change, was_voted), change.successor, False, change.evidence)
+                LifeEvent(
+                    *origin,
+                    change.kind,
+                    _told(change, was_voted),
+                    change.successor,
+                    False,
+                    change.evidence,
+                    change.before.text if change.before and change.is_reworded else None,
+                )
                 for change in made.changes
                 if change.kind != "vote" or not was_voted  # else the votes themselves say it
             ]

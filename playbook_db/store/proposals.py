@@ -11,9 +11,9 @@ from sqlalchemy import text as sql
 from playbook_db.domain import evidence as evidence_rules
 from playbook_db.domain.evidence import TRUST, Evidence
 from playbook_db.domain.operations import gist, named_points, text_of
-from playbook_db.domain.playbook import storable
+from playbook_db.domain.playbook import KeyPoint, storable
 from playbook_db.store import hook_queries
-from playbook_db.store.playbook_rows import PlaybookRows
+from playbook_db.store.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.tables import proposals
 
 Kind = Literal["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
@@ -24,6 +24,8 @@ _FIELDS = (
     "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
     "ignored", "doubt",
 )  # fmt: skip
+_WITHDRAWN = "the session that proposed it"  # who decided, where nobody did
+_AT_ONCE = 500  # names in a statement
 _MOST_PIECES = 10  # of evidence with a proposal that many sessions make
 _COLUMNS = (
     "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
@@ -42,6 +44,10 @@ _COUNT_AGAIN = sql("""
 UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
 WHERE playbook_id = :playbook_id AND id = :id
 """)
+_POINTS = sql("""
+SELECT name, text, section, helpful, harmful, position FROM key_points
+WHERE playbook_id = :playbook_id AND name IN :names AND retired_in IS NULL
+""").bindparams(bindparam("names", expanding=True))
 _DECIDE = sql("""
 UPDATE proposals SET state = :state, decided_at = :now, decided_by = :by, revision = :revision
 WHERE playbook_id = :playbook_id AND id IN :ids AND state = 'waiting'
@@ -71,6 +77,11 @@ class Proposal:
     revision: int | None = None
 
     @property
+    def is_withdrawn(self) -> bool:
+        """Whether the session that proposed it took it back; it may be proposed again."""
+        return self.decided_by == _WITHDRAWN
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The points that it is about; of one to be added there is none."""
         return named_points(self.operation, self.kind)
@@ -91,7 +102,7 @@ class ProposalRows(PlaybookRows):
     ) -> Proposal | None:
         """Keep that a session proposed *operation*. Where one like it waits, that counts one session more, and has the
         new evidence too; None where one like it was rejected: nobody is asked twice."""
-        known = self._like(operation, kind)
+        known = [each for each in self._like(operation, kind) if not each.is_withdrawn]
         if any(each.state == "rejected" for each in known):
             return None
         if known:
@@ -153,6 +164,15 @@ class ProposalRows(PlaybookRows):
         """The proposals that nobody has decided yet, in the order of their numbers."""
         return [_proposal(row) for row in self._execute(_WAITING)]
 
+    def live_points_of(self, proposals: Iterable[Proposal]) -> dict[str, KeyPoint]:
+        """The live points that *proposals* are about, by name."""
+        names = sorted({name for each in proposals for name in each.names})
+        points: dict[str, KeyPoint] = {}
+        for first in range(0, len(names), _AT_ONCE):
+            rows = self._execute(_POINTS, names=names[first : first + _AT_ONCE])
+            points |= {row.name: point_of(row) for row in rows}
+        return points
+
     def proposals_waiting(self) -> tuple[int, int]:
         """How many proposals wait, and the highest of their numbers, 0 where none does."""
         count, highest = self._execute(_COUNT).one()
@@ -175,6 +195,10 @@ class ProposalRows(PlaybookRows):
         carries them out, if any."""
         if ids:
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
+
+    def withdraw_proposal(self, number: int) -> None:
+        """Keep that the session takes back the proposal *number*, which it alone made and which waits."""
+        self.decide([number], "rejected", _WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
         """The proposals, waiting or rejected, that say the same as *operation*."""

@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import read_json
-from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
+from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState, canonical_order
+from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange, Undo
 from playbook_db.store import hook_queries
 from playbook_db.store.hook_queries import StoredPoint
@@ -55,6 +56,30 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
 
+# Which points were live after a revision, in their order, without their texts: of these a page needs few.
+_LIVE_AT = """
+WITH last AS MATERIALIZED (
+    SELECT k.id, (
+        SELECT r.revision FROM changes AS r
+        WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision
+        ORDER BY r.revision DESC LIMIT 1
+    ) AS revision
+    FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.created_in <= :revision
+)
+SELECT last.id, count(*) OVER () AS live
+FROM last
+JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = last.id AND c.revision = last.revision
+    AND c.seq = (SELECT max(q.seq) FROM changes AS q
+                 WHERE q.playbook_id = :playbook_id AND q.point_id = last.id AND q.revision = last.revision)
+JOIN sections AS s ON s.slug = c.section
+WHERE c.kind <> 'retire'
+ORDER BY s.position, c.position LIMIT :most OFFSET :before
+"""
+_AMONG_IDS = "AND k.id IN :ids"
+_PLACES = sql("""
+SELECT name, section, helpful, harmful, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NULL
+""")
+
 # When each point was last added, reworded or voted helpful, up to a revision.
 _CONFIRMED_AT = """
 SELECT w.id, r.time
@@ -75,9 +100,11 @@ _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
 """)
-_LAST_BEFORE = sql("""
-SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id AND time <= :time
-""")
+_LOOKED_AT = 64  # revisions at once, in search of one
+_TIMES_OF = sql("""
+SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND number IN :numbers
+""").bindparams(bindparam("numbers", expanding=True))
+_LAST = sql("SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id")
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
 _NAMED_BY_TIME = sql(hook_queries.NAMED_BY_TIME)
@@ -104,6 +131,35 @@ class Snapshots(PlaybookRows):
         """The playbook as it was after *revision*; the empty one for 0. `spent` isn't filled."""
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
+
+    def page_at(self, revision: int, *, before: int, most: int) -> tuple[list[KeyPoint], int]:
+        """Of the points that were live after *revision*, in the playbook's order, *most* without the first *before* and
+        how many there were in all (0 where it has none there)."""
+        rows = self._execute(sql(_LIVE_AT), revision=revision, before=before, most=most).all()
+        if not rows:
+            return [], 0
+        return [point_of(row) for row in self._points_at(revision, ids=[row.id for row in rows])], rows[0].live
+
+    def differing_at(self, revisions: Sequence[int], *, last: int) -> list[Playbook]:
+        """The playbook after each of *revisions*, to be compared with one another; *last* is the last one of all.
+
+        A point that wasn't touched since the earliest of them has no text in any: the longer ago that one is, the more
+        is read.
+        """
+        since = RevisionRange(min(revisions) + 1, last)
+        touched = self.states_at(last, changed_in=since) if since.first <= last else {}
+        untouched = [
+            KeyPoint(row.name, "", SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)
+            for row in self._execute(_PLACES)
+            if row.name not in touched
+        ]
+        playbooks = []
+        for revision in revisions:
+            states = touched if revision == last else self.states_at(revision, changed_in=since)
+            points = [*untouched, *(state.point for state in states.values() if state.is_live)]
+            points.sort(key=canonical_order)
+            playbooks.append(Playbook(tuple(points), header=self.header_at(revision)))
+        return playbooks
 
     def candidates_at(self, revision: int) -> tuple[list[StoredPoint], int, str]:
         """What `domain.prompt_text` chose from after *revision*, by the rule of today: the points that were live, best
@@ -138,7 +194,13 @@ class Snapshots(PlaybookRows):
 
     def revision_at(self, time: str) -> int:
         """The last revision that was made at *time* (UTC, as the history has it) or before; 0 where there was none."""
-        return int(self._execute(_LAST_BEFORE, time=time).scalar_one())
+        low, high = 0, int(self._execute(_LAST).scalar_one())
+        while low < high:  # times have no index, but rise with the numbers
+            step = -(-(high - low) // _LOOKED_AT)
+            made = self._execute(_TIMES_OF, numbers=[*range(low + step, high + 1, step)])
+            low = max((number for number, at in made if at <= time), default=low)
+            high = min(low + step - 1, high)
+        return low
 
     def revision_of(self, header: Header) -> int | None:
         """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
@@ -183,11 +245,16 @@ class Snapshots(PlaybookRows):
         rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 
-    def _points_at(self, revision: int, changed_in: RevisionRange | None = None) -> "Sequence[Row[Any]]":
+    def _points_at(
+        self, revision: int, changed_in: RevisionRange | None = None, ids: Sequence[int] | None = None
+    ) -> "Sequence[Row[Any]]":
         which, live = (_TOUCHED, "") if changed_in else ("", "WHERE c.kind <> 'retire'")
-        statement = _POINTS_AT.format(text_index=self.index_hint("ix_changes_text"), which=which, live=live)
-        touched = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
-        return self._execute(sql(statement), revision=revision, **touched).all()
+        which = which if ids is None else _AMONG_IDS
+        statement = sql(_POINTS_AT.format(text_index=self.index_hint("ix_changes_text"), which=which, live=live))
+        given: dict[str, Any] = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
+        if ids is not None:
+            statement, given = statement.bindparams(bindparam("ids", expanding=True)), {"ids": ids}
+        return self._execute(statement, revision=revision, **given).all()
 
 
 def header_of(fields: str, final_newline: int) -> Header:

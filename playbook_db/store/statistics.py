@@ -12,6 +12,7 @@ from sqlalchemy import Connection, TextClause, func, select
 from sqlalchemy import text as sql
 
 from playbook_db.domain.outcomes import FEWEST_SESSIONS, Sample
+from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.store.connect import dialect_of
 from playbook_db.store.tables import EVENTS, metadata
 
@@ -36,12 +37,31 @@ _OF_POINT_BY_EVENT = sql("""
 SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
 WHERE playbook = :key AND name = :name GROUP BY event HAVING sum(shown) > 0
 """)
+# The sessions that cited a point, with the event that first told them of it, where that is still on record.
+_CITATIONS = sql("""
+SELECT c.session_id, c.time, c.stretches,
+       (SELECT i.event FROM injections AS i
+        WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
+          AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
+        ORDER BY i.seq LIMIT 1)
+FROM playbooks AS p
+JOIN key_points AS k ON k.playbook_id = p.id AND k.name = :name
+JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
+WHERE p.key = :key ORDER BY c.time DESC, c.session_id LIMIT :most
+""")
 _CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
 _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
 # An actor, or NULL for a session: in a file of one's own they are all of one person, who isn't told by them.
 _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
 """
+# By how many more or fewer the live points became on each day.
+_POINTS = sql("""
+SELECT substr(r.time, 1, 10) AS day, sum(CASE c.kind WHEN 'retire' THEN -1 ELSE 1 END) FROM changes AS c
+JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
+WHERE c.playbook_id = (SELECT id FROM playbooks WHERE key = :key) AND c.kind IN ('add', 'restore', 'retire')
+GROUP BY day
+""")
 # Not from `vote_log`, which looks up the point of each vote. Summed up by revision first, in the order of the rows:
 # sorting all votes by day takes four times as long.
 _VOTES = sql(f"""
@@ -64,6 +84,10 @@ GROUP BY day, by_session, who
 _CALLS = sql("""
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
 FROM cost_by_day WHERE playbook = :key ORDER BY day
+""")
+_LAST_CALLS = sql("""
+SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
+FROM cost_by_day WHERE playbook = :key ORDER BY day DESC LIMIT :most
 """)
 _UNPRICED = sql("""
 SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
@@ -179,6 +203,17 @@ class EventUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """That a session cited a point: when it last did, in how many chunks of its transcript, and which event first told
+    it of the point; None where that isn't on record any more."""
+
+    session_id: str
+    time: str
+    chunks: int
+    event: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TableSize:
     """How many rows a table has, all projects together, and what it takes of the file; None where that isn't known."""
 
@@ -225,12 +260,12 @@ def count(connection: Connection, key: str) -> Counts:
         shown=sessions(_SHOWN_IN, _SHOWN),
         cited=sessions(_CITED_IN, _CITED),
         by_event=use_by_event(connection, key),
-        votes=[DayVotes(*row) for row in rows(_VOTES)],
+        votes=votes_by_day(connection, key),
         calls=[DayCalls(*row) for row in rows(_CALLS)],
         unpriced=rows(_UNPRICED)[0][0],
         learned_from=rows(_LEARNED)[0],
         revisions=[Revisions(*row) for row in rows(_REVISIONS)],
-        compared=_compared(connection, key),
+        compared=compare(connection, key),
         file_bytes=dialect.size_bytes(connection),
         tables=_tables(connection, dialect.table_bytes(connection)),
     )
@@ -244,7 +279,30 @@ def use_by_event(connection: Connection, key: str, name: str | None = None) -> t
     return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
 
 
-def _compared(connection: Connection, key: str) -> Compared:
+def citations_of(connection: Connection, key: str, name: str, *, most: int) -> tuple[Citation, ...]:
+    """The last sessions that cited the point *name* of the playbook *key*, at most *most*, the newest first."""
+    rows = connection.execute(_CITATIONS, {"key": key, "name": name, "most": most})
+    return tuple(Citation(*row) for row in rows)
+
+
+def votes_by_day(connection: Connection, key: str) -> list[DayVotes]:
+    """The votes in force, by the day on which they were cast and who did."""
+    return [DayVotes(*row) for row in connection.execute(_VOTES, {"key": key})]
+
+
+def points_by_day(connection: Connection, key: str) -> list[tuple[str, int]]:
+    """By how many more live points there were after each day on which that changed, or fewer: below 0."""
+    return [(day, int(more)) for day, more in connection.execute(_POINTS, {"key": key})]
+
+
+def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
+    """What the calls of models took on each day that had some, the newest *most* days, newest first."""
+    rows = connection.execute(_LAST_CALLS, {"key": key, "most": MAX_COUNTER if most is None else most})
+    return [DayCalls(*row) for row in rows]
+
+
+def compare(connection: Connection, key: str) -> Compared:
+    """The sessions that were held out beside those that were shown the playbook."""
     since, until = connection.execute(_HELD_OUT, {"key": key}).one()
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
     given = {"key": key, "since": since, "until": until}

@@ -42,6 +42,11 @@ exec(open(__file__).read())
 _TELL = "import sys; print('%d %d' % sys.version_info[:2])"
 
 
+def patient(hook: str) -> str:
+    """Code that is *hook* with a deadline that no busy machine lets pass."""
+    return _PATIENTLY.format(root=str(ROOT), hook=hook, patience_s=PATIENCE_S, file=str(HOOKS / f"{hook}.py"))
+
+
 @functools.cache
 def _pythons() -> dict[tuple[int, int], list[str]]:
     """Every other Python on this machine, by its version."""
@@ -197,10 +202,9 @@ class Client:
         payload = event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n"
         arguments = [] if scope is None else [scope, str(self.worker)]
         file = str(HOOKS / f"{hook}.py")
-        code = _PATIENTLY.format(root=str(ROOT), hook=hook, patience_s=PATIENCE_S, file=file)
         began = time.monotonic()
         with subprocess.Popen(
-            [python, "-I", "-S", *(["-c", code] if self.is_patient else [file]), *arguments],
+            [python, "-I", "-S", *(["-c", patient(hook)] if self.is_patient else [file]), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -104,6 +104,31 @@ def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypat
     assert queue.is_skipped("s-1")
 
 
+def test_learning_does_without_the_tools_of_a_session(data: Path, calls: Path, home: Path) -> None:
+    """Where their package can't be had the environment is made without it; it says so, and --now tries again."""
+    uv = home / "bin" / "uv"
+    _put_uv(home)
+    works = uv.read_text()
+    uv.write_text(
+        works.replace("#!/bin/sh", "#!/bin/sh\ncase \"$*\" in *mcp\\>=*) echo 'no such package' >&2; exit 1;; esac")
+    )
+
+    assert _set_up().returncode == 0
+    without = _set_up("--status")
+    uv.write_text(works)
+    assert _set_up().returncode == 0
+    assert _made(calls) == 1
+    assert _set_up("--now").returncode == 0
+    after = _set_up("--status")
+
+    assert without.returncode == 0
+    assert "without the tools of a session" in without.stdout
+    assert "no such package" in without.stdout
+    assert _made(calls) == 2
+    assert "tools of a session" not in after.stdout
+    assert "mcp>=" in calls.read_text().splitlines()[-1]
+
+
 def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
     """A session starts every few minutes."""
     _set_up()

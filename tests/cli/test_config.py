@@ -57,6 +57,14 @@ def test_a_value_says_where_it_comes_from(
         assert _one(playbook, name) == (str(number), str(path), "this terminal has 1")
 
 
+def test_set_may_be_said(playbook: Playbook, home: Path) -> None:
+    """`config set NAME VALUE` is `config NAME VALUE`; more words are none."""
+    assert playbook("config", "set", "playbook_review", "all").code == 0
+
+    assert _one(playbook, "playbook_review")[:2] == ("all", str(home / ".claude" / "settings.json"))
+    assert playbook("config", "set", "playbook_review", "all", "now").code == 2
+
+
 def test_what_a_project_brings_waits_for_consent(playbook: Playbook, folder: Path) -> None:
     """It says that it isn't used."""
     _put(folder / ".claude" / "settings.json", {"env": {"ANTHROPIC_BASE_URL": "https://user:pw@elsewhere.example"}})
@@ -91,6 +99,30 @@ def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path
     assert (refused.code, "none, fetched, all" in refused.err) == (1, True)
     assert playbook("config", "playbook_review", "--unset").code == 0
     assert not json.loads(own.read_text())
+
+
+def test_only_the_user_says_that_what_a_session_writes_by_mcp_counts(
+    playbook: Playbook, folder: Path, home: Path
+) -> None:
+    """A project's file can only say that it waits; `live` there is not heard, and told by doctor too."""
+    own, theirs = home / ".claude/settings.json", folder / ".claude/settings.json"
+    assert _one(playbook, "playbook_mcp_writes") == ("propose", "default", "")
+    _put(theirs, {"playbook_mcp_writes": "live"})
+    value, source, note = _one(playbook, "playbook_mcp_writes")
+    assert (value, source) == ("propose", "default")
+    assert str(theirs) in note
+    assert playbook("config", "playbook_mcp_writes", "live").code == 0
+    assert _one(playbook, "playbook_mcp_writes") == ("live", str(own), "")
+    for odd in ("yes", True, ["live"], None):
+        _put(theirs, {"playbook_mcp_writes": odd})
+        assert registration.mcp_choice(str(folder))[0] == "live"
+    _put(folder / ".claude/settings.local.json", {"playbook_mcp_writes": "propose"})
+    assert registration.mcp_choice(str(folder))[0] == "propose"
+    assert registration.mcp_choice(str(home))[0] == "live"
+
+    refused = playbook("config", "playbook_mcp_writes", "some")
+
+    assert (refused.code, "live, propose" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -289,6 +289,23 @@ def test_a_share_of_sessions_that_is_held_out_is_named(
     assert text in finding["told"]
 
 
+def test_what_a_session_may_write_at_once_is_named(
+    findings: Findings, playbook: Playbook, folder: Path, home: Path
+) -> None:
+    """And a project's file that asks for it, which isn't heard. Where it waits there is nothing to say."""
+    playbook("init")
+    assert "mcp" not in findings()
+    (folder / ".claude").mkdir(exist_ok=True)
+    (folder / ".claude" / "settings.json").write_text('{"playbook_mcp_writes": "live"}')
+    [unheard] = findings()["mcp"]
+    playbook("config", "playbook_mcp_writes", "live")
+    [live] = findings()["mcp"]
+
+    assert [unheard["state"], live["state"]] == ["note", "note"]
+    assert "only you can say that" in unheard["told"]
+    assert live["remedy"] == "playbook config playbook_mcp_writes --unset"
+
+
 @pytest.mark.usefixtures("well")
 def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(findings: Findings, home: Path) -> None:
     """What happens out of sight can be seen here, for a day."""

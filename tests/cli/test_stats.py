@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from rich.cells import cell_len
 
-from playbook_db.cli import charts
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
+from playbook_db.services.trends import MOST_BARS
 from playbook_db.store.engine import open_store
 from playbook_db.store.repository import PlaybookRepository
 from tests.cli.conftest import Playbook
@@ -268,7 +268,7 @@ def test_a_long_path_is_told_by_its_end(playbook: Playbook, tmp_path: Path, fold
 
 def test_more_than_a_years_weeks_are_drawn_as_months(playbook: Playbook, home: Path, folder: Path) -> None:
     """Bars stay wide enough to be seen, and nothing is left out."""
-    _live_a_little(playbook, home, folder, first_call_days_ago=7 * charts.MOST_BARS)
+    _live_a_little(playbook, home, folder, first_call_days_ago=7 * MOST_BARS)
     playbook("stats", "--svg", "years.svg")
 
     costs = _texts(_drawn(folder / "years.svg"), "costs")

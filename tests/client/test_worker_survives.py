@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.claude_code.worker_start import WORKER
 from tests.client.harness import World, run_print, start_print, wait_until
 from tests.client.ours import PYTHON, REPOSITORY, data_folder, fill, foreign_hook, jobs, our_hooks, register
 
@@ -54,12 +55,17 @@ class FakeWorker:
 
 @pytest.fixture
 def worker(tmp_path: Path) -> FakeWorker:
-    """A fake worker that nobody has started yet."""
+    """A fake worker that nobody has started yet. What else its Python is for, as the plugin's MCP server, a real one
+    does."""
     folder = tmp_path / "told"
     folder.mkdir()
     script = Path(__file__).with_name("fake_worker.py")
     command = shlex.join([PYTHON, "-IS", str(script), str(folder), str(WORK_S)])
-    return FakeWorker(_program(tmp_path / "worker", f'exec {command} "$@"'), folder)
+    lines = f"""case " $* " in
+*" {WORKER} "*) exec {command} "$@" ;;
+*) exec {shlex.quote(PYTHON)} "$@" ;;
+esac"""
+    return FakeWorker(_program(tmp_path / "worker", lines), folder)
 
 
 def _program(path: Path, lines: str) -> Path:

@@ -142,6 +142,16 @@ def test_what_breaks_a_rule_is_skipped_and_never_proposed() -> None:
     assert len(judged.counting) == 7
 
 
+def test_a_point_that_the_session_voted_on_itself_gets_no_second_vote_of_it() -> None:
+    """By its tools, while it ran; what was learned from it afterwards is on record as a note."""
+    tags = [_tag("pat-001", "helpful"), _tag("pat-002", "helpful")]
+
+    judged = judge_tags(_PLAYBOOK, tags, {"pat-001", "pat-002"}, [_USER], "fetched", {"pat-001"})
+
+    assert [vote.name for vote in judged.votes] == ["pat-002"]
+    assert ["has voted on pat-001 itself" in note.reason for note in judged.notes] == [True]
+
+
 def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> None:
     """As a vote that met no point, as ever."""
     judged = judge_tags(_PLAYBOOK, [_tag("pat-777", "helpful")], set(), [_USER], "fetched")

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code import learner, worker
+from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.services import edit, queue
+from playbook_db.llm import json_replies
+from playbook_db.services import edit, learn, queue, suggestions
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
@@ -48,6 +50,19 @@ def test_votes_and_operations_become_one_revision(
     assert "3 passed" in asked[0].last_said
     assert "[pat-001] helpful=1 harmful=0" in asked[1].last_said
     assert "3 passed" not in asked[1].last_said  # of the session it has what was quoted
+
+
+def test_a_vote_that_the_session_cast_itself_is_not_counted_again(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its tools, while it ran; the reflector's tag on the same point is kept as a note."""
+    (chunk,) = read_chunks(transcript, 0, 100_000)
+    speaker = suggestions.Speaker(chunk.session_id, had=frozenset(["pat-001"]))
+    suggestions.vote(learner_project, speaker, "pat-001", "helpful")
+    with MessagesApi(*GOOD) as api:
+        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
 
 
 def test_the_same_lines_are_never_learnt_from_twice(
@@ -388,10 +403,12 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
     database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
-    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(3000)]]
-    told = json.loads(reflection(*tags, analysis="word " * 60_000))
-    told["bullet_tags"][0]["rationale"] = "why " * 60_000
-    curated = curation({**ADD, "text": "long " * 90_000}, ADD, *[{"type": "NONE"}] * 3000, reasoning="so " * 90_000)
+    assert learn._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
+    monkeypatch.setattr(learn, "_MAX_ITEMS", 200)
+    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(2100)]]
+    told = json.loads(reflection(*tags, analysis="word " * 5_000))
+    told["bullet_tags"][0]["rationale"] = "why " * 5_000
+    curated = curation({**ADD, "text": "long " * 5_000}, ADD, *[{"type": "NONE"}] * 300, reasoning="so " * 8_000)
     with MessagesApi(*answers(json.dumps(told), curated)) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
@@ -404,6 +421,6 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
         votes = connection.exec_driver_sql("SELECT count(*), max(length(rationale)) FROM votes").all()
         skipped = connection.exec_driver_sql("SELECT reason FROM skipped_operations ORDER BY seq").all()
     assert rows == [(20_000, 20_000)]
-    assert votes == [(2000, 1000)]
+    assert votes == [(200, 1000)]
     assert skipped[0] == ("`text`: a text must not be longer than 10,000 characters",)
-    assert len(skipped) == 1999
+    assert len(skipped) == 199

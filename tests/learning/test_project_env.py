@@ -19,9 +19,10 @@ from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.learning.conftest import MessagesApi, answers, curation, reflection
+from tests.learning.workers import work_with
 from tests.transcripts_made_up import TranscriptBuilder
 
-pytestmark = pytest.mark.slow  # starts processes
+pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # starts processes, some by a socket of no host
 
 GOOD = answers(reflection(), curation())
 USERS_KEY, ITS_KEY = "sk-ant-the-users", "sk-ant-the-projects"
@@ -75,10 +76,11 @@ def _bring(folder: Path, **env: Any) -> dict[str, str]:
     return {name: str(value) for name, value in env.items()}
 
 
-def _end_session(client: Client, environ: dict[str, str]) -> None:
+def _end_session(client: Client, environ: dict[str, str], *, is_forked: bool = True) -> None:
     """A session ends in the client's project, in which nothing was said; the worker that it starts has come to its end.
 
-    The hook's own worker is a program that only keeps its environment; the real one is run in that.
+    The hook's own worker is a program that only keeps its environment; the real one is run in that, by its command
+    or as a fork that has no other.
     """
     kept = client.home / "environment"
     client.worker.write_text(f"#!/bin/sh\n/usr/bin/env -0 > '{kept}.new' && /bin/mv '{kept}.new' '{kept}'\n")
@@ -86,6 +88,9 @@ def _end_session(client: Client, environ: dict[str, str]) -> None:
     assert running.appears(kept)
     theirs = dict(pair.split("=", 1) for pair in kept.read_text().split("\0") if pair)
     kept.unlink()
+    if is_forked:
+        assert work_with(theirs, running.PATIENCE_S) == 0
+        return
     command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
     done = subprocess.run(command, env=theirs, cwd="/", capture_output=True, timeout=running.PATIENCE_S)
     assert done.returncode == 0
@@ -112,7 +117,7 @@ def test_another_project_s_transcript_never_goes_where_the_session_s_project_say
     _user_has(home, ANTHROPIC_BASE_URL=users.url)
     session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url, ANTHROPIC_MODEL="theirs")
 
-    _end_session(client, {**session, "ANTHROPIC_API_KEY": USERS_KEY})
+    _end_session(client, {**session, "ANTHROPIC_API_KEY": USERS_KEY}, is_forked=False)
 
     assert gateway.messages() == []
     assert {request.body["model"] for request in users.messages()} == {"claude-sonnet-5-5"}

@@ -20,7 +20,7 @@ from playbook_db.services import edit, maintenance, mirror, queue
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import Store, open_store
 from tests.claude_code import running
-from tests.claude_code.running import HOOKS, PYTHON, Client
+from tests.claude_code.running import PYTHON, Client
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Request
 from tests.transcripts_made_up import TranscriptBuilder
@@ -65,7 +65,7 @@ def odd_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
 def _begin(client: Client, event: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
     """The hook for *event*, under way, with the Python of these tests for its worker."""
     process = subprocess.Popen(
-        [PYTHON, "-I", "-S", str(HOOKS / "enqueue.py"), "user", sys.executable],
+        [PYTHON, "-I", "-S", "-c", running.patient("enqueue"), "user", sys.executable],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
+from playbook_db.domain.diff import Comparison
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
@@ -457,6 +459,72 @@ def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     assert (reflection.model, reflection.cost_usd, reflection.duration_ms) == ("a-model", 0.5, 1500)
     assert full.revision.cost_usd == 0.5
     assert log(days, limit=1)[0].cost_usd == 0.5
+
+
+@settings(max_examples=12)
+@given(steps=st.lists(STEPS, max_size=5), most=st.integers(1, 3))
+def test_pages_one_after_the_other_are_the_whole(
+    new_project: NewProject, steps: list[tuple[str, Any]], most: int
+) -> None:
+    """Of the playbook at any revision, and of all that is kept of a revision; behind the last page comes an empty
+    one."""
+    project = new_project()
+    done = live_through(project, steps)
+
+    for number in range(len(done) + 1):
+        points = history.at(project, f"{number}").playbook.points
+        pages = [history.page_at(project, f"{number}", before=at, most=most) for at in range(0, len(points) + 1, most)]
+        assert tuple(point for page in pages for point in page.points) == points
+        assert [page.live for page in pages if page.points] == [len(points)] * sum(bool(page.points) for page in pages)
+        assert all(len(page.points) <= most for page in pages)
+    for number in done:
+        full = history.details_of(project, f"r{number}")
+        assert isinstance(full, history.RevisionDetails)
+        parts = [
+            history.revision_page(project, f"{number}", before=at, most=most) for at in range(0, full.items + 1, most)
+        ]
+        assert tuple(change for part in parts for change in part.revision.changes) == full.revision.changes
+        assert tuple(vote for part in parts for vote in part.votes) == full.votes
+        assert tuple(skipped for part in parts for skipped in part.skipped) == full.skipped
+        assert full.items == max(len(full.revision.changes), len(full.votes), len(full.skipped))
+        assert {part.revision.counts == full.revision.counts for part in parts} == {True}
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(steps=st.lists(STEPS, max_size=6), few=st.sampled_from([0, 2_000]), data=st.data())
+def test_two_revisions_are_compared_as_the_playbooks_that_they_left(
+    new_project: NewProject, steps: list[tuple[str, Any]], few: int, data: st.DataObject
+) -> None:
+    """However little of them is read for it; of a point that moved the place counts."""
+    project = new_project()
+    done = live_through(project, steps)
+    numbers = data.draw(st.tuples(*[st.integers(0, len(done))] * 2))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history, "_FEW_REVISIONS", few)
+        compared = history.compare(project, *map(str, numbers))
+
+    sides = [history.at(project, str(number)) for number in numbers]
+    known, all_of_it = compared.differences, history.difference(*sides)
+    assert replace(known, moved=()) == replace(all_of_it, moved=())
+    assert _places(known) == _places(all_of_it)
+    assert [compared.before.title, compared.after.title] == [side.title for side in sides]
+
+
+def _places(comparison: Comparison) -> list[tuple[str, str, str, str | None]]:
+    return [
+        (moved.before.name, moved.before.section, moved.now.point.section, moved.now.behind)
+        for moved in comparison.moved
+    ]
+
+
+def test_a_page_names_a_revision_by_its_number_alone(days: Project) -> None:
+    """A point may be called as a number is."""
+    assert history.revision_page(days, "r2", before=0, most=1).revision.number == 2
+    for text in ("0", "4", "oth-001", "yesterday", ""):
+        with pytest.raises(RevisionNotFoundError):
+            history.revision_page(days, text, before=0, most=1)
 
 
 def test_a_point_has_a_span(days: Project) -> None:

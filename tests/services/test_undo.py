@@ -16,6 +16,7 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import (
+    PlaybookChangedError,
     PlaybookError,
     PointNotFoundError,
     PointRuleError,
@@ -175,6 +176,25 @@ def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -
     assert (now(project), last(project)) == (before, 4)
     undo(project, RevisionRange(3, 3), prefer="ours")
     assert [p.text for p in now(project).points] == ["c\x1b[2J", "use mypy"]
+
+
+def test_who_decides_on_another_state_is_refused(project: Project) -> None:
+    """What the undo would overwrite came after the revision that the person saw as the last one."""
+    edit.add(project, "use ruff")
+    edit.edit(project, "oth-001", text="b")
+    edit.edit(project, "oth-001", text="c")
+    before = now(project)
+
+    for undone in (
+        lambda was: undo(project, RevisionRange(2, 2), prefer="theirs", was=was),
+        lambda was: undo_service.undo_session(project, "nobody", was=was),
+        lambda was: go_back(project, "1", was=was),
+    ):
+        with pytest.raises(PlaybookChangedError, match="changed meanwhile, in revision 3"):
+            undone(2)
+        assert (now(project), last(project)) == (before, 3)
+    undo(project, RevisionRange(2, 2), prefer="theirs", was=3)
+    assert [p.text for p in now(project).points] == ["use ruff"]
 
 
 def test_an_undo_changes_no_votes_twice(project: Project) -> None:

@@ -558,5 +558,5 @@ def test_a_question_whose_parts_each_take_little_is_ended_too(url: str) -> None:
     open_store(url).close()
     slow = "SELECT n, pg_sleep(0.0007) FROM generate_series(1, 100000) AS n"
 
-    with user_sql.ask(url, slow, project_key="", timeout_s=1.0) as answer, pytest.raises(QueryTimeoutError):
+    with pytest.raises(QueryTimeoutError), user_sql.ask(url, slow, project_key="", timeout_s=1.0) as answer:
         list(answer.rows)

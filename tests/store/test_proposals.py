@@ -6,7 +6,9 @@ import pytest
 
 from playbook_db.domain import operations
 from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.playbook import KeyPoint
 from playbook_db.services.projects import Project
+from playbook_db.store import proposals
 from playbook_db.store.proposals import Kind, Proposal, State
 
 PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "fetched")
@@ -110,3 +112,23 @@ def test_what_a_model_says_that_no_database_takes_is_kept_all_the_same(project: 
     assert proposal.operation == {"text": "half ? and \ufffd none", "source_ids": [None, 3], "type": "ADD"}
     assert _waiting(project) == [proposal]
     assert _propose(project, {"source_ids": [{}, "a"], "merged_text": 7}, "MERGE") is not None
+
+
+def test_the_points_that_proposals_are_about_come_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live ones, however many statements it takes: some of each proposal, none of one that adds a point."""
+    with project.store.write(project.key) as book:
+        for name in ("a", "b", "pat-001", "gone"):
+            book.draft.add(KeyPoint(name, f"the text of {name}"))
+        book.commit("edit", "four points")
+    with project.store.write(project.key) as book:
+        book.draft.retire("gone", reason="stale")
+        book.commit("edit", "three points")
+    for kind, operation, _ in EACH:
+        _propose(project, operation, kind)
+    _propose(project, {"target_id": "gone"}, "DELETE")
+
+    for many in (1, 2, 500):
+        monkeypatch.setattr(proposals, "_AT_ONCE", many)
+        with project.store.read(project.key) as book:
+            points = book.live_points_of(book.waiting_proposals())
+            assert points == {name: book.live_point(name) for name in ("a", "b", "pat-001")}

@@ -157,6 +157,10 @@ class PostgresDialect:
         what looks at the version has opened a connection already. What migrates may take as long as it takes."""
         return self._engine if foreign_keys else self._engine.execution_options(silent_for_s=math.inf)
 
+    def is_as_opened(self, readers: Engine) -> bool:
+        """Nobody can tell without asking as much as who opens it does."""
+        return False
+
     @cached_property
     def _engine(self) -> Engine:
         given = {name: value for name, value in _UNLESS_SAID.items() if name not in self.url.query}

@@ -47,6 +47,7 @@ class SqliteDialect:
 
     def __init__(self, path: str, access: Access = "write") -> None:
         self.path, self.access = path, access
+        self._file = _file_at(path)
 
     @property
     def where(self) -> str:
@@ -65,6 +66,7 @@ class SqliteDialect:
                 f"This Python brings SQLite {sqlite3.sqlite_version}; playbook-db needs 3.37 or later. "
                 "Use a newer Python."
             )
+        self._file = _file_at(self.path)
         writes = self.access == "write"
         engine = create_engine(
             URL.create("sqlite", database=self.path),
@@ -88,6 +90,13 @@ class SqliteDialect:
                 record.invalidate()
 
         return engine
+
+    def is_as_opened(self, readers: Engine) -> bool:
+        """Whether the file is the one that the last engine was made for, and is at our schema."""
+        if self._file is None or _file_at(self.path) != self._file:
+            return False
+        with self.explained(), readers.connect() as connection:
+            return connection.exec_driver_sql("PRAGMA user_version").scalar() == hook_queries.SCHEMA
 
     def explained(self) -> AbstractContextManager[None]:
         """Turns the driver's errors into ours."""
@@ -378,6 +387,15 @@ class SqliteDialect:
                     time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
         finally:
             driver.execute(f"PRAGMA busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}")  # milliseconds
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    """What tells the file at *path* from any other; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 @functools.cache

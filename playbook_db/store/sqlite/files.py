@@ -1,7 +1,6 @@
 """SQLite files as a whole: opened, copied while others write, replaced under those who have them open."""
 
 import contextlib
-import fcntl
 import glob
 import itertools
 import os
@@ -17,7 +16,7 @@ from urllib.parse import quote
 
 from sqlalchemy.exc import DBAPIError
 
-from playbook_db import settings
+from playbook_db import platforms, settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, DiskError
 from playbook_db.files import replace_by, to_disk
 from playbook_db.store.hook_queries import is_at_rest
@@ -50,7 +49,9 @@ def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqli
     wait_s = settings.LOCK_WAIT_S if wait_s is None else wait_s
     with explained(path, "can't be opened"):
         if access == "write":
-            return _open(path, "mode=rw", wait_s)
+            connection = _open(path, "mode=rw", wait_s)
+            connection.execute("PRAGMA checkpoint_fullfsync = ON")  # only macOS has it, which else keeps no order
+            return connection
         if access == "at rest" and not has_log(path):
             return _open(path, "mode=ro&immutable=1", wait_s)
         if access == "check":
@@ -316,15 +317,9 @@ def _held(path: str) -> Iterator[BinaryIO]:
     """Keep every SQLite off the file, so that no other connection has it open or opens it while its name changes."""
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # made where only its log is left
-        while True:
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _PENDING_BYTE)
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
-                break
-            except (BlockingIOError, PermissionError) as error:
-                fcntl.lockf(file, fcntl.LOCK_UN, 1, _PENDING_BYTE)
-                if time.monotonic() > deadline:
-                    raise DatabaseBusyError(path, settings.LOCK_WAIT_S) from error
+        while not platforms.lock_bytes(file, (_PENDING_BYTE, 1), (_SHARED_FIRST, _SHARED_SIZE)):
+            if time.monotonic() > deadline:
+                raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
             time.sleep(random.uniform(*_RETRY_SWAP_AFTER_S))  # noqa: S311 - no secret hangs on it
         yield file
 

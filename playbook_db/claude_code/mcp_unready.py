@@ -1,0 +1,76 @@
+"""The MCP server where there isn't one yet: it has no tools, and says why and what to do.
+
+The client shows no error so, and whoever asks for the tools is told. Runs on any Python that a machine has, with the
+standard library alone: a line of JSON in, a line out, as the SDK's servers speak it.
+"""
+
+import json
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LATEST = "2025-11-25"  # of the protocol's versions those with `initialize`; the client's own is as good
+_NO_METHOD, _NO_REQUEST, _NO_JSON = -32601, -32600, -32700
+_LONGEST_LINE = 1 << 20  # bytes; of a longer one only the end of the line counts
+
+
+def serve(why: str) -> int:
+    """Answer on stdin and stdout, with *why* there are no tools, until stdin ends. The exit code."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    is_rest = False
+    while True:
+        line = source.readline(_LONGEST_LINE)
+        if not line:
+            return 0
+        was_rest, is_rest = is_rest, not line.endswith(b"\n")
+        if was_rest or not line.strip():
+            continue
+        reply = _no_request(None, _NO_JSON, "the line is too long") if is_rest else answer(line, why)
+        if reply is not None:
+            try:
+                target.write(json.dumps(reply).encode("ascii") + b"\n")
+                target.flush()
+            except OSError:  # the client has left
+                return 0
+
+
+def answer(line: bytes, why: str) -> "dict[str, Any] | None":
+    """The answer to the message in *line*; None where it wants none."""
+    try:
+        message = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return _no_request(None, _NO_JSON, "this is no JSON")
+    if not isinstance(message, dict):
+        return _no_request(None, _NO_REQUEST, "this is no message of JSON-RPC")
+    number, method = message.get("id"), message.get("method")
+    if "id" not in message or method is None:
+        return None  # a notification, or an answer to nothing that was asked
+    if not isinstance(number, (int, str)) or not isinstance(method, str):
+        return _no_request(None, _NO_REQUEST, "this is no message of JSON-RPC")
+    result = _result(method, message.get("params"), why)
+    if result is None:
+        return _no_request(number, _NO_METHOD, "there is no method " + method[:80])
+    return {"jsonrpc": "2.0", "id": number, "result": result}
+
+
+def _result(method: str, params: object, why: str) -> "dict[str, Any] | None":
+    if method == "initialize":
+        asked = params.get("protocolVersion") if isinstance(params, dict) else None
+        return {
+            "protocolVersion": asked if isinstance(asked, str) and len(asked) < 40 else _LATEST,
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "playbook", "version": "0"},
+            "instructions": "The playbook's tools aren't there yet: " + why,
+        }
+    lists = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
+    if method in lists:
+        return {lists[method]: []}
+    if method == "resources/templates/list":
+        return {"resourceTemplates": []}
+    return {} if method == "ping" else None
+
+
+def _no_request(number: object, code: int, why: str) -> "dict[str, Any]":
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": why}}

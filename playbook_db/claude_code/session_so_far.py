@@ -1,0 +1,106 @@
+"""The session that an MCP server works for: which one it is, and what its transcript holds up to now.
+
+What the client gives a server was seen with client 2.1.330, print mode and interactive, `claude mcp add` and a plugin
+alike: `CLAUDE_CODE_SESSION_ID` and `CLAUDE_PROJECT_DIR` in the environment, the project as the working directory, and
+with each call of a tool the `_meta` key `claudecode/toolUseId`. A server outlives `/clear`, after which its environment
+names a session that is over; the tool use stands in the transcript of the one that calls, 50 to 150 ms after the call.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from playbook_db import project_env, settings
+from playbook_db.claude_code import chunks, events, learner, places
+from playbook_db.domain.evidence import FETCHED, Place
+from playbook_db.domain.redaction.redact import redact, secret_values, without_private
+
+TOOL_USE = "claudecode/toolUseId"  # the key in a call's `_meta`
+_PATIENCE_S = 1.0  # for the call to stand in a transcript
+_LOOK_AGAIN_S = 0.03
+_LATEST = 20  # transcripts; more sessions don't run at once in a project
+_TAIL_BYTES = 4 << 20  # of a transcript, in which a call that is under way must stand
+# What a session read that nobody can look up: it may hold a page.
+UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """A session, by its `id`: the `places` in its transcripts that can be evidence, of which only labels are redacted;
+    the points that the assistant `cited`, and the `secrets` that must not be kept."""
+
+    id: str
+    places: tuple[Place, ...]
+    cited: frozenset[str]
+    secrets: frozenset[str]
+
+
+def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[str, list[str]]:
+    """The session whose call has the id *tool_use*, of those in *folder*, and its transcripts: its own, and that of the
+    subagent that calls; *session*, and the transcript that goes by this name, where that isn't to be found."""
+    until = time.monotonic() + _PATIENCE_S
+    while tool_use:
+        for path in _transcripts(folder):
+            if _stands_in(path, tool_use):
+                own = learner.session_of(path)
+                return own, list(dict.fromkeys([*_transcripts_of(own, folder), path]))
+        if time.monotonic() > until:
+            break
+        time.sleep(_LOOK_AGAIN_S)
+    return session, _transcripts_of(session, folder)
+
+
+def read(tool_use: str | None, session: str, folder: str) -> SoFar:
+    """What the session in *folder* that makes the call *tool_use* has come to, as `session_of_call` finds it."""
+    session, paths = session_of_call(tool_use, session, folder)
+    secrets = secret_values(os.environ) | secret_values(project_env.brought(folder))
+    trusted = places.Trusted.of(folder)
+    found: dict[Place, None] = {}
+    cited: set[str] = set()
+    try:
+        for path in paths:
+            for chunk in chunks.read_chunks(path, 0, learner.CHUNK_CHARS, redact=without_private, trusted=trusted):
+                found.update(dict.fromkeys(chunk.places))
+                cited.update(chunk.cited)
+    except OSError:
+        paths = []
+    # Of a place its label alone may be kept, with a quote; to redact all texts takes four times as long as the rest.
+    redacted = (replace(place, label=redact(place.label, secrets)) for place in found)
+    return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
+
+
+def _transcripts(folder: str) -> Iterator[str]:
+    """The transcripts of sessions and subagents that began in *folder*, the last that was written to first."""
+    times: dict[str, float] = {}
+    for kept in _kept(folder):
+        for here, _, names in os.walk(kept):
+            for name in names:
+                if name.endswith(".jsonl"):
+                    path = os.path.join(here, name)
+                    try:
+                        times[path] = os.stat(path).st_mtime
+                    except OSError:
+                        continue
+    yield from sorted(times, key=lambda path: times[path], reverse=True)[:_LATEST]
+
+
+def _transcripts_of(session: str, folder: str) -> list[str]:
+    paths = (os.path.join(kept, f"{os.path.basename(session)}.jsonl") for kept in _kept(folder))
+    return list(filter(os.path.isfile, paths)) if session else []
+
+
+def _kept(folder: str) -> list[str]:
+    """Where Claude Code keeps the transcripts of sessions that began in *folder*."""
+    names = dict.fromkeys(map(events.session_folder_name, (folder, os.path.realpath(folder))))
+    return [os.path.join(settings.claude_dir(), "projects", name) for name in names]
+
+
+def _stands_in(path: str, tool_use: str) -> bool:
+    """Whether the end of the transcript at *path* has the call *tool_use*."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - _TAIL_BYTES, 0))
+            return f'"{tool_use}"'.encode("utf-8", "replace") in file.read()
+    except OSError:
+        return False

@@ -1,0 +1,157 @@
+"""What differs between systems: locks, modes, processes apart, when a file is on the disk, how a path is spelled.
+
+No other module asks which system this is, or uses what only some have. Standard library only, also of a Python that
+hooks alone run on; `fcntl`, which Windows lacks, is imported where it is used. docs/platforms.md says what was tried.
+"""
+
+import os
+import stat
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import IO, Any, NoReturn
+
+SYSTEM = sys.platform  # linux, darwin, win32, ...
+_PATH_BYTES = 1024  # the longest path that macOS tells
+
+
+def unsupported() -> "str | None":
+    """What to do where this system is none of those that we run on; None where it is one."""
+    if SYSTEM != "win32":
+        return None
+    return (
+        "playbook-db runs on Linux and macOS. On Windows use it within WSL, with the Claude Code that runs there: "
+        "`wsl --install`, then install both in its terminal."
+    )
+
+
+def machine_name() -> str:
+    """The name of this machine."""
+    return os.uname().nodename
+
+
+def user_number() -> int:
+    """The number of the user whose process this is."""
+    return os.getuid()
+
+
+def umask() -> int:
+    """Which rights a new file isn't given."""
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def set_rights(handle: int, mode: int, *, like: "os.stat_result | None" = None) -> None:
+    """Give the open file the *mode*; or the mode and, where we may, the owner of the file *like*. Raises OSError."""
+    if like is not None:
+        try:  # under sudo, the user's files stay the user's
+            os.fchown(handle, like.st_uid, like.st_gid)
+        except PermissionError:
+            pass
+    os.fchmod(handle, mode if like is None else stat.S_IMODE(like.st_mode))
+
+
+def to_disk(handle: int) -> None:
+    """Wait until the open file or folder is on the disk. Raises OSError.
+
+    On macOS `fsync` ends when the disk has it in its memory, and a request of its own waits for the rest; some file
+    systems don't know that one.
+    """
+    import fcntl
+
+    whole = getattr(fcntl, "F_FULLFSYNC", None)
+    if whole is not None:
+        try:
+            fcntl.fcntl(handle, whole)
+        except OSError:
+            pass
+        else:
+            return
+    os.fsync(handle)
+
+
+def lock(file: "IO[Any]") -> bool:
+    """Whether the file is locked for this process now; the system lets go when the process ends, however it does."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def lock_bytes(file: "IO[Any]", *ranges: "tuple[int, int]") -> bool:
+    """Whether these bytes of the file, (first, how many), are locked for this process now, as SQLite locks; all or
+    none of them, until the file is closed. Raises OSError for anything but that another one has them."""
+    import fcntl
+
+    for number, (first, size) in enumerate(ranges):
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, size, first)
+        except (BlockingIOError, PermissionError):
+            for ours, length in ranges[:number]:
+                fcntl.lockf(file, fcntl.LOCK_UN, length, ours)
+            return False
+    return True
+
+
+def run_detached(command: "Sequence[str]", environment: "Mapping[str, str]") -> None:
+    """Run *command*, a program and its arguments, apart from this process; nothing is heard of it.
+
+    Its parent ends at once, so that it belongs to no tree of the caller's; it leads a session of its own, in `/`, with
+    all three standard streams on nothing and no other descriptor. On macOS, too, what a fork may not use there isn't
+    used between it and the new program.
+    """
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            _become(command, environment)
+    finally:
+        os._exit(0)
+
+
+def end_group(leader: int) -> None:
+    """Kill the process *leader*, which began a session of its own, and what it has started. Raises OSError."""
+    import signal
+
+    os.killpg(leader, signal.SIGKILL)
+
+
+def as_spelled(path: str) -> str:
+    """*path* as the file system itself spells it, where it takes other spellings (capitals, accents) for the same."""
+    import fcntl
+
+    get_path = getattr(fcntl, "F_GETPATH", None)
+    if get_path is None:
+        return path
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return path
+    try:
+        return os.fsdecode(fcntl.fcntl(handle, get_path, bytes(_PATH_BYTES)).partition(b"\0")[0])
+    except OSError:
+        return path
+    finally:
+        os.close(handle)
+
+
+def _become(command: "Sequence[str]", environment: "Mapping[str, str]") -> "NoReturn":
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    try:
+        highest = max(map(int, os.listdir("/dev/fd")))
+    except OSError:  # they can't be listed
+        highest = 1023
+    os.closerange(3, highest + 1)
+    os.chdir("/")
+    os.execve(command[0], list(command), environment)  # noqa: S606 - a list, ours

@@ -1,0 +1,76 @@
+"""The points page by page: those that words, a section and a state leave, in an order."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.domain.times import timestamp
+from playbook_db.services.projects import Project
+from playbook_db.store import listing, searching
+from playbook_db.store.listing import Order, PointRow, RowFilter, State
+from playbook_db.store.repository import PlaybookRepository
+
+TREND = timedelta(weeks=4)  # over which the votes of a point are compared
+STATES: tuple[State, ...] = ("live", "pinned", "resting", "retired")
+ORDERS: tuple[Order, ...] = ("rank", "votes", "age", "used")
+
+
+@dataclass(frozen=True, slots=True)
+class PointList:
+    """One of the `pages` of a list: its points, and how many the list has; `is_damaged` where the index for full text,
+    which should have been asked, can't be."""
+
+    points: tuple[PointRow, ...]
+    count: int
+    page: int
+    pages: int
+    is_damaged: bool = False
+
+
+def read(
+    project: Project,
+    words: str = "",
+    *,
+    state: State = "live",
+    section: str | None = None,
+    order: Order | None = None,
+    page: int = 1,
+    page_rows: int,
+    now: datetime | None = None,
+) -> PointList:
+    """The points of the *project* in a *state*, of a *section* (its slug), that answer *words*: *page_rows* of them, on
+    that *page*, or on the last one where there are not so many.
+
+    Without an *order* the best answer comes first, or else what a session is shown first; of those that have left, the
+    last to leave. What words don't find, as they aren't typed to the end, is looked for as parts of texts.
+    """
+    section = section if section in SLUG_SECTIONS else None
+    with project.store.read(project.key) as book:
+        row_filter, is_damaged = _filter(book, words, RowFilter(state, section))
+        by_default: Order = "left" if state == "retired" else "rank" if row_filter.ids is None else "given"
+        order = order or by_default
+        is_plain = order == "rank" and row_filter.is_open  # whose order has an index
+        ids = [] if is_plain else listing.ids_of(book, row_filter, order)
+        count = listing.count_live(book) if is_plain else len(ids)
+        pages = -(-count // page_rows)
+        page = max(1, min(page, pages))
+        offset = (page - 1) * page_rows
+        on_page = listing.ranked_ids(book, limit=page_rows, offset=offset) if is_plain else ids[offset:][:page_rows]
+        since = book.revision_at(timestamp((now or datetime.now(UTC)) - TREND))
+        return PointList(tuple(listing.rows(book, on_page, since=since)), count, page, pages, is_damaged)
+
+
+def _filter(book: PlaybookRepository, words: str, row_filter: RowFilter) -> tuple[RowFilter, bool]:
+    if not words.strip():
+        return row_filter, False
+    is_damaged = False
+    if row_filter.state != "retired":
+        found = searching.search(book, words)
+        is_damaged = found.is_damaged
+        if found.points:
+            ids = tuple(point.id for point, _ in found.points)
+            return RowFilter(row_filter.state, row_filter.section, ids=ids), is_damaged
+    return RowFilter(row_filter.state, row_filter.section, words=tuple(words.split())), is_damaged
+
+
+__all__ = ["ORDERS", "STATES", "TREND", "Order", "PointList", "PointRow", "State", "read"]

@@ -1,0 +1,230 @@
+"""What a session says about the playbook while it runs, by its own tools: what it would change waits for a person, its
+votes count as a lesson's do, and it can take back what it said itself.
+
+A user may have it otherwise: then what a session says *counts* at once, as what a person does. Each revision has the
+session as its author, and in its history.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from playbook_db.domain import judging, operations
+from playbook_db.domain.evidence import FETCHED, Place, find_evidence
+from playbook_db.domain.judging import Review
+from playbook_db.domain.playbook import NOTE, Change, Vote, storable
+from playbook_db.domain.redaction.redact import redact, without_private
+from playbook_db.domain.sections import is_users_name
+from playbook_db.domain.undo import RevisionRange
+from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
+from playbook_db.services import edit, history, learn, review, undo
+from playbook_db.services.projects import Project
+from playbook_db.services.undo import UndoResult
+from playbook_db.store.engine import tried_again
+from playbook_db.store.repository import PlaybookRepository, RevisionResult
+
+_ACCEPTED = "accepted proposal"  # begins the message of what a person accepted, which isn't the session's
+MAX_WAITING = 50  # proposals of one session; nobody decides about more
+_LOOKED_BACK = 200  # revisions of a session in which its own are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """The session that says something: its `id`, the points that it `had` beside those that hooks showed it, the
+    `places` of its transcript, the `secrets` that mustn't be kept; how much a person is asked (`review`); and whether
+    what it says `counts` at once."""
+
+    id: str
+    had: frozenset[str] = frozenset()
+    places: tuple[Place, ...] = ()
+    secrets: frozenset[str] = frozenset()
+    review: Review = "fetched"
+    counts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """What became of it: the `revision` where it counts, else the proposal `name` (`p3`) that waits, with the `trust`
+    of its evidence, proposed by so many `sessions`."""
+
+    revision: RevisionResult | None = None
+    name: str = ""
+    trust: str = FETCHED
+    sessions: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What a session took back: the proposal `name`, or what an undo did."""
+
+    name: str = ""
+    undone: UndoResult | None = None
+
+
+@tried_again
+def suggest(project: Project, speaker: Speaker, operation: Mapping[str, Any]) -> Suggested:
+    """Propose *operation*, a curator's, with its evidence; carry it out where the session counts. Raises PointRuleError
+    where it breaks a rule, PointNotFoundError."""
+    given = _clean(dict(operation), speaker)
+    for name in operations.named_points(given, str(given.get("type"))):
+        edit.find_live(_of(project, is_users=is_users_name(name)), name)
+    if speaker.counts:
+        return Suggested(_carry_out(project, speaker, given))
+    users = _of(project, is_users=True)
+    with users.store.read(users.key) as own, project.store.read(project.key) as book:
+        judged = judging.judge_operations(book.playbook(), [given], speaker.places, "all", own.playbook())
+    of_own = judged.own or judging.JudgedOperations([], [], [], [])
+    for skipped in (*judged.skipped, *of_own.skipped):
+        raise PointRuleError(f"This can't be proposed: {skipped.reason}.")
+    is_users, proposed = (True, of_own.proposed[0]) if of_own.proposed else (False, judged.proposed[0])
+    return _propose(_of(project, is_users=is_users), speaker, proposed.operation, proposed)
+
+
+@tried_again
+def vote(
+    project: Project, speaker: Speaker, name: str, tag: str, *, reason: str = "", quotes: Collection[str] = ()
+) -> Suggested:
+    """Count a vote of the session on the point *name*, for a *reason*, resting on *quotes* of its transcript, as far as
+    a lesson's would; one that needs a person's word is proposed. Raises PointRuleError where it counts nothing,
+    PointNotFoundError."""
+    target = _of(project, is_users=is_users_name(name))
+    tagged = {"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}
+    given = _clean(tagged, speaker)
+    with target.store.read(target.key) as book:
+        point = edit.live_point(book, name)
+        playbook = book.playbook()
+        had = {*speaker.had, *learn.shown_to(target, book, speaker.id)}
+        voted = book.voted_on(speaker.id)
+    if name in voted:
+        raise PointRuleError(f"This session has voted {voted[name]} on {name} already; one vote of a session counts.")
+    evidence = tuple(find_evidence(given["evidence"], speaker.places))
+    if speaker.counts:
+        return Suggested(_cast(target, speaker, Vote(name, tag, given["rationale"] or None, evidence=evidence)))
+    if name not in had:
+        raise PointRuleError(
+            f"{name} was neither shown to this session nor cited in it, so it can't judge it: a vote says that a point "
+            "was followed and helped, or harmed. Look at the point first (search), and vote if it made a difference."
+        )
+    judged = judging.judge_tags(playbook, [given], had, speaker.places, speaker.review)
+    for counting in judged.votes:
+        return Suggested(_cast(target, speaker, counting))
+    for proposed in judged.proposed:
+        return _propose(target, speaker, proposed.operation, proposed)
+    (note,) = judged.notes
+    raise PointRuleError(
+        f"This vote on {point.name} counts nothing: {note.reason.removeprefix(NOTE)}. Give as evidence what the user "
+        "said, or what a test or a build printed, word for word as it stands in this session."
+    )
+
+
+@tried_again
+def withdraw(project: Project, speaker: Speaker, what: str = "") -> TakenBack:
+    """Take back what the session said itself by its tools: *what* is a proposal (`p3`) or a revision (`12`, `r12`), by
+    default its last. Raises UndoError where the session didn't do that, UndoCollisionError."""
+    found = list(_said(project, speaker))
+    if not found:
+        raise UndoError("This session has changed or proposed nothing by these tools that could be taken back.")
+    chosen = [each for each in found if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
+    if not chosen:
+        mine = ", ".join(each.name for each in sorted(found, key=lambda each: each.at))
+        raise UndoError(
+            f"{what.strip()} isn't what this session did by these tools, so it isn't for it to take back. "
+            f"Its own: {mine}."
+        )
+    last = max(chosen, key=lambda each: each.at)
+    if last.revision is not None:
+        return TakenBack(undone=undo.undo(last.project, RevisionRange(last.revision, last.revision)))
+    with last.project.store.write(last.project.key) as book:
+        book.withdraw_proposal(last.proposal)
+    return TakenBack(name=last.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Something that a session said: in which `project`'s playbook, `at` which time, and the one or the other."""
+
+    project: Project
+    at: str
+    name: str
+    revision: int | None = None
+    proposal: int = 0
+
+
+def _said(project: Project, speaker: Speaker) -> "list[_Said]":
+    """What the session proposed alone, which still waits, and what it changed, which is in force."""
+    found = []
+    for target in dict.fromkeys([project.key, *([] if project.is_users else [""])]):
+        place = project if target else _of(project, is_users=True)
+        with place.store.read(place.key) as book:
+            waiting = book.waiting_proposals()
+        found += [
+            _Said(place, each.created_at, review.name_of(each.id, is_users=place.is_users), proposal=each.id)
+            for each in waiting
+            if each.session_id == speaker.id and each.sessions == 1
+        ]
+        query = history.LogQuery(session=speaker.id, source="edit", limit=_LOOKED_BACK)
+        try:
+            revisions = list(history.log(place, query, most_changes=1))
+        except SessionNotFoundError:
+            revisions = []
+        found += [
+            _Said(place, each.time, f"{each.number}", revision=each.number)
+            for each in revisions
+            if each.session_id == speaker.id and not each.undone_in and not (each.message or "").startswith(_ACCEPTED)
+        ]
+    return found
+
+
+def _of(project: Project, *, is_users: bool) -> Project:
+    """The playbook of *project*, or the user's own beside it."""
+    return Project.of_user(project.own.store) if is_users and not project.is_users else project
+
+
+def _propose(target: Project, speaker: Speaker, operation: Mapping[str, Any], proposed: judging.Proposed) -> Suggested:
+    fields = dict(operation)
+    with target.store.write(target.key) as book:
+        if sum(each.session_id == speaker.id for each in book.waiting_proposals()) >= MAX_WAITING:
+            raise PointRuleError(
+                f"{MAX_WAITING} proposals of this session wait already; the user decides on them first."
+            )
+        kept = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, speaker.id)
+    if kept is None:
+        raise PointRuleError("The user has rejected this before, so it isn't proposed again.")
+    name = review.name_of(kept.id, is_users=target.is_users)
+    return Suggested(name=name, trust=kept.trust, sessions=kept.sessions)
+
+
+def _carry_out(project: Project, speaker: Speaker, operation: Mapping[str, Any]) -> RevisionResult:
+    target = _of(project, is_users=operations.is_for_user(operation))
+    quotes = operation.get("evidence")
+    evidence = tuple(find_evidence(quotes, speaker.places)) if isinstance(quotes, list) else ()
+    with target.store.write(target.key) as book:
+        for skipped in operations.apply_operations(book.draft, [operation], [evidence]):
+            raise PointRuleError(f"This can't be done: {skipped.reason}. Nothing was changed.")
+        return _commit(book, speaker, _in_words(book.draft.changes))
+
+
+def _cast(target: Project, speaker: Speaker, given: Vote) -> RevisionResult:
+    with target.store.write(target.key) as book:
+        votes = operations.cast_votes(book.draft, [given])
+        return _commit(book, speaker, f"voted {given.name} {given.tag}", votes)
+
+
+def _commit(book: PlaybookRepository, speaker: Speaker, message: str, votes: Collection[Vote] = ()) -> RevisionResult:
+    return book.commit("edit", message, votes=tuple(votes), session_id=speaker.id, actor=speaker.id)
+
+
+def _in_words(changes: Collection[Change]) -> str:
+    words = {"add": "added", "edit": "edited", "retire": "retired"}
+    return ", ".join(f"{words.get(each.kind, each.kind)} {each.point.name}" for each in changes)
+
+
+def _clean(value: Any, speaker: Speaker) -> Any:
+    """*value*, a text or JSON of a model, without secrets and what is private, as a database can keep it."""
+    if isinstance(value, str):
+        return storable(redact(without_private(value), speaker.secrets))
+    if isinstance(value, list):
+        return [_clean(each, speaker) for each in value]
+    if isinstance(value, dict):
+        return {key: _clean(each, speaker) for key, each in value.items()}
+    return value

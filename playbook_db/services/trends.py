@@ -1,0 +1,82 @@
+"""How a playbook went over time: its points, each week's votes, what its sessions were shown, what learning cost."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
+
+from playbook_db.services.projects import Project
+from playbook_db.services.statistics import Week, weeks_of
+from playbook_db.store import statistics
+from playbook_db.store.statistics import DayCalls, EventUse
+
+MOST_BARS = 60  # of a chart: days, weeks; more of them are shown as months
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Trends:
+    """A playbook over time: how many live points there were at the end of each period in which that changed, or was
+    the last (its first day, by the name `points_by`); the votes and the cost of each week; what became of the points
+    that sessions were shown, by event; what asking models took on each of the last MOST_BARS days."""
+
+    points_by: str
+    points: tuple[tuple[str, int], ...]
+    weeks: tuple[Week, ...]
+    uses: tuple[EventUse, ...]
+    days: tuple[DayCalls, ...]
+
+
+def gather(project: Project, *, now: datetime | None = None) -> Trends:
+    """The project's playbook over time, as of one moment; nothing where there is none."""
+    today = (now or datetime.now(UTC)).astimezone(UTC).date()
+    with project.store.snapshot() as connection:
+        changes = statistics.points_by_day(connection, project.key)
+        votes = statistics.votes_by_day(connection, project.key)
+        uses = statistics.use_by_event(connection, project.key)
+    with project.own.store.snapshot() as connection:
+        calls = statistics.days_of_calls(connection, project.own.key)
+    points_by, points = _points_over_time(changes, today)
+    return Trends(points_by, points, weeks_of(votes, calls, today), uses, _last_days(calls, today))
+
+
+def by_period(weeks: Sequence[Week]) -> tuple[str, list[str], list[list[Week]]]:
+    """The bars of a chart and what they are by: a week each, or a month each (the one that the week begins in) where
+    there are too many."""
+    period, length = ("month", 7) if len(weeks) > MOST_BARS else ("week", 10)
+    groups = groupby(weeks, key=lambda week: week.monday.isoformat()[:length])
+    bars = [(label, list(some)) for label, some in groups]
+    return period, [label for label, _ in bars], [some for _, some in bars]
+
+
+def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[str, tuple[tuple[str, int], ...]]:
+    """How many live points there were at the end of each day, week or month since the first, whichever are few enough;
+    *changes* says by how many more or fewer they became on which day."""
+    by_day = dict(sorted(changes))
+    if not by_day:
+        return "day", ()
+    first = date.fromisoformat(min(by_day))
+    last = max(today, date.fromisoformat(max(by_day)))
+    span = (last - first) // _DAY + 1
+    by = "day" if span <= MOST_BARS else "week" if span <= 7 * MOST_BARS else "month"
+    count, at_end = 0, {}
+    for number in range(span):
+        day = first + number * _DAY
+        count += by_day.get(day.isoformat(), 0)
+        at_end[_begin(day, by)] = count
+    return by, tuple(at_end.items())
+
+
+def _begin(day: date, by: str) -> str:
+    """What the day, the week or the month of *day* is called."""
+    if by == "month":
+        return day.isoformat()[:7]
+    return (day - timedelta(days=day.weekday()) if by == "week" else day).isoformat()
+
+
+def _last_days(calls: Iterable[DayCalls], today: date) -> tuple[DayCalls, ...]:
+    """The last days, without a gap from the first of them on which a model was asked."""
+    by_day: Mapping[str, DayCalls] = {each.day: each for each in calls}
+    days = [(today - number * _DAY).isoformat() for number in reversed(range(MOST_BARS))]
+    begin = next((place for place, day in enumerate(days) if day in by_day), len(days))
+    return tuple(by_day.get(day, DayCalls(day, 0, 0, 0, 0, 0.0)) for day in days[begin:])

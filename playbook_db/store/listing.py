@@ -1,0 +1,178 @@
+"""One page of a list of points: which are on it, in what order, and what is known of each. No other point's text is
+read, but where words are looked for as parts of texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sqlalchemy import bindparam
+from sqlalchemy import text as sql
+
+from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.store.connect import dialect_of
+from playbook_db.store.repository import PlaybookRepository
+
+State = Literal["live", "pinned", "resting", "retired"]
+Order = Literal["rank", "votes", "age", "used", "left", "given"]
+
+_STATES: dict[State, str] = {
+    "live": "k.retired_in IS NULL",
+    "pinned": "k.retired_in IS NULL AND k.pinned = 1",
+    "resting": "k.retired_in IS NULL AND k.resting = 1",
+    "retired": "k.retired_in IS NOT NULL",
+}
+_ORDERS: dict[Order, str] = {
+    "rank": "k.pinned DESC, k.resting, k.rank DESC, k.id",
+    "votes": "k.helpful - k.harmful DESC, k.helpful DESC, k.id",
+    "age": "k.created_in DESC, k.id DESC",
+    "used": "coalesce(c.sessions, 0) DESC, coalesce(w.sessions, 0) DESC, k.id",
+    "left": "k.retired_in DESC, k.position",
+    "given": "k.id",
+}
+_USED = """
+LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_id = :playbook_id GROUP BY point_id) AS c
+    ON c.point_id = k.id
+LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
+"""
+# By its index, at once: the points that don't rest, which is all that most playbooks have.
+_AWAKE = sql("""
+SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
+ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
+""")
+_LIVE_COUNT = sql("SELECT live_points FROM heads WHERE playbook_id = :playbook_id")
+# What the counters were at a revision is one step down an index for each point.
+_THEN = """
+(SELECT b.{counter} FROM changes AS b {by_point}
+ WHERE b.playbook_id = :playbook_id AND b.point_id = k.id AND b.revision <= :since
+ ORDER BY b.revision DESC, b.seq DESC LIMIT 1)
+"""
+_ROWS = """
+SELECT k.id, k.name, k.section, k.text, k.helpful, k.harmful, k.pinned, k.resting, k.forgotten,
+       k.created_in, b.time, k.confirmed_at, k.retired_in, k.retired_reason,
+       coalesce((SELECT w.sessions FROM showings AS w WHERE w.playbook_id = :playbook_id AND w.point_id = k.id), 0),
+       (SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id),
+       coalesce({helpful}, 0), coalesce({harmful}, 0)
+FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
+WHERE k.playbook_id = :playbook_id AND k.id IN :ids
+"""
+_MOST_WORDS = 8  # that are looked for as parts of texts
+
+
+@dataclass(frozen=True, slots=True)
+class PointRow:
+    """A point in a list: when it came, in how many sessions it was shown and cited, and what votes it had at an earlier
+    revision; where it has left, when and why, and whether nothing of its text is left."""
+
+    id: int
+    name: str
+    section: str
+    text: str
+    helpful: int
+    harmful: int
+    pinned: bool
+    resting: bool
+    forgotten: bool
+    created_in: int
+    created_at: str
+    confirmed_at: str | None
+    retired_in: int | None
+    retired_reason: str | None
+    shown_in: int
+    cited_in: int
+    helpful_then: int
+    harmful_then: int
+
+    @property
+    def newly_helpful(self) -> int:
+        """How many helpful votes it has more since; fewer where some were taken back."""
+        return self.helpful - self.helpful_then
+
+    @property
+    def newly_harmful(self) -> int:
+        """How many harmful votes it has more since."""
+        return self.harmful - self.harmful_then
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Which points are asked for: those in a `state`, of a section (its slug), with all `words` as parts of their name
+    or text; and only those with these `ids`, where they are given."""
+
+    state: State = "live"
+    section: str | None = None
+    words: tuple[str, ...] = ()
+    ids: tuple[int, ...] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all live points are asked for."""
+        return self == RowFilter()
+
+
+def count_live(book: PlaybookRepository) -> int:
+    """How many points are live."""
+    return book.connection.execute(_LIVE_COUNT, {"playbook_id": book.playbook_id}).scalar() or 0
+
+
+def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int]:
+    """The numbers of the live points in the order of their ranks, those that rest last: *limit* after the first
+    *offset*."""
+    values = {"playbook_id": book.playbook_id, "limit": limit, "offset": offset}
+    awake = list(book.connection.execute(_AWAKE, values).scalars())
+    return awake if len(awake) == limit else ids_of(book, RowFilter(), "rank")[offset : offset + limit]
+
+
+def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> list[int]:
+    """The numbers of the points that pass *row_filter*, in *order*."""
+    where, values = _where(row_filter, is_shared=dialect_of(book.connection).is_shared)
+    used = _USED if order == "used" else ""
+    statement = f"SELECT k.id FROM key_points AS k {used} WHERE {where} ORDER BY {_ORDERS[order]}"
+    passing = list(_run(book, statement, row_filter.ids, **values).scalars())
+    if order == "given" and row_filter.ids is not None:
+        return sorted(passing, key=row_filter.ids.index)
+    return passing
+
+
+def rows(book: PlaybookRepository, ids: Sequence[int], *, since: int) -> list[PointRow]:
+    """The points *ids*, in that order; their earlier votes are those at the revision *since*."""
+    if not ids:
+        return []
+    by_point = book.index_hint("ix_changes_point")
+    helpful, harmful = (_THEN.format(counter=counter, by_point=by_point) for counter in ("helpful", "harmful"))
+    found = {row[0]: _row(row) for row in _run(book, _ROWS.format(helpful=helpful, harmful=harmful), ids, since=since)}
+    return [found[number] for number in ids]
+
+
+def _where(row_filter: RowFilter, *, is_shared: bool) -> tuple[str, dict[str, Any]]:
+    like = "ILIKE" if is_shared else "LIKE"  # of which SQLite's knows no case
+    conditions = ["k.playbook_id = :playbook_id", _STATES[row_filter.state]]
+    values: dict[str, Any] = {}
+    if row_filter.section is not None:
+        conditions.append("k.section = :section")
+        values["section"] = row_filter.section
+    if row_filter.ids is not None:
+        conditions.append("k.id IN :ids")
+    for place, word in enumerate(row_filter.words[:_MOST_WORDS]):
+        # Not by lower(), which would make each text anew, and take twice as long.
+        conditions.append(rf"(k.name {like} :word{place} ESCAPE '\' OR k.text {like} :word{place} ESCAPE '\')")
+        literal = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in word)
+        values[f"word{place}"] = f"%{literal}%"
+    return " AND ".join(conditions), values
+
+
+def _run(book: PlaybookRepository, statement: str, ids: Sequence[int] | None, **values: Any) -> Any:
+    prepared = sql(statement)
+    if ids is not None:
+        prepared, values = prepared.bindparams(bindparam("ids", expanding=True)), {**values, "ids": list(ids)}
+    return book.connection.execute(prepared, {"playbook_id": book.playbook_id, **values})
+
+
+def _row(row: Sequence[Any]) -> PointRow:
+    made = PointRow(*row)
+    return replace(
+        made,
+        section=SLUG_SECTIONS[made.section],
+        pinned=bool(made.pinned),
+        resting=bool(made.resting),
+        forgotten=bool(made.forgotten),
+    )

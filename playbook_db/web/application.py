@@ -1,0 +1,138 @@
+"""The pages as one application: which address is answered by which page, and what is said where none can be."""
+
+import asyncio
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http import HTTPStatus
+from urllib.parse import unquote
+
+import python_multipart  # noqa: F401 - what Starlette reads forms with; it says only at the first that it lacks it
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from playbook_db import projects
+from playbook_db.errors import PlaybookError, ProjectError
+from playbook_db.services.kept_store import REST_S, KeptStore
+from playbook_db.services.projects import Project, is_known, open_project
+from playbook_db.web import forget, history, numbers, point, points, review, sessions
+from playbook_db.web import projects as projects_page
+from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
+
+_PAGES: tuple[Routes, ...] = (
+    points.ROUTES,
+    point.ROUTES,
+    forget.ROUTES,
+    history.ROUTES,
+    review.ROUTES,
+    sessions.ROUTES,
+    numbers.ROUTES,
+    projects_page.ROUTES,
+)
+_NOT_DONE = 409
+_NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there: /projects"
+
+
+class Site:
+    """The pages of the database at *url*; the project in *folder*, or else the user's own, is shown first."""
+
+    def __init__(self, url: str, folder: str | None) -> None:
+        self._url, self._folder = url, folder
+        self._kept = KeptStore(url)
+        self._told: list[Said] = []
+
+    def application(self) -> Starlette:
+        """The application that answers; who may ask is the guard's."""
+        routes: list[Route | Mount] = [
+            Route(path, partial(self._answer, page), methods=[method])
+            for pages in _PAGES
+            for (method, path), page in pages.items()
+        ]
+        routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
+        handlers = {HTTPStatus.NOT_FOUND: _none, Exception: _failed}
+        return Starlette(routes=routes, middleware=[Middleware(_AsSent)], exception_handlers=handlers)
+
+    async def _answer(self, page: Page, request: Request) -> Response:
+        form = {name: str(value) for name, value in (await request.form()).items()} if request.method == "POST" else {}
+        try:
+            return await run_in_threadpool(self._made, page, request, form)
+        finally:
+            loop = asyncio.get_running_loop()
+            loop.call_later(REST_S, lambda: loop.run_in_executor(None, self._kept.rest))
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._kept.rest(after_s=0)
+
+    def _made(self, page: Page, request: Request, form: dict[str, str]) -> Response:
+        said: list[Said] = []
+        if request.method == "GET":
+            said, self._told = self._told, []
+        try:
+            with self._opened(request, said) as project:
+                path = {name: unquote(part) for name, part in request.path_params.items()}
+                answer = page(Look(project, path, request.query_params, form, self._told, said, request.url.path))
+        except PlaybookError as error:
+            return HTMLResponse(rendered("error.html", title="Not done", error=str(error)), _NOT_DONE)
+        if request.method == "GET" and answer.status_code == HTTPStatus.SEE_OTHER:
+            self._told[:0] = said  # nobody has read it yet
+        return answer
+
+    @contextmanager
+    def _opened(self, request: Request, said: list[Said]) -> Iterator[Project]:
+        key = request.query_params.get("project") or self._folder
+        if key is None or projects.is_users(key):
+            with self._kept.opened(alone=_erases(request)) as store:
+                yield Project.of_user(store)
+            return
+        if "\0" in key:
+            raise ProjectError("No folder has a name with a null character.")
+        first = self._folder
+        folder = first if first and key in (first, projects.project_key(first)) else key  # it may be a worktree
+
+        def notify(line: str) -> None:
+            said.append(Said(line))
+
+        may_be_old = request.method == "GET"
+        with (
+            self._kept.opened(alone=_erases(request)) as store,
+            open_project(self._url, folder, may_be_old=may_be_old, store=store, notify=notify) as project,
+        ):
+            if folder != first and not is_known(project.own):
+                raise ProjectError(_NO_PLAYBOOK.format(key))
+            yield project
+
+
+def _erases(request: Request) -> bool:
+    """Whether the request may erase something, after which the file's own bytes are looked at."""
+    return request.method == "POST" and request.url.path.startswith("/forget/")
+
+
+class _AsSent:
+    """Lets *app* find a page by the path as it was sent, in which a slash inside a name is no other part."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
+
+
+async def _none(request: Request, _: Exception) -> Response:
+    return HTMLResponse(rendered("error.html", title="Not found", error="There is no such page."), HTTPStatus.NOT_FOUND)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """A bug of ours: a page says so, and the terminal says where."""
+    traceback.print_exception(error)
+    return HTMLResponse(rendered("error.html", title="This page failed", error=_BUG), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+_BUG = "This is a bug of playbook-db. The terminal in which `playbook web` runs says where; nothing was left half done."

@@ -1,0 +1,141 @@
+"""What every page works on: the request, the project that it names, and how an answer is made of it."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from playbook_db.domain.diff import compare_words
+from playbook_db.domain.evidence import FETCHED, IN_WORDS
+from playbook_db.domain.prompt_text import shown
+from playbook_db.domain.times import local
+from playbook_db.errors import ProjectError
+from playbook_db.services.projects import Project
+from playbook_db.store.repository import RevisionResult
+
+HERE = Path(__file__).parent
+PAGE_ROWS = 50  # of a list
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line for the person; where it tells of a revision, `undo` is the address of the page that can take it back."""
+
+    text: str
+    undo: str | None = None
+
+
+@dataclass(slots=True)
+class Look:
+    """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `said` are lines
+    for the person: what was done by the request before, and what opening the project had to say. `later` keeps those
+    for the next page. `at` is the path itself, as it was asked for."""
+
+    project: Project
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    later: list[Said]
+    said: list[Said] = field(default_factory=list)
+    at: str = "/"
+
+    def link(self, *path: str, **query: object) -> str:
+        """The address of a page of ours for the same project: the parts of its *path*, and what of *query* says
+        something."""
+        given = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
+        project = str(given.pop("project", self.project.own.key))  # a team's playbook is that of a folder here
+        more = f"&{urlencode(given)}" if given else ""
+        return f"/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
+
+    def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
+        """The page that *template* makes of *values*."""
+        return HTMLResponse(rendered(template, look=self, title=title, **values), status)
+
+    def back(self, *path: str, said: str = "", **query: object) -> Response:
+        """After a change: on to that page, which also shows what was *said* of it."""
+        if said:
+            self.later.append(Said(said))
+        return RedirectResponse(self.link(*path, **query), 303)
+
+    def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
+        """Say on the next page *what* was done, by which revision, of this *project* or of another, and where that can
+        be taken back."""
+        for result in filter(None, results):
+            if result.revision is None:
+                self.later.append(Said(f"{what}: nothing changed"))
+            else:
+                of = {"project": project.own.key} if project else {}
+                self.later.append(
+                    Said(f"{what} (revision {result.revision})", self.link("history", str(result.revision), **of))
+                )
+            self.say_all(result.notes)
+
+    def say_all(self, lines: Iterable[str]) -> None:
+        """Say *lines* on the next page."""
+        self.later.extend(map(Said, lines))
+
+    def ask(self, question: str, answer: str, *path: str) -> Response:
+        """The page that asks before something is done: who gives this *answer* sends the form once more, with `sure`,
+        to that page."""
+        fields = {**self.form, "sure": "yes"}
+        return self.page("ask.html", title="Are you sure?", question=question, answer=answer, path=path, fields=fields)
+
+    def text(self, name: str) -> str:
+        """What was typed for *name*, its lines as they are kept: a browser sends them with another end."""
+        return self.form.get(name, "").replace("\r\n", "\n")
+
+    def exact(self, name: str) -> str | None:
+        """The text that a page of ours gave along for *name*, as JSON, in which nothing is lost on the way; None where
+        there is none."""
+        try:
+            value = json.loads(self.form.get(name, ""))
+        except ValueError:
+            return None
+        return value if isinstance(value, str) else None
+
+    def require_history(self) -> None:
+        """Raise ProjectError where a team's database is away: this machine knows its points alone."""
+        if self.project.is_old:
+            raise ProjectError(
+                "The team's database is away. This machine knows its points meanwhile; its history and what is "
+                "proposed for it are there alone."
+            )
+
+    def number(self, name: str, default: int = 1) -> int:
+        """The number that the query gives for *name*; *default* where it is none."""
+        text = self.query.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
+
+
+Page = Callable[[Look], Response]
+Routes = Mapping[tuple[str, str], Page]  # the page by method and path
+
+
+@lru_cache(2**14)  # a page has hundreds of links
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
+
+
+@cache
+def templates() -> Environment:
+    """The templates; what they show is escaped, and texts go through the filter `shown`."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    made.filters["shown"] = lambda text: shown(str(text))
+    made.filters["exact"] = json.dumps
+    made.filters["local"] = local
+    made.filters["compared"] = compare_words
+    made.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[FETCHED])
+    return made
+
+
+def rendered(template: str, **values: Any) -> str:
+    """What *template* makes of *values*."""
+    return templates().get_template(template).render(**values)

@@ -1,0 +1,90 @@
+"""The sessions: what each taught and took, what waits, what failed, and whether the playbook helps."""
+
+from starlette.responses import Response
+
+from playbook_db.domain import outcomes
+from playbook_db.domain.evidence import IN_WORDS
+from playbook_db.errors import JobError, PlaybookError, Remedy
+from playbook_db.services import queue, statistics
+from playbook_db.services import sessions as service
+from playbook_db.store.hook_queries import WAITS
+from playbook_db.web.look import PAGE_ROWS, Look, Routes
+
+_DAYS = 14  # of what asking models took; the page of numbers has all
+_UUID_LENGTH = 36  # characters
+_REVISIONS = 10  # of one session, on a page: each with all that it did
+
+
+def listed(look: Look) -> Response:
+    """The queue, the sessions, the last days, and the comparison where some sessions are held out."""
+    page = max(1, look.number("page"))
+    sessions, count = service.listed(look.project, most=PAGE_ROWS, offset=(page - 1) * PAGE_ROWS)
+    jobs_page = max(1, look.number("jobs"))
+    own = look.project.own
+    return look.page(
+        "sessions.html",
+        title="Sessions",
+        sessions=sessions,
+        count=count,
+        page=page,
+        pages=-(-count // PAGE_ROWS),
+        jobs=queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS),
+        jobs_page=jobs_page,
+        page_rows=PAGE_ROWS,
+        waits=WAITS,
+        short=_short,
+        days=service.costs_by_day(own, most=_DAYS),
+        comparison=statistics.compare_sessions(look.project),
+        measures=outcomes.MEASURES,
+        fewest=outcomes.FEWEST_SESSIONS,
+    )
+
+
+def one(look: Look) -> Response:
+    """One session: its revisions with their changes, votes and reflections, and the calls of models for it."""
+    page = max(1, look.number("page"))
+    found = service.details(look.project, look.path["session"], most=_REVISIONS, offset=(page - 1) * _REVISIONS)
+    summary = found.taught.session
+    return look.page(
+        "session.html",
+        title=f"Session {summary.session_id}",
+        found=found,
+        summary=summary,
+        page=page,
+        pages=-(-found.count // _REVISIONS),
+        trust=IN_WORDS,
+    )
+
+
+def change(look: Look) -> Response:
+    """What a person does about a job: try it again, or remove it."""
+    own, done = look.project.own, look.form.get("do", "")
+    if done == "retry-all":
+        count = queue.retry_all(own.store)
+        said = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects." if count else "Nothing waits."
+        return look.back("sessions", said=f"{said} {_BEGIN}" if count else said)
+    number = int(look.form["id"]) if look.form.get("id", "").isdecimal() else 0
+    if done == "retry":
+        if not queue.retry(own.store, own.key, number):
+            raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
+        return look.back("sessions", said=f"Job {number} is queued. {_BEGIN}")
+    if done == "drop":
+        if not queue.drop(own.store, own.key, number):
+            raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
+        return look.back("sessions", said=f"Job {number} is removed.")
+    raise PlaybookError(f"Nothing is called {done!r} here; nothing was changed.")
+
+
+def _short(session_id: str) -> str:
+    """The beginning of a long id, by which a session is known as well."""
+    return session_id[:8] if len(session_id) == _UUID_LENGTH else session_id
+
+
+_BEGIN = "The next session begins it, or now: playbook work"
+_SEE_JOBS = Remedy("See them with: {}", ("jobs",))
+
+ROUTES: Routes = {
+    ("GET", "/sessions"): listed,
+    ("POST", "/sessions"): change,
+    ("GET", "/sessions/{session:path}"): one,
+}

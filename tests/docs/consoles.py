@@ -1,0 +1,125 @@
+"""The consoles of the documentation: commands, each with what it prints, typed one after the other into one project.
+
+A line `...` in what is printed stands for any lines. Times, sizes and the folders of the test are none of the reader's.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+import click
+
+from playbook_db.cli.main import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER, HOME = "/home/ann/shop", "/home/ann"  # as the pages have them
+_CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`(!?playbook [^`\n]+)`")
+_ENDS = {"|", ">", "<", ";", "&&"}  # of one command in a line of a shell
+_CHANGING = {
+    r"\d{4}-\d\d-\d\d[ T_]\d\d:?\d\d(:?\d\d)?([.-]\d+)?([+-]\d\d:?\d\d|Z)?": "TIME",
+    r"\d{8}T\d{6}(\.?\d+)?Z?": "TIME",
+    r"\d{4}-\d\d-\d\d": "DAY",
+    r"[\d.,]+ (KiB|MiB|ms|s)\b": "SIZE",
+    r"(?m)[ \t]+$": "",
+    r"-{4,}": "----",
+    r"  +": "  ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A command as it is typed, and what stands below it."""
+
+    command: str
+    printed: str
+
+
+def examples(text: str) -> list[Example]:
+    """The commands in the consoles of the page *text*, in their order."""
+    parts = (part for console in _CONSOLE.findall(text) for part in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:])
+    return [Example(command, printed) for command, _, printed in (part.partition("\n") for part in parts)]
+
+
+def typed(text: str) -> list[Example]:
+    """What a reader of the page *text* types of our command, in its order: the commands in consoles, and those in
+    blocks for a shell, with whatever they print."""
+    blocks = re.findall(r"^```(?:console|sh)\n.*?^```$", text, re.MULTILINE | re.DOTALL)
+    return [step for block in blocks for step in examples(block + "\n") or _in_shell(block)]
+
+
+def _in_shell(block: str) -> list[Example]:
+    return [Example(line.partition("#")[0].strip(), "...\n") for line in block.splitlines() if _is_ours(line)]
+
+
+def mentioned(text: str) -> Iterator[str]:
+    """Each `playbook ...` that the page *text* tells its readers to type."""
+    yield from (example.command for example in examples(text) if _is_ours(example.command))
+    for block in _SHELL.findall(text):
+        yield from (part.strip() for line in block.splitlines() for part in line.split("&&") if _is_ours(part))
+    yield from (command.removeprefix("!") for command in _INLINE.findall(text))
+
+
+def _is_ours(part: str) -> bool:
+    return part.strip().startswith("playbook ")
+
+
+def fault(command: str) -> str | None:
+    """What of the *command* there isn't: a sub-command, or an option of the one that is named."""
+    group: click.Command = cli
+    typed = shlex.split(command.replace("...", ""), comments=True)[1:]
+    words = iter(takewhile(lambda word: word not in _ENDS, typed))
+    for word in words:
+        word = word.strip("[]")
+        if word.startswith("-") and word != "-":
+            name = word.partition("=")[0]
+            options = [each for each in group.params if name in (*each.opts, *each.secondary_opts)]
+            if not options and name not in ("-h", "--help", "--version"):
+                return f"{group.name} has no option {name}"
+            if options and isinstance(options[0], click.Option) and not options[0].is_flag and "=" not in word:
+                next(words, None)
+        elif isinstance(group, click.Group):
+            context = click.Context(group)
+            inner = [group.get_command(context, name) for name in word.split("|")]
+            if None in inner:
+                return f"there is no command {word}" if word.islower() else None
+            group = inner[0] or group
+    return None
+
+
+def same(printed: str, expected: str) -> bool:
+    """Whether *printed* is what the page says, but for what changes with time and place."""
+    pattern = "(?:.*\n)*?".join(map(re.escape, re.split(r"^\.\.\.\n", steady(expected), flags=re.MULTILINE)))
+    return re.fullmatch(pattern, steady(printed)) is not None
+
+
+def steady(text: str) -> str:
+    """*text* without what changes with time: times, sizes, the width of a column that they stand in."""
+    for pattern, instead in _CHANGING.items():
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def type_into(folder: Path, command: str, run: Callable[[list[str]], str]) -> str:
+    """What is printed when *command* is typed in *folder*; *run* runs our own command."""
+    words = shlex.split(command)
+    match words:
+        case ["playbook", *arguments]:
+            return run(arguments)
+        case ["echo", *texts, (">" | ">>") as how, target]:
+            with (folder / target).open("w" if how == ">" else "a", encoding="utf-8") as file:
+                file.write(" ".join(texts) + "\n")
+            return ""
+        case ["cat", source]:
+            return (folder / source).read_text(encoding="utf-8")
+        case ["cp", source, target]:
+            (folder / target).write_bytes((folder / source).read_bytes())
+            return ""
+        case ["rm", target]:
+            (folder / target).unlink()
+            return ""
+    raise ValueError(f"no such command in a console of ours: {command}")

@@ -1,0 +1,91 @@
+"""The pages of docs/ with commands in them: what they print is what is printed, and every command is one of ours."""
+
+from pathlib import Path
+
+import pytest
+
+from playbook_db.web import serve
+from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
+from tests.docs.consoles import FOLDER, HOME, ROOT, fault, mentioned, same, type_into, typed
+
+PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md"))}
+PAGES["README.md"] = (ROOT / "README.md").read_text(encoding="utf-8")
+# what these need is a full playbook, a server, older hooks: their own tests have them
+ELSEWHERE = {"docs/sql.md", "docs/team.md", "docs/migrating.md"}
+WITH_COMMANDS = [name for name, text in PAGES.items() if typed(text) and name not in ELSEWHERE]
+# One is about a second folder (tests/cli/test_projects.py), the other takes some seconds: once is enough.
+PASSED_OVER = {
+    "docs/move-in.md": "playbook project move",
+    "README.md": "playbook doctor",
+    "docs/trouble.md": "playbook doctor",
+}
+ADDRESS = "http://127.0.0.1:8123/?token=once"
+TASKS = ("first-hour", "correct", "undo", "review", "web", "mcp", "own-playbook", "move-in", "trouble")
+MAX_LINES = 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_COMMANDS)
+def test_the_commands_print_what_the_page_says(
+    name: str,
+    folder: Path,
+    home: Path,
+    playbook: Playbook,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of a page's commands one after the other, in an empty project with an empty home folder; what a session
+    teaches comes from the recorded model of examples/."""
+    (folder / ".claude").rmdir()
+    (folder / "session.jsonl").write_bytes((ROOT / "examples" / "session.jsonl").read_bytes())
+    monkeypatch.setenv("PLAYBOOK_CLAUDE", str(ROOT / "examples" / "recorded_claude.py"))
+    monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "cli")
+
+    monkeypatch.setattr(serve, "serve", lambda *_, opened, **__: opened(ADDRESS))  # tests/web serves for real
+
+    def run(arguments: list[str]) -> str:
+        result = playbook(*arguments)
+        assert result.code == 0 or "undo" in arguments, f"{arguments}\n{result.err}"
+        return (result.out + result.err).replace(str(folder), FOLDER).replace(str(home), HOME)
+
+    for step in typed(PAGES[name]):
+        if not step.command.startswith(PASSED_OVER.get(name, "(none)")):
+            printed = type_into(folder, step.command, run)
+            assert same(printed, step.printed), f"$ {step.command}\n{printed}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_on_a_page_is_one_of_ours(name: str) -> None:
+    """With options that it has: whoever copies a line gets no "no such option"."""
+    assert [wrong for command in mentioned(PAGES[name]) if (wrong := fault(command))] == []
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_has_a_short_page_that_the_index_names(name: str) -> None:
+    """What is longer is two tasks; what the index doesn't name is not found."""
+    assert len(PAGES[f"docs/{name}.md"].splitlines()) <= MAX_LINES
+    assert f"({name}.md)" in PAGES["docs/README.md"]
+
+
+def test_the_index_names_each_page() -> None:
+    """What isn't there is found by nobody."""
+    pages = {Path(name).name for name in PAGES if name.startswith("docs/")}
+
+    assert {name for name in pages if f"({name})" not in PAGES["docs/README.md"]} == {"README.md"}
+
+
+def test_a_command_that_is_not_there_is_noticed() -> None:
+    """Options before and after it, of a group's command, and names that only stand for one."""
+    right = ["playbook --user list", "playbook jobs retry|drop ID", "playbook --db URL db grant ben member > file"]
+
+    assert [fault(command) for command in right] == [None] * 3
+    assert fault("playbook lst") == "there is no command lst"
+    assert fault("playbook --user list --nosuch") == "list has no option --nosuch"
+    assert fault("playbook db mend") == "there is no command mend"
+
+
+def test_a_page_may_leave_lines_out_but_not_say_others() -> None:
+    """Lines under `...` are any; times are."""
+    assert same("one\n2026-11-22 10:00 two\nthree\n", "one\n...\nthree\n")
+    assert same("at 2026-11-22 10:00:01+00:00\n", "at 2026-10-01 09:00:00+02:00\n")
+    assert not same("one\ntwo\n", "one\n")
+    assert not same("one\nthree\n", "one\n...\ntwo\n")

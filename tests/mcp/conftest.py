@@ -1,0 +1,120 @@
+"""The server for the tests: a session of Claude Code that asks it with the SDK's own client."""
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import pytest_socket
+from mcp.client import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.types import CallToolResult, TextContent
+
+from playbook_db import mcp_server, settings
+from playbook_db.claude_code import events, session_so_far
+from playbook_db.services import edit, review
+from playbook_db.services.projects import Project, open_store
+from playbook_db.store.proposals import Proposal
+from tests.databases import put_empty_database
+from tests.transcripts_made_up import TranscriptBuilder
+
+SESSION = "5426d92d-ea30-4afe-bd91-b33bacdfa9db"
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests: the event loop of the SDK has a pair of sockets of its own."""
+    pytest_socket.disable_socket(allow_unix_socket=True)
+
+
+@dataclass(slots=True)
+class Answered:
+    """What a tool said, and whether that is an error."""
+
+    text: str
+    is_error: bool
+
+
+@dataclass(slots=True)
+class Session:
+    """A session in `folder`, what stands in its transcript at `path`, and the server that it asks in this process."""
+
+    folder: Path
+    path: Path
+    transcript: TranscriptBuilder
+    served: mcp_server.Served
+    calls: int = 0
+    server: MCPServer | None = None
+
+    def ask(self, tool: str, **given: Any) -> Answered:
+        """What *tool* answers; the call stands in the transcript, as the client writes it."""
+        self.calls += 1
+        use = f"toolu_{self.transcript.session_id}_{self.calls}"
+        self.transcript.assistant({"type": "tool_use", "id": use, "name": f"mcp__playbook__{tool}", "input": given})
+        self.write()
+
+        async def work(client: Client) -> CallToolResult:
+            return await client.call_tool(tool, given, meta={session_so_far.TOOL_USE: use})
+
+        result = self.with_client(work)
+        (content,) = result.content
+        assert isinstance(content, TextContent)
+        return Answered(content.text, bool(result.is_error))
+
+    def write(self) -> None:
+        """Have the transcript in its file."""
+        self.path.write_text("".join(f"{line}\n" for line in self.transcript.lines))
+
+    def with_client(self, work: Callable[[Client], Awaitable[Any]]) -> Any:
+        """What *work* makes of a client of the server."""
+
+        async def run() -> Any:
+            self.server = self.server or mcp_server.made(self.served)  # which takes as long as ten calls
+            async with Client(self.server) as client:
+                return await work(client)
+
+        return anyio.run(run)
+
+    @contextmanager
+    def project(self, *, is_users: bool = False) -> Iterator[Project]:
+        """The session's project in the user's own database, or the user's own playbook."""
+        with open_store(self.served.url) as store:
+            yield Project.of_user(store) if is_users else Project.in_folder(store, str(self.folder))
+
+    def add(self, *texts: str, is_users: bool = False) -> None:
+        """Have points with *texts*, as a person adds them."""
+        with self.project(is_users=is_users) as project:
+            for text in texts:
+                edit.add(project, text)
+
+    def waiting(self) -> list[Proposal]:
+        """The proposals that wait for the user."""
+        with self.project() as project:
+            return [each.proposal for each in review.all_waiting(project)]
+
+    def rows(self, query: str) -> list[Any]:
+        """What the database has."""
+        with closing(sqlite3.connect(settings.sqlite_file(self.served.url) or "")) as connection:
+            return connection.execute(query).fetchall()
+
+
+@pytest.fixture
+def session(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """A session that has just begun, in a project with two points."""
+    path = home / ".claude" / "projects" / events.session_folder_name(str(folder)) / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    made = Session(
+        folder,
+        path,
+        TranscriptBuilder(SESSION),
+        mcp_server.Served(settings.database_url(), str(folder), SESSION),
+    )
+    made.transcript.user("please fix the parser")
+    put_empty_database(home / ".claude" / "playbook" / "playbook.db")
+    made.add("Run the narrowest pytest selection first", "Never parse the repr of the ORM in tests")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SESSION)
+    return made

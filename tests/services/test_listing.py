@@ -1,0 +1,176 @@
+"""The points page by page: what is on a page, in what order, and what it costs."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import text as sql
+
+from playbook_db.domain import playbook_file
+from playbook_db.services import edit, import_export, listing, undo
+from playbook_db.services.listing import Order, State
+from playbook_db.services.projects import Project
+from playbook_db.store.hook_queries import ADD_INJECTION
+from tests.builders import a_flat_dict, an_entry
+
+STEPS = 100  # of SQLite's machine, counted at once
+
+
+def names(found: listing.PointList) -> list[str]:
+    """The points on the page, in order."""
+    return [point.name for point in found.points]
+
+
+def read(project: Project, words: str = "", *, page: int = 1, rows: int = 50, **given: object) -> list[str]:
+    """The names on a page."""
+    return names(listing.read(project, words, page=page, page_rows=rows, **given))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def filled(project: Project) -> Project:
+    """Four points: one of the best votes, one pinned and harmful, one that rests, one that has left; one more left."""
+    for text in (
+        "Run the tests before a commit",
+        "Never push on Fridays",
+        "Ask for parse_header in the API",
+        "Old one",
+    ):
+        edit.add(project, text, section="pat" if "test" in text else "mis")
+    edit.vote(project, "pat-001", "helpful")
+    edit.vote(project, "mis-001", "harmful")
+    edit.pin(project, "mis-001")
+    edit.add(project, "Older one", section="oth")
+    edit.retire(project, "mis-003", reason="nobody needs it")
+    edit.retire(project, "oth-001")
+    with project.store.transaction() as connection:
+        connection.execute(sql("UPDATE key_points SET resting = 1 WHERE name = 'mis-002'"))
+    return project
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, ["mis-001", "pat-001", "mis-002"]),
+        ({"order": "votes"}, ["pat-001", "mis-002", "mis-001"]),
+        ({"order": "age"}, ["mis-002", "mis-001", "pat-001"]),
+        ({"section": "mis"}, ["mis-001", "mis-002"]),
+        ({"section": "no such"}, ["mis-001", "pat-001", "mis-002"]),
+        ({"state": "pinned"}, ["mis-001"]),
+        ({"state": "resting"}, ["mis-002"]),
+        ({"state": "retired"}, ["oth-001", "mis-003"]),
+        ({"state": "retired", "order": "age"}, ["oth-001", "mis-003"]),
+        ({"state": "retired", "section": "mis"}, ["mis-003"]),
+        ({"words": "tests"}, ["pat-001"]),
+        ({"words": "testing a commit"}, ["pat-001"]),
+        ({"words": "parse_header"}, ["mis-002"]),
+        ({"words": "parse_header before a commit"}, ["mis-002", "pat-001"]),
+        ({"words": "parse_head"}, ["mis-002"]),
+        ({"words": "frid push"}, ["mis-001"]),
+        ({"words": "pat-001"}, ["pat-001"]),
+        ({"words": "tests", "section": "mis"}, []),
+        ({"words": "parse_header", "state": "pinned"}, []),
+        ({"words": "one", "state": "retired"}, ["oth-001", "mis-003"]),
+        ({"words": "older", "state": "retired"}, ["oth-001"]),
+        ({"words": "100%"}, []),
+        ({"words": "_"}, ["mis-002"]),
+        ({"words": "the of and"}, []),
+    ],
+    ids=str,
+)
+def test_a_list_has_what_was_asked_for(filled: Project, given: dict[str, str], expected: list[str]) -> None:
+    """By words, by the beginning of one, by section, by state; in the order of what sessions are shown first, if none
+    is given."""
+    assert read(filled, **given) == expected  # type: ignore[arg-type]
+
+
+def test_the_most_cited_come_first(filled: Project) -> None:
+    """Of those cited as often, the one that was shown more often."""
+    with filled.store.write(filled.key) as book:
+        ids = dict(book.connection.execute(sql("SELECT name, id FROM key_points")).all())
+        of = {"playbook_id": book.playbook_id, "source": "startup", "revision": 1, "left_out": 0, "now": book.now}
+        for number, shown in enumerate(([1, 2], [2], [1, 2, 3])):
+            listed = str([ids[name] for name in ("pat-001", "mis-001", "mis-002")][: len(shown)])
+            given = {**of, "session_id": f"s{number}", "points": listed, "event": "SessionStart"}
+            book.connection.execute(sql(ADD_INJECTION), given)
+        cite = (
+            "INSERT INTO citations (playbook_id, session_id, point_id, stretches, time) VALUES (:p, 's2', :id, 1, :t)"
+        )
+        book.connection.execute(sql(cite), {"p": book.playbook_id, "id": ids["mis-002"], "t": book.now})
+
+    found = listing.read(filled, order="used", page_rows=50)
+
+    uses = [(point.name, point.shown_in, point.cited_in) for point in found.points]
+    assert uses == [("mis-002", 1, 1), ("pat-001", 3, 0), ("mis-001", 2, 0)]
+
+
+def test_a_row_tells_what_became_of_the_votes_lately(filled: Project) -> None:
+    """The votes of the last weeks, and neither those before nor those that were taken back since."""
+    now = datetime.now(UTC)
+    edit.vote(filled, "pat-001", "helpful")
+    edit.vote(filled, "pat-001", "harmful")
+    edit.vote(filled, "pat-001", "helpful")
+    undo.undo(filled)
+
+    found = listing.read(filled, page_rows=50, now=now + listing.TREND)
+
+    (row,) = [each for each in found.points if each.name == "pat-001"]
+    assert (row.helpful, row.harmful, row.newly_helpful, row.newly_harmful) == (2, 1, 1, 1)
+
+
+@pytest.mark.parametrize("state", listing.STATES)
+@pytest.mark.parametrize("order", listing.ORDERS)
+def test_the_pages_of_a_list_hold_each_point_once(project: Project, state: State, order: Order) -> None:
+    """In the order of the whole list; behind the last page comes the last page."""
+    for number in range(7):
+        edit.add(project, f"point number {number}")
+    edit.pin(project, *(f"oth-00{number}" for number in (2, 4, 6)))
+    whole = read(project, state=state, order=order)
+
+    pages = [read(project, state=state, order=order, page=page, rows=2) for page in range(1, 5)]
+
+    assert [name for page in pages[: -(-len(whole) // 2)] for name in page] == whole
+    assert read(project, state=state, order=order, page=99, rows=2) == whole[(len(whole) - 1) // 2 * 2 :]
+
+
+@pytest.mark.sqlite
+def test_what_sessions_are_shown_first_costs_the_same_in_a_playbook_of_any_size(project: Project) -> None:
+    """As no other point is looked at than those on the page."""
+    costs = []
+    for size in (60, 1500):
+        entries = [an_entry(f"pat-{number:05d}", f"{size} {number}") for number in range(size)]
+        data = json.dumps(a_flat_dict(*entries)).encode()
+        import_export.import_playbook(project, playbook_file.decode(data, source="a test"), source="a test")
+        costs.append(_steps(project))
+
+    assert costs[1] < 1.3 * costs[0]
+
+
+def _steps(project: Project) -> int:
+    """What a page costs, in steps of SQLite's machine; its caches are warm."""
+    steps = [0]
+
+    def count() -> int:
+        steps[0] += 1
+        return 0
+
+    with project.store.snapshot() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+    listing.read(project, page_rows=50)
+    driver.set_progress_handler(count, STEPS)
+    listing.read(project, page_rows=50)
+    driver.set_progress_handler(None, 0)
+    assert steps[0]
+    return steps[0]
+
+
+def test_a_damaged_index_is_told_and_the_search_goes_on(filled: Project) -> None:
+    """By parts of words."""
+    if filled.store.is_shared:
+        pytest.skip("a server's index is its own")
+    with filled.store.transaction() as connection:
+        connection.execute(sql("UPDATE point_search_data SET block = x'ffffffffffffffffffff'"))
+
+    found = listing.read(filled, "commit", page_rows=50)
+
+    assert (names(found), found.is_damaged) == (["pat-001"], True)

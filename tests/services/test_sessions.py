@@ -1,0 +1,85 @@
+"""What sessions taught, by pages and one by one; and the jobs that aren't done."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from playbook_db.domain import operations
+from playbook_db.domain.playbook import Vote
+from playbook_db.errors import SessionNotFoundError
+from playbook_db.services import history, queue, sessions
+from playbook_db.services.projects import Project
+from playbook_db.store.learning import Call
+from tests.builders import a_key_point
+
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def learned(project: Project) -> Project:
+    """A project that learned from five sessions: one a day, of which the last changed nothing."""
+    for number in range(5):
+        with project.store.write(project.key, now=NOW + timedelta(days=number)) as book:
+            book.add_call(Call("reflect", "a-model", 100, 10, 1, 0.5, 5), session_id=f"session-{number}")
+            if number < 4:
+                book.draft.add(a_key_point(f"pat-{number:03}", text=f"Advice number {number}."))
+                cast = [Vote("pat-000", "harmful"), Vote("pat-000", "helpful")] if number else []
+                votes = operations.cast_votes(book.draft, cast)
+                book.commit("learn", "learnt", votes=votes, session_id=f"session-{number}")
+    return project
+
+
+def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
+    """The same that the command lists, with what each taught."""
+    pages = [sessions.listed(learned, most=2, offset=offset) for offset in (0, 2, 4, 6)]
+
+    assert [count for _, count in pages] == [5] * 4
+    assert [each.session for some, _ in pages for each in some] == history.sessions(learned)
+    assert [(each.added, each.changed, each.retired) for some, _ in pages for each in some] == [
+        (0, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0),
+    ]  # fmt: skip
+    assert dict(pages[0][0][1].counts) == {"add": 1, "helpful": 1, "harmful": 1}
+
+
+def test_one_session_is_found_by_its_id_or_the_beginning_of_it(learned: Project) -> None:
+    """With its revisions by pages, and what was asked of models for it."""
+    found = sessions.details(learned, "session-2", most=10)
+    nothing = sessions.details(learned, "session-4", most=10)
+
+    assert [each.revision.session_id for each in found.revisions] == ["session-2"]
+    assert (found.count, found.taught.added, len(found.calls), found.calls[0].model) == (1, 1, 1, "a-model")
+    assert (nothing.count, nothing.revisions, len(nothing.calls)) == (0, (), 1)
+    assert sessions.details(learned, "session-2", most=10, offset=1).revisions == ()
+    for beginning in ("session-", "nobody"):
+        with pytest.raises(SessionNotFoundError):
+            sessions.details(learned, beginning, most=10)
+
+
+def test_what_was_asked_is_summed_up_by_day(learned: Project) -> None:
+    """The newest days first."""
+    days = sessions.costs_by_day(learned, most=2)
+
+    assert [(day.day, day.calls, day.tokens, day.cost_usd) for day in days] == [
+        ("2026-11-22", 1, 111, 0.5), ("2026-11-21", 1, 111, 0.5),
+    ]  # fmt: skip
+    assert len(sessions.costs_by_day(learned)) == 5
+
+
+def test_jobs_that_are_not_done_come_by_pages(project: Project) -> None:
+    """The oldest first, with how many there are in each state; those that are done, and other projects', are left
+    out."""
+    store = project.store
+    for number in range(4):
+        queue.take_in(store, project.key, {"session_id": "s", "transcript_path": f"/transcript-{number}"})
+    queue.take_in(store, "/another", {"session_id": "s", "transcript_path": "/transcript"})
+    first, second = (queue.claim(store) for _ in range(2))
+    assert first
+    queue.finish(store, first)
+
+    found = queue.open_jobs(store, project.key, most=2)
+
+    assert [job.transcript_path for job in found.jobs] == ["/transcript-1", "/transcript-2"]
+    assert sum(found.counts.values()) == 3
+    rest = queue.open_jobs(store, project.key, most=2, offset=2)
+    assert [job.transcript_path for job in rest.jobs] == ["/transcript-3"]
+    assert second is not None

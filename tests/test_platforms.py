@@ -1,0 +1,137 @@
+"""What differs between systems stands in one module, and a system that we don't run on is told in a sentence."""
+
+import fcntl
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from playbook_db import files, platforms
+from playbook_db.claude_code import plugin_env
+from playbook_db.store.sqlite.files import open_file
+from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
+
+_ROOT = Path(platforms.__file__).parent
+_ONE_SYSTEMS = re.compile(
+    r"\bsys\.platform\b|\bimport platform\b|\bos\.name\b|\bfcntl\b|\bmsvcrt\b|\bwinreg\b|/dev/fd|[\"']/proc|\bsetsid\b"
+    r"|\bos\.(fork|forkpty|uname|umask|killpg|getuid|geteuid|fchmod|fchown|O_DIRECTORY|O_NOFOLLOW|sched_\w+)\b"
+)
+
+
+def test_only_one_module_asks_which_system_this_is() -> None:
+    """Nor does another use what only some systems have; that a hook ends in time by a signal is its runner's own."""
+    code = [*_ROOT.rglob("*.py"), *(_ROOT.parent / "hooks").glob("*.py")]
+    there = {path.name for path in code if _ONE_SYSTEMS.search(path.read_text(encoding="utf-8"))}
+
+    assert there == {"platforms.py"}
+
+
+def test_on_windows_every_command_says_what_to_do(
+    playbook: Playbook,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One sentence in place of a traceback; the set-up of the plugin, too."""
+    monkeypatch.setattr(platforms, "SYSTEM", "win32")
+
+    for arguments in ([], ["--help"], ["list"], ["web"]):
+        done = playbook(*arguments)
+        assert (done.code, done.out) == (1, "")
+        assert "On Windows use it within WSL" in done.err
+        assert "Traceback" not in done.err
+    assert plugin_env.main(["--status"]) == 1
+    assert "within WSL" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_that_sentence_comes_before_anything_that_windows_lacks() -> None:
+    """Without the modules that it doesn't have."""
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['fcntl', 'pwd', 'grp', 'termios', 'resource']));"
+        "from playbook_db import platforms; platforms.SYSTEM = 'win32';"
+        "from playbook_db.cli.main import main; sys.exit(main(['list']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("playbook: playbook-db runs on Linux and macOS.")
+
+
+def test_a_file_is_on_the_disk_as_macos_means_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own request where there is one, and else, or on a file system that doesn't know it, by fsync."""
+    asked: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: asked.append("fsync"))
+    monkeypatch.setattr(fcntl, "fcntl", lambda handle, command: asked.append(command))
+
+    monkeypatch.delattr(fcntl, "F_FULLFSYNC", raising=False)
+    files.to_disk(str(tmp_path))
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", "full", raising=False)
+    files.to_disk(str(tmp_path))
+
+    def refused(handle: int, command: str) -> None:
+        raise OSError(45, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "fcntl", refused)
+    files.to_disk(str(tmp_path))
+    assert asked == ["fsync", "full", "fsync"]
+
+
+def test_the_database_is_on_the_disk_as_macos_means_it(tmp_path: Path) -> None:
+    """Before SQLite writes over what a log has brought into the file; elsewhere the setting does nothing."""
+    sqlite3.connect(tmp_path / "some.db").close()
+
+    with closing(open_file(str(tmp_path / "some.db"), "write")) as connection:
+        assert connection.execute("PRAGMA checkpoint_fullfsync").fetchone() == (1,)
+
+
+def test_a_folder_that_a_person_names_is_spelled_as_the_disk_has_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    playbook: Playbook,  # noqa: F811
+) -> None:
+    """`~/shop` and `~/Shop` are one folder where capitals don't count, and one playbook. Here they do count."""
+    for name in ("other case", "Café"):
+        (tmp_path / name).mkdir()
+    spelled = os.fsencode(tmp_path / "Café") + b"\0"
+    assert platforms.as_spelled("other case") == "other case"
+
+    monkeypatch.setattr(fcntl, "F_GETPATH", 50, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", lambda handle, command, buffer: spelled.ljust(len(buffer), b"\0"))
+    assert platforms.as_spelled(str(tmp_path / "nothing here")) == str(tmp_path / "nothing here")
+    assert f"of {tmp_path}/Café\n" in playbook("--project", str(tmp_path / "other case"), "add", "boats float").out
+
+
+@pytest.mark.slow
+def test_a_lock_of_bytes_is_whole_or_not_there(tmp_path: Path) -> None:
+    """Where the second range is another's, the first is free again."""
+    path = tmp_path / "file"
+    path.write_bytes(bytes(20))
+    with open(path, "r+b") as ours, _other_holds(path, (10, 5)):
+        assert not platforms.lock_bytes(ours, (0, 5), (10, 5))
+        with _other_holds(path, (0, 5)):
+            assert not platforms.lock_bytes(ours, (0, 5))
+    with open(path, "r+b") as ours:
+        assert platforms.lock_bytes(ours, (0, 5), (10, 5))
+
+
+@contextmanager
+def _other_holds(path: Path, bytes_locked: tuple[int, int]) -> Iterator[None]:
+    """Another process, which alone can hold a lock against this one, has locked the bytes."""
+    code = f"""
+from playbook_db import platforms
+with open({str(path)!r}, "r+b") as file:
+    print(platforms.lock_bytes(file, {bytes_locked}), flush=True)
+    input()
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        yield
+        process.communicate("\n")

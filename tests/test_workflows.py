@@ -1,0 +1,47 @@
+"""What runs on GitHub: nothing that can change behind our back, and on each Python that the package names."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parent.parent
+_WORKFLOWS = sorted((_ROOT / ".github" / "workflows").glob("*.yml"))
+_CLASSIFIERS = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+_SYSTEMS = {"Operating System :: POSIX :: Linux": "ubuntu", "Operating System :: MacOS": "macos"}
+
+
+@pytest.mark.parametrize("workflow", _WORKFLOWS, ids=lambda path: path.name)
+def test_each_action_is_pinned_by_its_hash_and_says_its_version(workflow: Path) -> None:
+    """A tag can be moved to other code; a hash can't. The version is for who reads it, and for Dependabot."""
+    used = re.findall(r"uses: *(.*)", workflow.read_text(encoding="utf-8"))
+
+    assert used
+    assert [line for line in used if not re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*", line)] == []
+
+
+@pytest.mark.parametrize("workflow", _WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_may_nothing_and_a_job_only_what_it_names(workflow: Path) -> None:
+    """Nothing but `publish` can speak for this repository, and no job can write to it."""
+    text = workflow.read_text(encoding="utf-8")
+    before, _, publish = text.partition("\n  publish:")
+
+    assert re.search(r"^permissions: \{\}$", text, re.MULTILINE)
+    assert "write" not in re.findall(r"^ +[\w-]+: (\w+)", before, re.MULTILINE)
+    assert re.findall(r"^ +([\w-]+): write", publish, re.MULTILINE) in ([], ["id-token"])
+    assert "secrets." not in text
+    assert text.count("persist-credentials: false") == text.count("actions/checkout@")
+
+
+@pytest.mark.parametrize("workflow", _WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_run_on_what_the_package_names(workflow: Path) -> None:
+    """Each Python and each system of the classifiers, and no other."""
+    text = workflow.read_text(encoding="utf-8")
+    pythons = {name.rpartition(" ")[2] for name in _CLASSIFIERS if re.search(r"Python :: 3\.\d+$", name)}
+    systems = {system for name, system in _SYSTEMS.items() if name in _CLASSIFIERS}
+
+    assert {
+        python for each in re.findall(r"python: \[(.*)\]", text) for python in re.findall(r"[\d.]+", each)
+    } == pythons
+    assert {name for each in re.findall(r"os: \[(.*)\]", text) for name in re.findall(r"[a-z]+", each)} == systems

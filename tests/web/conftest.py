@@ -1,0 +1,159 @@
+"""The pages, served by a process of its own as a user starts it, and a browser's part of a conversation with it."""
+
+import http.client
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from playbook_db.services.projects import Project, open_project
+from tests.databases import put_empty_database
+
+PATIENCE_S = 30.0
+_RUN = "from playbook_db.cli.main import run; run()"
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Somebody who asks the server at `address`; `cookies` are those that it was given."""
+
+    address: str
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.address).netloc
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.host}"
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
+    ) -> Answer:
+        """Ask as a browser would; *headers* in place of the usual ones, None for none."""
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        usual: dict[str, str | None] = {"Host": self.host, "Cookie": cookie or None}
+        if method == "POST":
+            usual |= {"Origin": self.origin, "Content-Type": "application/x-www-form-urlencoded"}
+        connection = http.client.HTTPConnection(self.host, timeout=PATIENCE_S)
+        connection.putrequest(method, path, skip_host=True)
+        for name, value in {**usual, **(headers or {})}.items():
+            if value is not None:
+                connection.putheader(name, value)
+        if body is not None and "Content-Length" not in (headers or {}):
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        got = connection.getresponse()
+        answer = Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read().decode())
+        connection.close()
+        return answer
+
+    def open(self) -> Answer:
+        """Open the printed address, and keep the cookie."""
+        parts = urlsplit(self.address)
+        answer = self.ask("GET", f"{parts.path}?{parts.query}")
+        if "set-cookie" in answer.headers:
+            name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
+            self.cookies[name] = value
+        return answer
+
+    def see(self, path: str, **query: object) -> Answer:
+        """Get a page."""
+        return self.ask("GET", f"{path}?{urlencode(query)}" if query else path)
+
+    def send(self, path: str, **form: object) -> Answer:
+        """Send a form."""
+        return self.ask("POST", path, urlencode(form).encode())
+
+
+@contextmanager
+def served(folder: Path, home: Path | None = None, *, lock_wait_s: float | None = None) -> Iterator[str]:
+    """The address that `playbook web` prints for the project in *folder*; where a *home* is given it lives there, with
+    no variable of this machine's about playbooks; it waits *lock_wait_s* seconds for a lock where that is given."""
+    program = ["-m", "playbook_db"]
+    if lock_wait_s is not None:
+        program = ["-c", f"from playbook_db import settings; settings.LOCK_WAIT_S = {lock_wait_s}; {_RUN}"]
+    command = [sys.executable, *program, "--project", str(folder), "web", "--no-open"]
+    left_out = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")
+    lived_in = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    env = None if home is None else lived_in | {"HOME": str(home)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_S)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPages:
+    """The pages of a project that all tests of a module look at: its folder, its database, and who opened them."""
+
+    folder: Path
+    url: str
+    visitor: Visitor
+
+    @contextmanager
+    def opened(self) -> Iterator[Project]:
+        """The project, as another program has it meanwhile."""
+        with open_project(self.url, str(self.folder), notify=print) as project:
+            yield project
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedPages]:
+    """The pages of an empty project, served once for a whole module."""
+    base = tmp_path_factory.mktemp("shared")
+    home, folder = base / "home", base / "project"
+    (folder / ".claude").mkdir(parents=True)
+    path = home / ".claude" / "playbook" / "playbook.db"
+    put_empty_database(path)
+    with served(folder, home) as address:
+        visitor = Visitor(address)
+        assert visitor.open().status == 303
+        yield SharedPages(folder, f"sqlite:///{path}", visitor)
+
+
+@pytest.fixture
+def address(home: Path, folder: Path) -> Iterator[str]:
+    """The address that `playbook web` prints."""
+    with served(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def visitor(address: str) -> Visitor:
+    """Who opened the address."""
+    visitor = Visitor(address)
+    assert visitor.open().status == 303
+    return visitor
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of this folder start a process each, and speak to it on loopback."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""

@@ -1,0 +1,189 @@
+"""What is said where no page can be made: a database that is busy, damaged, too new, gone, or another one by now."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from starlette.types import Message, Scope
+
+from playbook_db.services import edit, maintenance
+from playbook_db.services.kept_store import REST_S
+from playbook_db.services.projects import Project, open_store
+from playbook_db.web import application
+from tests.web.conftest import Visitor, served
+
+PAGES = ("points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
+TEXT = "Run the tests with make."
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Who opened the pages of a project of one point, and the file of its database."""
+
+    visitor: Visitor
+    folder: Path
+    path: Path
+
+    @property
+    def url(self) -> str:
+        """The database."""
+        return f"sqlite:///{self.path}"
+
+    def says(self, status: int, *sentences: str) -> None:
+        """Every page says so, and nothing else of the playbook."""
+        for page in PAGES:
+            answer = self.visitor.see(f"/{page}")
+            assert (answer.status, TEXT in answer.body) == (status, False), page
+            assert answer.headers["content-type"].startswith("text/html")
+            for sentence in sentences:
+                assert sentence in answer.body, page
+
+    def is_well(self) -> None:
+        """Every page is there."""
+        assert [self.visitor.see(f"/{page}").status for page in PAGES] == [200] * len(PAGES)
+        assert TEXT in self.visitor.see("/points").body
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One server for all tests: what ails the database is gone after each of them."""
+    place = tmp_path_factory.mktemp("application")
+    home, folder = place / "home", place / "project"
+    for each in (home, folder / ".claude"):
+        each.mkdir(parents=True)
+    path = home / ".claude/playbook/playbook.db"
+    with open_store(f"sqlite:///{path}") as store:
+        edit.add(Project.in_folder(store, str(folder)), TEXT)
+    with served(folder, home, lock_wait_s=0.2) as address:
+        visitor = Visitor(address)
+        assert visitor.open().status == 303
+        yield Site(visitor, folder, path)
+
+
+@pytest.fixture
+def site(made: Site) -> Iterator[Site]:
+    """The site with a sound database, before and after."""
+    made.is_well()
+    kept = made.path.with_suffix(".kept")
+    with closing(sqlite3.connect(made.path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copyfile(made.path, kept)
+    yield made
+    for beside in made.path.parent.glob("playbook.db-*"):
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()
+    os.replace(kept, made.path)
+    made.is_well()
+
+
+def _give_version(path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+def test_a_database_that_is_too_new_is_told(site: Site) -> None:
+    """With the command's own sentence; the page that saves something says it, too."""
+    _give_version(site.path, 9999)
+
+    site.says(409, "9999")
+    assert site.visitor.send("/points/oth-001", do="helpful").status == 409
+
+
+def test_a_damaged_database_is_told(site: Site) -> None:
+    """With the way to repair it, which nothing of ours holds up."""
+    with site.path.open("r+b") as file:
+        file.seek(0)
+        file.write(b"\x55" * site.path.stat().st_size)
+
+    site.says(409, "damaged", "playbook db repair")
+
+
+def test_a_database_that_is_gone_is_told(site: Site) -> None:
+    """Where there are backups of it none is begun anew."""
+    backup = maintenance.take(site.url).path
+    site.path.unlink()
+    for beside in site.path.parent.glob("playbook.db-*"):
+        beside.unlink()
+
+    site.says(409, "backup")
+    assert not site.path.exists()
+    Path(backup).unlink()
+
+
+def test_a_busy_database_can_be_read_and_says_so_where_it_can_not(site: Site) -> None:
+    """Somebody writes for a while: pages are there all the same, and what is saved waits for the lock."""
+    with closing(sqlite3.connect(site.path, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        site.is_well()
+        answer = site.visitor.send("/points/oth-001", do="helpful")
+        assert answer.status == 409
+        assert "stayed locked by another process" in answer.body
+        writer.execute("ROLLBACK")
+    assert site.visitor.send("/points/oth-001", do="helpful").status == 303
+    time.sleep(REST_S + 1)  # until our own connections are let go of
+    with closing(sqlite3.connect(site.path, isolation_level=None)) as alone:
+        alone.execute("PRAGMA locking_mode = EXCLUSIVE")
+        alone.execute("BEGIN IMMEDIATE")
+        alone.execute("UPDATE playbooks SET key = key")
+        alone.execute("COMMIT")  # the lock is kept
+        answer = site.visitor.see("/history")
+        assert (answer.status, "stayed locked" in answer.body) == (409, True)
+
+
+def test_another_database_in_its_place_is_shown(site: Site, tmp_path: Path) -> None:
+    """One that was moved there, and a backup that was restored, while the pages are open."""
+    other = tmp_path / "other.db"
+    with open_store(f"sqlite:///{other}") as store:
+        edit.add(Project.in_folder(store, str(site.folder)), "Of another database.")
+    for beside in site.path.parent.glob("playbook.db-*"):
+        beside.unlink()
+    os.replace(other, site.path)
+
+    assert "Of another database." in site.visitor.see("/points").body
+    backup = maintenance.take(site.url).path
+    with open_store(site.url) as store:
+        edit.add(Project.in_folder(store, str(site.folder)), "Of late.")
+    assert "Of late." in site.visitor.see("/points").body
+    with maintenance.candidate(site.url, backup) as chosen:
+        maintenance.put_back(chosen)
+    assert "Of late." not in site.visitor.see("/points").body
+    for each in Path(backup).parent.glob("*.db"):
+        each.unlink()
+
+
+def test_a_bug_is_told_by_a_page_and_in_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other pages go on."""
+
+    def breaks(_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(application, "_PAGES", ({("GET", "/points"): breaks},))
+    site = application.Site(f"sqlite:///{tmp_path / 'playbook.db'}", None)
+    sent: list[Message] = []
+    scope: Scope = {
+        "type": "http", "method": "GET", "scheme": "http", "path": "/points", "raw_path": b"/points", "root_path": "",
+        "query_string": b"", "headers": [], "server": ("127.0.0.1", 1), "http_version": "1.1",
+    }  # fmt: skip
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    with pytest.raises(ZeroDivisionError), closing(site):
+        asyncio.run(site.application()(scope, receive, send))
+
+    assert sent[0]["status"] == 500
+    assert b"This page failed" in sent[1]["body"]
+    assert "ZeroDivisionError: a bug" in capsys.readouterr().err

@@ -1,0 +1,383 @@
+"""The history in a browser: what was done, what differs, the playbook as it was, and the way back."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from playbook_db.domain import operations
+from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.errors import ProjectError
+from playbook_db.services import edit
+from playbook_db.services.projects import Project
+from playbook_db.web import history, review
+from playbook_db.web.look import PAGE_ROWS, Look
+from tests.builders import last_revision
+from tests.web.conftest import Answer, SharedPages, Visitor
+
+PATTERNS = "PATTERNS & APPROACHES"
+QUOTE = Evidence("it says: use uv", "WebFetch https://a.example", "fetched")
+
+
+def _seen(answer: Answer) -> str:
+    """The page as it is read: its words, with [-those that went-] and {+those that came+}."""
+    body = re.sub(r"</?del>", "|", answer.body)
+    marked = re.sub(r"<ins>(.*?)</ins>", r"{+\1+}", re.sub(r"\|([^|]*)\|", r"[-\1-]", body), flags=re.S)
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", marked)).split()).replace(" ,", ",")
+
+
+def _after(shared: SharedPages, answer: Answer) -> str:
+    """The page that a change leads on to."""
+    assert answer.status == 303, answer.body
+    return _seen(shared.visitor.see(answer.headers["location"]))
+
+
+def _texts(project: Project) -> dict[str, str]:
+    with project.store.read(project.key) as book:
+        return {point.name: point.text for point in book.live_points()}
+
+
+def _add(project: Project, text: str) -> str:
+    """The name of a new point."""
+    return edit.add(project, text, section="pat").changes[0].point.name
+
+
+def test_the_newest_revisions_come_first_with_the_words_that_changed(shared: SharedPages) -> None:
+    """Who did it, when and how; a link leads to each."""
+    with shared.opened() as project:
+        name = _add(project, "wrap <i>each</i> call")
+        edit.edit(project, name, text="wrap <i>some</i> calls")
+        edit.vote(project, name, "helpful")
+        edit.retire(project, name, reason="nobody needs it")
+        last = last_revision(project)
+
+    answer = shared.visitor.see("/history")
+    numbers = [int(number) for number in re.findall(r"<h2><a [^>]*>Revision (\d+)<", answer.body)]
+    words = _seen(answer)
+
+    assert numbers == list(range(last, last - len(numbers), -1))
+    assert f"retired {name} nobody needs it" in words
+    assert f"votes {name} +1 helpful, now 1 helpful, 0 harmful" in words
+    assert "wrap <i>[-each-]{+some+}<" in words
+    assert "<i>each" not in answer.body
+    assert f"/history/{last}?" in answer.body
+    assert re.search(r'<time datetime="20\d\d-', answer.body)
+
+
+def test_a_filter_shows_those_alone(shared: SharedPages) -> None:
+    """One point, who, how, since and until; what can't be found says so, and keeps what was asked."""
+    with shared.opened() as project:
+        one, other = _add(project, "the filtered one"), _add(project, "the other one")
+        last = last_revision(project)
+
+    def see(**query: object) -> str:
+        return _seen(shared.visitor.see("/history", **query))
+
+    assert "the filtered one" in see(name=one)
+    assert "the other one" not in see(name=one)
+    assert other in see(since=last)
+    assert one not in see(since=last)
+    assert one in see(until=last - 1)
+    assert other not in see(until=last - 1)
+    assert "There is no such revision." in see(source="learn")
+    assert "There is no such revision." in see(by="nobody")
+    for query in ({"name": "pat-999"}, {"since": "someday"}, {"session": "unknown"}, {"until": "99999"}):
+        answer = shared.visitor.see("/history", **query)
+        assert answer.status == 404
+        assert 'role="alert"' in answer.body
+        assert f'value="{next(iter(query.values()))}"' in answer.body
+
+
+def test_many_revisions_come_by_pages(shared: SharedPages) -> None:
+    """Each page has those before the ones of the page before it, and the way back to the newer ones."""
+    with shared.opened() as project:
+        name = _add(project, "voted on again and again")
+        for _ in range(2 * PAGE_ROWS):
+            edit.vote(project, name, "helpful")
+        last = last_revision(project)
+    found: list[int] = []
+    address = "/history"
+    while address:
+        page = shared.visitor.see(address)
+        found += map(int, re.findall(r"<h2><a [^>]*>Revision (\d+)<", page.body))
+        older = re.search(r'<a rel="next" href="(/history\?[^"]*)"', page.body)
+        address = unescape(older[1]) if older else ""
+
+    assert found == list(range(last, 0, -1))
+    newer = shared.visitor.see("/history", until=last - PAGE_ROWS - 5)
+    assert f"until={last - 5}" in newer.body
+
+
+def test_a_revision_tells_all_that_is_kept_of_it(shared: SharedPages) -> None:
+    """Its changes with the words marked, on what they rest, its votes and its session."""
+    with shared.opened() as project:
+        name = _add(project, "use pip to install")
+        with project.store.write(project.key) as book:
+            update = {"type": "UPDATE", "target_id": name, "text": "use uv to install"}
+            operations.apply_operations(book.draft, [update], [(QUOTE,)])
+            number = book.commit("learn", "learned from a page", session_id="feed-0001").revision
+
+    words = _seen(shared.visitor.see(f"/history/{number}"))
+
+    assert "use [-pip-]{+uv+} to install" in words
+    assert "it says: use uv fetched WebFetch https://a.example" in words
+    assert "feed-0001" in words
+    assert "learned from a page" in words
+    assert "Undo all that this session taught" in words
+
+
+def test_a_large_revision_comes_by_pages(shared: SharedPages) -> None:
+    """No page of it has more than the others."""
+    with shared.opened() as project, project.store.write(project.key) as book:
+        for number in range(PAGE_ROWS + 7):
+            book.draft.add(KeyPoint(f"lar-{number:03d}", f"large {number}", PATTERNS))
+        number = book.commit("import", "a large one").revision or 0
+
+    first, second = (shared.visitor.see(f"/history/{number}", page=page) for page in (1, 2))
+
+    assert [len(re.findall(r"large \d+<", page.body)) for page in (first, second)] == [PAGE_ROWS, 7]
+    assert f"{PAGE_ROWS + 7} changes" in first.body
+    assert "and 47 more" in _seen(shared.visitor.see("/history", since=number, until=number))
+
+
+def test_any_two_states_are_compared(shared: SharedPages) -> None:
+    """By their numbers or by times; to now where nothing else is said."""
+    with shared.opened() as project:
+        before = last_revision(project)
+        name = _add(project, "compare the words of this")
+        edit.edit(project, name, text="compare all words of this")
+        gone = _add(project, "came and went")
+        edit.retire(project, gone)
+
+    def see(**query: object) -> str:
+        return _seen(shared.visitor.see("/history/diff", **query))
+
+    assert "compare [-the-]{+all+} words of this" in see(**{"from": before + 1, "to": before + 2})
+    assert "came and went" in see(**{"from": before + 3})
+    assert "came and went" not in see(**{"from": before})
+    assert "Nothing differs." in see(**{"from": before + 2, "to": before + 4})
+    assert "it was empty" in see(**{"from": "yesterday"})
+    assert "Compare" in see()
+    wrong = shared.visitor.see("/history/diff", **{"from": "someday"})
+    assert wrong.status == 404
+    assert "names no revision" in _seen(wrong) or "no revision and no time" in _seen(wrong)
+
+
+def test_the_playbook_as_it_was_comes_by_pages(shared: SharedPages) -> None:
+    """In the playbook's order, at a number or a time."""
+    with shared.opened() as project, project.store.write(project.key) as book:
+        for number in range(PAGE_ROWS + 3):
+            book.draft.add(KeyPoint(f"was-{number:03d}", f"once {number:03d} it was", PATTERNS))
+        then = book.commit("import", "many").revision or 0
+    with shared.opened() as project:
+        live = len(_texts(project))
+        edit.edit(project, "was-000", text="now another")
+
+    pages = [shared.visitor.see(f"/history/at/{then}", page=page).body for page in range(1, 2 + live // PAGE_ROWS)]
+    shown = [name for page in pages for name in re.findall(r">once (\d+) it was<", page)]
+
+    assert shown == [f"{number:03d}" for number in range(PAGE_ROWS + 3)]
+    assert max(page.count('class="votes"') for page in pages) == PAGE_ROWS
+    assert f"{live} key points" in pages[0]
+    assert "now another" in shared.visitor.see("/history/at", at="now", name="x").body + "".join(
+        shared.visitor.see("/history/at", at="now", page=page).body for page in range(1, 2 + live // PAGE_ROWS)
+    )
+    assert shared.visitor.see("/history/at/999999").status == 404
+    assert "0 key points" in _seen(shared.visitor.see("/history/at/0"))
+
+
+def test_an_undo_takes_back_one_revision(shared: SharedPages) -> None:
+    """What came later stays; the undone one says so, and a second time nothing is done."""
+    with shared.opened() as project:
+        name = _add(project, "undo this")
+        number = last_revision(project)
+        later = _add(project, "and keep that")
+
+    done = shared.visitor.send(f"/history/{number}", do="undo")
+    words = _after(shared, done)
+
+    assert f"took back revision {number}" in words
+    with shared.opened() as project:
+        assert name not in _texts(project)
+        assert later in _texts(project)
+        last = last_revision(project)
+    page = shared.visitor.see(f"/history/{number}")
+    assert f"It was taken back in revision {last}" in _seen(page)
+    assert 'value="undo"' not in page.body
+    again = _after(shared, shared.visitor.send(f"/history/{number}", do="undo"))
+    assert "was taken back already" in again
+    with shared.opened() as project:
+        assert last_revision(project) == last
+    _after(shared, shared.visitor.send(f"/history/{last}", do="undo"))
+    with shared.opened() as project:
+        assert name in _texts(project)
+
+
+@pytest.mark.parametrize(("prefer", "text"), [("ours", "worded by a worker"), ("theirs", "worded at first")])
+def test_what_collides_is_shown_with_the_two_choices(shared: SharedPages, prefer: str, text: str) -> None:
+    """Nothing is written before one of them is taken."""
+    with shared.opened() as project:
+        name = _add(project, "worded at first")
+        edit.edit(project, name, text="worded again")
+        number = last_revision(project)
+        edit.edit(project, name, text="worded by a worker")
+        last = last_revision(project)
+
+    refused = shared.visitor.send(f"/history/{number}", do="undo")
+
+    assert refused.status == 409
+    words = _seen(refused)
+    assert f"Revision {number} can't be taken back as it stands" in words
+    assert f"{name}, its text worded by a worker worded [-by a worker-]{{+at first+}}" in words
+    assert ("Keep what stands now there" in words, "Take what the undo brings back" in words) == (True, True)
+    with shared.opened() as project:
+        assert last_revision(project) == last
+    form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', refused.body))
+    assert shared.visitor.send(f"/history/{number}", **form, prefer=prefer).status == 303
+    with shared.opened() as project:
+        assert _texts(project)[name] == text
+        edit.retire(project, name)
+
+
+def test_a_choice_about_what_changed_meanwhile_is_not_carried_out(shared: SharedPages) -> None:
+    """The person hasn't seen that text."""
+    with shared.opened() as project:
+        name = _add(project, "chosen at first")
+        edit.edit(project, name, text="chosen again")
+        number = last_revision(project)
+        edit.edit(project, name, text="seen by the person")
+    refused = shared.visitor.send(f"/history/{number}", do="undo")
+    form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', refused.body))
+    with shared.opened() as project:
+        edit.edit(project, name, text="worded meanwhile by a worker")
+
+    words = _after(shared, shared.visitor.send(f"/history/{number}", **form, prefer="theirs"))
+
+    assert "changed meanwhile" in words
+    assert "Nothing was overwritten" in words
+    with shared.opened() as project:
+        assert _texts(project)[name] == "worded meanwhile by a worker"
+
+
+def test_all_that_a_session_taught_is_taken_back(shared: SharedPages) -> None:
+    """And nothing else."""
+    with shared.opened() as project:
+        kept = _add(project, "taught by a person")
+        for text in ("taught first", "taught second"):
+            with project.store.write(project.key) as book:
+                book.draft.add(KeyPoint(text.replace("taught ", "tau-"), text, PATTERNS))
+                number = book.commit("learn", text, session_id="taught-0001").revision
+
+    _after(shared, shared.visitor.send(f"/history/{number}", do="undo-session"))
+
+    with shared.opened() as project:
+        texts = _texts(project)
+        assert kept in texts
+        assert not [text for text in texts.values() if text in ("taught first", "taught second")]
+    again = _after(shared, shared.visitor.send(f"/history/{number}", do="undo-session"))
+    assert "Nothing of what session taught-0001 taught is in force" in again
+
+
+def test_a_playbook_goes_back_when_the_person_has_seen_what_changes(shared: SharedPages) -> None:
+    """The page that asks changes nothing; one that somebody else wrote meanwhile is looked at again first."""
+    with shared.opened() as project:
+        name = _add(project, "restored with all")
+        then = last_revision(project)
+        edit.edit(project, name, text="lost with the rest")
+        last = last_revision(project)
+
+    asked = shared.visitor.see("/history/restore", at=then)
+    form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked.body))
+
+    assert "[-lost-]{+restored+} with [-the rest-]{+all+}" in _seen(asked)
+    with shared.opened() as project:
+        assert last_revision(project) == last
+        other = _add(project, "came while the person looked")
+    stale = shared.visitor.send("/history/restore", **form)
+    assert "changed meanwhile" in _after(shared, stale)
+    with shared.opened() as project:
+        assert _texts(project)[name] == "lost with the rest"
+    asked = shared.visitor.see(stale.headers["location"])
+    form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked.body))
+    assert shared.visitor.send("/history/restore", **form).status == 303
+    with shared.opened() as project:
+        assert _texts(project)[name] == "restored with all"
+        assert other not in _texts(project)
+        last = last_revision(project)
+    assert "Nothing came after" in _seen(shared.visitor.see("/history/restore", at=last))
+    assert "nothing is to be taken back" in _after(shared, shared.visitor.send("/history/restore", at=last))
+
+
+@pytest.mark.parametrize("path", ["/history/99999", "/history/0", "/history/none", "/history/r", "/history/at/x"])
+def test_what_is_no_revision_has_a_page_that_says_so(shared: SharedPages, path: str) -> None:
+    """With the way to those that there are."""
+    answer = shared.visitor.see(path)
+
+    assert answer.status == 404
+    assert 'role="alert"' in answer.body
+    assert "/history?" in answer.body
+    if not path.startswith("/history/at"):
+        assert shared.visitor.send(path, do="undo").status == 404
+
+
+def test_what_a_form_can_not_mean_changes_nothing(shared: SharedPages) -> None:
+    """Neither another verb nor a number that is none is an error of ours."""
+    with shared.opened() as project:
+        _add(project, "stays whatever is sent")
+        last = last_revision(project)
+
+    assert shared.visitor.send(f"/history/{last}", do="erase").status == 409
+    assert shared.visitor.send("/history/restore", at="someday", was="x").status == 404
+    assert shared.visitor.send("/history/restore").status == 404
+    for page in ("0", "-1", "x", "9" * 30):
+        assert shared.visitor.see(f"/history/{last}", page=page).status == 200
+        assert shared.visitor.see("/history/at", page=page).status == 200
+        assert shared.visitor.see("/history/diff", **{"from": 0, "page": page}).status == 200
+    with shared.opened() as project:
+        assert last_revision(project) == last
+
+
+def test_a_playbook_without_revisions_has_its_pages(visitor: Visitor) -> None:
+    """Each says that there is nothing yet."""
+    assert "Nothing has happened to this playbook yet." in visitor.see("/history").body
+    assert "0 key points" in _seen(visitor.see("/history/at"))
+    assert "this playbook has no history yet" in visitor.see("/history/at", at="yesterday").body
+    assert "Nothing differs." in visitor.see("/history/diff", **{"from": "0"}).body
+    assert "Nothing came after" in visitor.see("/history/restore", at="0").body
+    assert "No proposal waits for you." in visitor.see("/review").body
+    assert visitor.see("/history/1").status == 404
+    assert visitor.send("/history/1", do="undo").status == 404
+
+
+def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages) -> None:
+    """It has the points alone: a history of it would have holes, and the proposals no words."""
+    with shared.opened() as project:
+        look = Look(replace(project, is_old=True), {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
+        for (method, _), page in {**history.ROUTES, **review.ROUTES}.items():
+            if method == "GET":
+                with pytest.raises(ProjectError, match="The team's database is away"):
+                    page(look)
+
+
+def test_the_addresses_keep_what_was_asked(shared: SharedPages) -> None:
+    """A page of a comparison leads to the next one of the same comparison."""
+    with shared.opened() as project, project.store.write(project.key) as book:
+        for number in range(PAGE_ROWS + 1):
+            book.draft.add(KeyPoint(f"dif-{number:03d}", f"it differs {number}", PATTERNS))
+        book.commit("import", "differences")
+    page = shared.visitor.see("/history/diff", **{"from": 0, "to": "now"})
+    following = re.search(r'<a rel="next" href="([^"]*)"', page.body)
+
+    assert following is not None
+    query = parse_qs(urlsplit(unescape(following[1])).query)
+    assert (query["from"], query["to"], query["page"]) == (["0"], ["now"], ["2"])
+    names: list[str] = []
+    while following is not None:
+        names += re.findall(r'>added</span> <a class="name"[^>]*>([^<]*)<', page.body)
+        following = re.search(r'<a rel="next" href="([^"]*)"', page.body)
+        page = shared.visitor.see(unescape(following[1])) if following else page
+    with shared.opened() as project:
+        assert names == list(_texts(project))

@@ -1,0 +1,106 @@
+"""Texts that anybody may have written stand on the pages as texts, whatever they say."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from playbook_db.domain.prompt_text import shown
+from tests.web import browser
+from tests.web.injections import TEXTS, fill
+from tests.web.seeing import Seen, seeing
+
+FOLDER = "\"><img src=x onerror=window.pwned=1> {{ 7*7 }} '"
+_MOST = {"one point": 25, "forget": 1}  # pages of a kind that are looked at; of any other
+_MOST_OF_ANY = 8
+_WATCH = """
+window.attempts = [];
+for (const name of ['alert', 'confirm', 'prompt', 'print', 'open']) window[name] = () => window.attempts.push(name);
+addEventListener('securitypolicyviolation', event => window.attempts.push(
+    `${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+"""
+# What no page of ours has, however it came there.
+_FOREIGN = """
+const ours = new Set(['/static/page.js', '/static/style.css']);
+const isForeign = (element) =>
+    [...element.attributes].some(({ name }) => /^(on.*|style|srcdoc|formaction)$/.test(name))
+    || /^(iframe|object|embed|base|style|frame|frameset|template|video|audio|img|plaintext|xmp)$/i.test(element.tagName)
+    || (element.tagName === 'SCRIPT' && !ours.has(element.getAttribute('src')))
+    || (element.tagName === 'LINK' && element.rel === 'stylesheet' && !ours.has(element.getAttribute('href')))
+    || (element.tagName === 'META' && element.httpEquiv !== '')
+    || (element.tagName === 'A' && element.origin !== location.origin)
+    || (element.tagName === 'FORM' && new URL(element.getAttribute('action'), location).origin !== location.origin);
+return {
+    foreign: [...document.querySelectorAll('*')].filter(isForeign).map((element) => element.outerHTML.slice(0, 200)),
+    attempts: [...window.attempts, ...(window.pwned === undefined ? [] : ['pwned'])],
+    text: document.body.textContent + '\\n' + document.title,
+    links: [...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href')),
+    width: document.documentElement.scrollWidth,
+    wide: [...document.querySelectorAll('main *')].filter((element) => element.getBoundingClientRect().right > 380)
+        .map((element) => element.outerHTML.slice(0, 100)).slice(0, 9),
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def polluted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    """The pages of a playbook that says such things everywhere, of a folder that is called so, too."""
+    with seeing(tmp_path_factory.mktemp("said"), fill, FOLDER) as opened:
+        opened.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
+        browser.resize(opened.driver, 380)
+        yield opened
+
+
+def plain(text: str) -> str:
+    """*text* as it stands on a page, white space aside."""
+    return "".join(shown(text).split())
+
+
+def test_no_text_runs_and_each_is_shown_as_it_is(polluted: Seen) -> None:
+    """On every page that can be reached, of eight of a kind and 25 points: nothing ran or was refused to run, no
+    element is there that isn't ours, nothing was asked of another machine, and nothing stands out to the side."""
+    driver = polluted.driver
+    browser.requested(driver)
+    waiting, seen, kinds, texts = ["/points"], {"/points"}, dict[str, int](), list[str]()
+    while waiting:
+        path = waiting.pop(0)
+        polluted.go(path)
+        page = driver.execute_script(_FOREIGN)
+        assert page["attempts"] == [], path
+        assert page["foreign"] == [], path
+        assert page["width"] <= 380, (path, page["wide"])
+        texts.append("".join(page["text"].split()))
+        for link in filter(lambda link: link.startswith("/"), page["links"]):
+            parts = link.partition("?")[0].split("/")[1:]
+            kind = "one point" if parts[0] == "points" and len(parts) == 2 else parts[0]
+            is_enough = kinds.get(kind, 0) >= _MOST.get(kind, _MOST_OF_ANY)
+            if link in seen or is_enough:
+                continue
+            kinds[kind] = kinds.get(kind, 0) + 1
+            seen.add(link)
+            waiting.append(link)
+
+    asked = browser.requested(driver)
+    assert {each for each in asked if not each.startswith((f"{polluted.root}/", "data:"))} == set()
+    assert len(TEXTS) >= 200
+    missing = [text for text in TEXTS if not any(plain(text) in page for page in texts)]
+    assert missing == []
+
+
+def test_a_text_can_be_edited_whatever_it_says(polluted: Seen) -> None:
+    """It stands in the field as it is, and is saved as it is."""
+    text = "</textarea><script>window.pwned=1</script>"
+    polluted.go("/points")
+    with polluted.project() as project, project.store.read(project.key) as book:
+        point = next(point for point in book.live_points() if point.text.endswith(text))
+    polluted.go(f"/points/{quote(point.name, safe='')}")
+    field = polluted.driver.find_element(By.NAME, "text")
+
+    assert field.get_property("value") == point.text
+    field.send_keys(" and more")
+    polluted.click("Save")
+    with polluted.project() as project, project.store.read(project.key) as book:
+        saved = book.live_point(point.name)
+    assert saved is not None
+    assert saved.text == f"{point.text} and more"

@@ -1,0 +1,91 @@
+"""The page of numbers: its pictures, which obey the page's policy, and the tables beside them."""
+
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import pytest
+
+from playbook_db.services import statistics, trends
+from playbook_db.services.projects import Project, open_store
+from tests.web import filled_playbook
+from tests.web.conftest import Answer, Visitor, served
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Visitor, Project]]:
+    """Who opened the pages of a project that was worked on for weeks, and the project."""
+    place = tmp_path_factory.mktemp("numbers")
+    home, folder = place / "home", place / "project"
+    for made in (home, folder / ".claude"):
+        made.mkdir(parents=True)
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
+        project = Project.in_folder(store, str(folder))
+        filled_playbook.fill(project)
+        with served(folder, home) as address:
+            visitor = Visitor(address)
+            assert visitor.open().status == 303
+            yield visitor, project
+
+
+def _pictures(answer: Answer) -> list[str]:
+    return re.findall(r"<svg[^>]* role=\"img\".*?</svg>", answer.body, re.DOTALL)
+
+
+def _table(answer: Answer, heading: str) -> list[list[str]]:
+    part = answer.body.partition(f'aria-label="{heading}, as a table"')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", part.partition("<tbody>")[2], re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+
+
+def test_each_picture_stands_beside_its_numbers(site: tuple[Visitor, Project]) -> None:
+    """As a table, and for who can't see it in words."""
+    visitor, project = site
+    numbers, stats = trends.gather(project), statistics.gather(project)
+
+    answer = visitor.see("/numbers")
+
+    assert answer.status == 200
+    assert len(_pictures(answer)) == 4
+    points = _table(answer, "Points over time")
+    assert [row[0] for row in points] == [label for label, _ in numbers.points]
+    assert points[-1][1] == str(stats.live)
+    assert f"{stats.live} live points now" in answer.body
+    votes = _table(answer, "Helpful and harmful by week")
+    assert [(int(row[1]), int(row[2])) for row in votes] == [(week.helpful, week.harmful) for week in stats.weeks]
+    uses = _table(answer, "Shown and cited")
+    assert uses[0][:3] == ["at the start", f"{stats.use.by_event[0].shown:,}", f"{stats.use.by_event[0].cited:,}"]
+    costs = _table(answer, "Cost a day")
+    assert len(costs) == sum(day.calls > 0 for day in numbers.days)
+
+
+def test_the_pictures_obey_the_policy_of_the_page(site: tuple[Visitor, Project]) -> None:
+    """No style, no script, no reference, no id: they have their look from the style sheet, in both themes."""
+    visitor, _ = site
+    answer = visitor.see("/numbers")
+    sheet = visitor.see("/static/style.css").body
+
+    for picture in _pictures(answer):
+        root = ElementTree.fromstring(picture)  # noqa: S314 - our own
+        tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+        names = {name for element in root.iter() for name in element.attrib}
+        assert tags <= {"svg", "g", "path", "rect", "circle", "text", "title"}
+        assert not names & {"style", "id", "href", "fill", "stroke"}
+        assert not any(name.startswith("on") or "href" in name for name in names)
+        assert root.attrib["aria-label"].endswith(".")
+        assert root.attrib["viewBox"] == "0 0 480 260"
+        titles = [element.text for element in root.iter() if element.tag.endswith("title")]
+        assert titles, "a value is told where somebody points at it"
+    assert "style=" not in answer.body.replace('rel="stylesheet"', "")
+    for colour in (".chart .color-0", ".chart .color-3", ".of-votes .color-1", ".chart text"):
+        assert colour in sheet
+
+
+def test_a_playbook_of_nothing_is_told_in_sentences(site: tuple[Visitor, Project]) -> None:
+    """The user's own: no point, no vote, no session, no cost."""
+    answer = site[0].see("/numbers", project="user")
+
+    assert answer.status == 200
+    assert _pictures(answer) == []
+    for sentence in ("no points yet", "No point was voted on", "No session was shown", "No model was asked"):
+        assert sentence in answer.body

@@ -1,0 +1,144 @@
+"""How the pages' server begins and ends, and what is said where it can't begin."""
+
+import os
+import shlex
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.web.conftest import PATIENCE_S, Visitor
+
+PLAYBOOK = (sys.executable, "-m", "playbook_db")
+# A server whose clock is a file.
+_ENDS_SOON = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from playbook_db.web import guard, serve
+serve.time = guard.time = SimpleNamespace(monotonic=lambda: float(Path(sys.argv[2]).read_text() or 0))
+serve._LOOK_S = 0.05
+serve.serve(sys.argv[1], None, opened=lambda address: print(address, flush=True))
+"""
+_WITHOUT = """
+import sys
+sys.modules[sys.argv.pop(1)] = None
+from playbook_db.cli.main import run
+run()
+"""
+# A browser in the terminal: it keeps whoever started it waiting, and here wants the page until then.
+_BROWSER = """#!/bin/sh
+exec {python} - "$1" <<'END'
+import http.client, sys, urllib.parse
+parts = urllib.parse.urlsplit(sys.argv[1])
+def ask(path, headers={{}}):
+    connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+    connection.request("GET", path, headers=headers)
+    return connection.getresponse()
+cookie = ask(parts.path + "?" + parts.query).getheader("set-cookie").partition(";")[0]
+open({seen!r}, "wb").write(ask("/points", {{"Cookie": cookie}}).read())
+END
+"""
+
+
+def run(*command: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """What the command says until it ends."""
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **env})
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(home: Path, folder: Path) -> None:
+    """With what to do about it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run(*PLAYBOOK, "web", "--no-open", "--port", str(taken.getsockname()[1]))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "can't be used" in done.stderr
+    assert "--port" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2", "python_multipart", "pygal"])
+def test_without_the_extra_one_line_says_how_to_have_it(home: Path, folder: Path, missing: str) -> None:
+    """Whichever part of it isn't there."""
+    done = run(sys.executable, "-c", _WITHOUT, missing, "web", "--no-open")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "web" in done.stderr
+    assert "install" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_where_no_browser_is_the_address_is_printed_all_the_same(home: Path, folder: Path, tmp_path: Path) -> None:
+    """And can be opened by hand."""
+    env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
+    (tmp_path / "empty").mkdir()
+    with subprocess.Popen(
+        [*PLAYBOOK, "web"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**env, "PATH": str(tmp_path / "empty")},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        visitor = Visitor(process.stdout.readline().strip())
+        said = process.stderr.readline()
+        assert visitor.open().status == 303
+        process.terminate()
+
+    assert "no browser could be opened" in said
+
+
+def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Path, tmp_path: Path) -> None:
+    """As lynx does, or whatever BROWSER names: the server doesn't wait for its end."""
+    seen, browser = tmp_path / "seen.html", tmp_path / "browser"
+    browser.write_text(_BROWSER.format(python=shlex.quote(sys.executable), seen=str(seen)))
+    browser.chmod(stat.S_IRWXU)
+    env = {**os.environ, "BROWSER": str(browser)}
+    with subprocess.Popen([*PLAYBOOK, "web"], stdout=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        for _ in range(200):
+            if seen.exists() and seen.stat().st_size:
+                break
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        process.terminate()
+
+    assert "</html>" in seen.read_text(encoding="utf-8")
+
+
+def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:
+    """After some time without a page; one that is asked for lengthens it, one that is refused doesn't."""
+    url, clock = f"sqlite:///{tmp_path / 'playbook.db'}", tmp_path / "clock"
+    clock.write_text("0")
+    command = [sys.executable, "-c", _ENDS_SOON, url, str(clock)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        visitor = Visitor(process.stdout.readline().strip())
+        assert visitor.open().status == 303
+        for hour in (0.4, 0.8, 1.2):  # it looks at each more than once
+            clock.write_text(str(3600 * hour))
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.3)
+            assert visitor.see("/static/style.css").status == 200
+        clock.write_text(str(3600 * 1.6))
+        assert Visitor(visitor.address).see("/points").status == 403
+        clock.write_text(str(3600 * 1.8))
+        assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("signal", ["terminate", "interrupt"])
+def test_who_ends_it_has_it_end_at_once(home: Path, folder: Path, signal: str) -> None:
+    """Without a traceback, and with nobody kept waiting."""
+    with subprocess.Popen(
+        [*PLAYBOOK, "web", "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        visitor = Visitor(process.stdout.readline().strip())
+        assert visitor.open().status == 303
+        process.send_signal({"terminate": 15, "interrupt": 2}[signal])
+        process.wait(PATIENCE_S)
+
+        assert "Traceback" not in process.stderr.read()

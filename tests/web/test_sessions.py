@@ -1,0 +1,246 @@
+"""The page of sessions, and that of one, as a browser gets them."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import pytest
+from sqlalchemy import text as sql
+
+from playbook_db.domain import operations
+from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.outcomes import SessionCounts
+from playbook_db.domain.playbook import Vote
+from playbook_db.domain.times import timestamp
+from playbook_db.services import queue
+from playbook_db.services.projects import Project, open_store
+from playbook_db.store import hook_queries
+from playbook_db.store.learning import Call
+from tests.builders import a_key_point
+from tests.web.conftest import Answer, Visitor, served
+
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
+SCRIPT = "<script>alert('x')</script>"
+ESCAPED = "&lt;script&gt;alert(&#39;x&#39;)&lt;"
+NAUGHTY = f"job \x1b[31m{SCRIPT}"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Who opened the pages of a project, its key and its database."""
+
+    visitor: Visitor
+    key: str
+    url: str
+
+    @contextmanager
+    def jobs(self, count: int) -> Iterator[list[int]]:
+        """So many jobs that wait, by their numbers; gone afterwards."""
+        with open_store(self.url) as store:
+            before = {job.id for job in queue.list_jobs(store, self.key)}
+            for number in range(count):
+                queue.take_in(store, self.key, {"session_id": None, "transcript_path": f"/transcript-{number}"})
+            made = [job.id for job in queue.list_jobs(store, self.key) if job.id not in before]
+            with store.transaction() as connection:
+                connection.execute(sql("UPDATE jobs SET session_id = 'job-' || id"))
+        try:
+            yield made
+        finally:
+            with open_store(self.url) as store:
+                for number in made:
+                    queue.drop(store, self.key, number)
+
+    def state(self, number: int) -> str:
+        """The state of a job."""
+        with open_store(self.url) as store:
+            return next(job.state for job in queue.list_jobs(store, self.key) if job.id == number)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Who opened the pages of a project that learned from 121 sessions, one of them with nothing but markup for a
+    name."""
+    place = tmp_path_factory.mktemp("sessions")
+    home, folder = place / "home", place / "project"
+    for made in (home, folder / ".claude"):
+        made.mkdir(parents=True)
+    url = f"sqlite:///{home / '.claude/playbook/playbook.db'}"
+    with open_store(url) as store:
+        project = Project.in_folder(store, str(folder))
+        _fill(project)
+    with served(folder, home) as address:
+        visitor = Visitor(address)
+        assert visitor.open().status == 303
+        yield Site(visitor, project.key, url)
+
+
+def _fill(project: Project) -> None:
+    with project.store.write(project.key, now=NOW - timedelta(days=200)) as book:
+        book.draft.add(a_key_point("pat-001", helpful=0, harmful=0))
+        book.commit("edit", "added")
+    for number in range(120):
+        session = f"session-{number:03}"
+        with project.store.write(project.key, now=NOW - timedelta(days=120 - number)) as book:
+            if number < 119:
+                votes = operations.cast_votes(book.draft, [Vote("pat-001", "helpful", "it passed")])
+                book.commit("learn", "learnt from a session", votes=votes, session_id=session)
+            book.add_call(Call("reflect", "a-model", 1000 + number, 100, 10, 0.25, 1500), session_id=session)
+    _teach(project)
+    for number in range(20):
+        for kind, points, failed in (("held", "[]", 4 + number % 2), ("shown", "[1]", 1 + number % 2)):
+            _went(project, f"{kind}-{number}", points, failed, at=NOW - timedelta(days=number))
+
+
+def _teach(project: Project) -> None:
+    """The last session did one of each, and what it said is no markup."""
+    said = (Evidence(SCRIPT, f"tool(Bash) {SCRIPT}", "tests"),)
+    with project.store.write(project.key, now=NOW) as book:
+        batch = [
+            {"type": "ADD", "section": "OTHERS", "text": f"A new one {SCRIPT}"},
+            {"type": "UPDATE", "target_id": "pat-001", "text": "Run the tests with make check."},
+            {"type": "DELETE", "target_id": "none", "reason": SCRIPT},
+        ]
+        skipped = operations.apply_operations(book.draft, batch)
+        votes = operations.cast_votes(book.draft, [Vote("pat-001", "harmful", SCRIPT, evidence=said)])
+        book.commit("learn", SCRIPT, votes=votes, skipped=skipped, session_id=SCRIPT)
+
+
+def _went(project: Project, session: str, points: str, failed: int, *, at: datetime) -> None:
+    with project.store.write(project.key, now=at) as book:
+        shown = {
+            "playbook_id": book.playbook_id, "session_id": session, "source": "startup", "revision": 1,
+            "points": points, "left_out": 0, "now": timestamp(at), "event": "SessionStart",
+        }  # fmt: skip
+        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+        book.add_counts(SessionCounts(10, failed, 0, 3, 1000 * failed), session_id=session)
+
+
+def _rows(answer: Answer, table: str) -> list[list[str]]:
+    """The texts of the rows of the table of that label, its head left out."""
+    part = answer.body.partition(f'aria-label="{table}"')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", part.partition("<tbody>")[2], re.DOTALL)
+    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows)
+    return [[" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in row] for row in cells]
+
+
+def test_what_each_session_taught_comes_by_pages(site: Site) -> None:
+    """Newest first, with what it added, changed and retired, its votes, and what learning took."""
+    first, last = site.visitor.see("/sessions"), site.visitor.see("/sessions", page=3)
+
+    rows = _rows(first, "Sessions")
+    assert "121 sessions" in first.body
+    assert "1 of 3" in first.body
+    assert rows[0][0].startswith(ESCAPED)
+    assert rows[0][2:] == ["1", "1", "0", "0", "1", "1", "0", "0", "–"]
+    assert rows[1][0] == "session-119"
+    assert rows[1][2:] == ["0", "0", "0", "0", "0", "0", "1", "1,229", "$0.2500"]
+    assert len(rows) == 50
+    assert _rows(last, "Sessions")[-1][2:] == ["0", "0", "0", "1", "0", "1", "1", "1,110", "$0.2500"]
+    assert len(_rows(last, "Sessions")) == 21
+
+
+def test_a_page_that_is_no_page_is_the_first_or_an_empty_one(site: Site) -> None:
+    """Whatever a browser asks for, nothing breaks."""
+    for page in ("0", "-1", "x", "9" * 9, "9" * 99):
+        assert site.visitor.see("/sessions", page=page, jobs=page).status == 200
+
+
+def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
+    """Its changes and votes with their reasons and evidence, what wasn't done, what was said: none of it as markup."""
+    answer = site.visitor.see(f"/sessions/{quote(SCRIPT, safe='')}")
+
+    assert answer.status == 200
+    assert "<script>alert" not in answer.body
+    assert answer.body.count(ESCAPED) >= 7
+    for text in ("<b>add</b>", "<b>edit</b>", "<b>harmful</b>", "<b>not done</b>", "tests or builds", "make check."):
+        assert text in answer.body
+    calls = _rows(site.visitor.see("/sessions/session-007"), "Calls of models")
+    assert [row[1:] for row in calls] == [["reflect", "a-model", "1,007", "10", "100", "$0.2500", "1.5"]]
+
+
+def test_a_session_is_found_by_the_beginning_of_its_id(site: Site) -> None:
+    """As the command finds it; one that isn't there is told, and so is a beginning of several."""
+    assert "Session session-007" in site.visitor.see("/sessions/session-007").body
+    assert "It changed nothing." in site.visitor.see("/sessions/session-119").body
+    for beginning in ("session-0", "nobody"):
+        answer = site.visitor.see(f"/sessions/{beginning}")
+        assert answer.status == 409
+        assert beginning in answer.body
+
+
+def test_tokens_and_money_are_told_by_day(site: Site) -> None:
+    """The newest days; the page of numbers has all."""
+    days = _rows(site.visitor.see("/sessions"), "What asking models took, by day")
+
+    assert len(days) == 14
+    assert days[0] == ["2026-11-17", "1", "1,119", "10", "100", "$0.2500"]
+
+
+def test_sessions_with_and_without_the_playbook_stand_side_by_side(site: Site) -> None:
+    """With what can be told of the difference."""
+    rows = _rows(site.visitor.see("/sessions"), "Sessions with and without the playbook")
+
+    assert rows[0][:4] == ["failed tool calls", "4.5", "1.5", "-3.0"]
+    assert rows[0][5] == "fewer with the playbook"
+    assert rows[2] == ["turns", "3.0", "3.0", "+0.0", "+0.0 to +0.0", "no difference can be told"]
+
+
+def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None:
+    """By a button each; so is what waits through no fault of its own."""
+    with site.jobs(4) as (failed, held, waiting, running):
+        with open_store(site.url) as store:
+            by_id = {job.id: replace(job, attempts=1) for job in queue.list_jobs(store)}
+            with store.transaction() as connection:  # as claimed
+                connection.execute(sql("UPDATE jobs SET attempts = 1"))
+            queue.note_failure(store, by_id[failed], f"no such file {NAUGHTY}. Run: playbook doctor", for_good=True)
+            queue.put_off(store, by_id[held], "today's budget is spent", until="2099-01-01T00:00:00.000000+00:00")
+            assert waiting < running
+        rows = _rows(site.visitor.see("/sessions"), "What waits and what failed")
+        told = {row[0]: row for row in rows}
+
+        assert "Run: playbook doctor" in told[f"job-{failed}"][4]
+        assert "\x1b" not in told[f"job-{failed}"][4]
+        assert ESCAPED in told[f"job-{failed}"][4]
+        assert told[f"job-{failed}"][5] == "Try again Remove"
+        assert told[f"job-{held}"][4].startswith("today&#39;s budget is spent Next try: 2099")
+        assert told[f"job-{waiting}"][4:] == ["", "Remove"]
+
+        assert site.visitor.send("/sessions", do="retry", id=failed).status == 303
+        answer = site.visitor.see("/sessions")
+        assert f"Job {failed} is queued." in answer.body
+        assert site.state(failed) == "queued"
+        assert site.visitor.send("/sessions", do="retry-all").status == 303
+        assert "1 job queued, of all projects." in site.visitor.see("/sessions").body
+        assert site.visitor.send("/sessions", do="retry-all").status == 303
+        assert "Nothing waits." in site.visitor.see("/sessions").body
+
+
+def test_a_job_is_removed_or_was_already(site: Site) -> None:
+    """What isn't there, or is no number, is told; nothing breaks."""
+    with site.jobs(1) as (number,):
+        assert site.visitor.send("/sessions", do="drop", id=number).status == 303
+        assert f"Job {number} is removed." in site.visitor.see("/sessions").body
+        for form in ({"do": "drop", "id": number}, {"do": "retry", "id": "x"}, {"do": "retry"}, {"do": "?"}, {}):
+            assert site.visitor.send("/sessions", **form).status == 409
+
+
+def test_many_jobs_come_by_pages(site: Site) -> None:
+    """And the sessions below stay where they are."""
+    with site.jobs(60):
+        first, second = site.visitor.see("/sessions", page=2), site.visitor.see("/sessions", jobs=2, page=2)
+
+        assert "60 waiting" in first.body
+        assert [len(_rows(each, "What waits and what failed")) for each in (first, second)] == [50, 10]
+        assert _rows(first, "Sessions") == _rows(second, "Sessions")
+
+
+def test_a_playbook_of_no_session_is_told_in_sentences(site: Site) -> None:
+    """The user's own, which nothing was learned into yet."""
+    answer = site.visitor.see("/sessions", project="user")
+
+    assert answer.status == 200
+    for sentence in ("Nothing waits", "No session was learned from yet", "No model was asked", "No session was held"):
+        assert sentence in answer.body
