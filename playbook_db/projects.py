@@ -54,6 +54,11 @@ def repository(folder: str) -> str:
     return _main_worktree(root) or root
 
 
+def worktree(folder: str) -> str:
+    """The topmost folder of the worktree that *folder* is in; *folder* itself if it is in none."""
+    return _root(os.path.realpath(folder))
+
+
 def git_dir(folder: str) -> "str | None":
     """The folder in which git keeps the state of the worktree that *folder* is in; None where it is in none."""
     root = _root(os.path.realpath(folder))

@@ -12,10 +12,11 @@ from itertools import groupby
 
 from playbook_db.claude_code import places
 from playbook_db.claude_code.condensing import condense, limit_of, share
+from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.tally import Tally
 from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
 from playbook_db.domain import influence
-from playbook_db.domain.evidence import FETCHED, TESTS, USER, Place
+from playbook_db.domain.evidence import FETCHED, FILES, Place
 from playbook_db.domain.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.playbook import name_pattern
 from playbook_db.services.learn import Chunk
@@ -37,19 +38,19 @@ def read_chunks(
     max_chars: int,
     *,
     redact: Callable[[str], str] = str,
-    trusted: places.Trusted | None = None,
+    files: ProjectFiles | None = None,
 ) -> Iterator[Chunk]:
     """The chunks of the transcript at *path* from byte *start* on, each text at most *max_chars* long.
 
     Whole turns go together as long as they fit; a turn larger than a chunk is split between its entries, and an entry
     larger than one is condensed harder. *redact* is given whole what is to be condensed, before it is: half a secret
-    is not known for one. What can be evidence is judged by what is *trusted*; fetched texts that spoke to the assistant
+    is not known for one. What can be evidence is judged by the project's *files*; fetched texts that spoke to the assistant
     earlier in the transcript are among the places of each later chunk. Nothing comes where no whole line stands after
     *start*. Raises OSError where the file can't be read, ValueError where *max_chars* is below MIN_CHUNK_CHARS.
     """
     if max_chars < MIN_CHUNK_CHARS:
         raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
-    writer = _Writer(redact, trusted or places.Trusted(()))
+    writer = _Writer(redact, files or ProjectFiles(()))
     speaking = list(writer.speaking_before(path, start))[-_MAX_SPEAKING:]
     for chunk in _cut(path, start, max_chars - _NOTE_CHARS, writer):
         yield replace(chunk, places=(*speaking, *chunk.places)) if chunk.text else chunk
@@ -93,7 +94,7 @@ def cited_names(texts: Iterable[str]) -> tuple[str, ...]:
 class _Section:
     heading: str
     body: str
-    place: Place | None = None
+    places: tuple[Place, ...] = ()
 
     @property
     def size(self) -> int:
@@ -138,7 +139,7 @@ class _Draft:
             notes.append(f"{self.unread_bytes} bytes of overlong lines were not read.")
         note = [_Section("Left out", " ".join(notes))] if notes else []
         text = _render([*self.sections, *note]) if self.is_worth_reading else ""
-        evidence = tuple(section.place for section in self.sections if section.place) if text else ()
+        evidence = tuple(place for section in self.sections for place in section.places) if text else ()
         last = self.last_uuid or None
         cited = tuple(self.cited)
         return Chunk(
@@ -162,10 +163,10 @@ def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes entries as sections: what `redact` leaves of them, and what of them is `trusted`."""
+    """Writes entries as sections: what `redact` leaves of them, with what can be evidence by the project's `files`."""
 
     redact: Callable[[str], str]
-    trusted: places.Trusted
+    files: ProjectFiles
 
     def speaking_before(self, path: str, start: int) -> Iterator[Place]:
         """The fetched texts before byte *start* that speak to the assistant."""
@@ -173,12 +174,10 @@ class _Writer:
             if line.end > start:
                 return
             for part in line.entry.parts if line.entry else ():
-                known = places.place_of(part, "", self.trusted)  # of most parts, which need not be condensed for it
-                if known is None or known.trust in (USER, TESTS):
-                    continue
-                place = places.place_of(part, condense(part), self.trusted)
-                if place is not None and influence.speaks(place):
-                    yield Place(FETCHED, self.redact(place.label), self.redact(place.text))
+                known = places.places_of(part, "", self.files)  # of most parts, which need not be condensed for it
+                if any(place.trust in (FETCHED, FILES) for place in known):
+                    spoken = filter(influence.speaks, places.places_of(part, condense(part), self.files))
+                    yield from (Place(FETCHED, self.redact(each.label), self.redact(each.text)) for each in spoken)
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
         """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""
@@ -203,16 +202,15 @@ class _Writer:
         body = _FORGED.sub(r"\\#", condense(part, limit))
         headings = {"result": "Tool (error)" if part.is_error else "Tool", "thinking": "Thinking"}
         heading = headings.get(part.kind, "User" if role == "user" else "Assistant")
-        return _Section(heading, body, self._place(part, body, is_clean=whole))
+        return _Section(heading, body, self._places(part, body, is_clean=whole))
 
-    def _place(self, part: Part, body: str, *, is_clean: bool) -> Place | None:
+    def _places(self, part: Part, body: str, *, is_clean: bool) -> tuple[Place, ...]:
         """*part* as evidence, if it can be any: what the model reads of it in *body*, or of the user's words in it."""
-        if part.kind == "result" and part.said:
+        if part.said and part.said != part.text:
             body, is_clean = condense(Part("text", self.redact(part.said))), True
-        place = places.place_of(part, body, self.trusted)
-        if place is None:
-            return None
-        return Place(place.trust, self.redact(place.label), place.text if is_clean else self.redact(place.text))
+        found = places.places_of(part, body, self.files)
+        clean = str if is_clean else self.redact
+        return tuple(Place(each.trust, self.redact(each.label), clean(each.text)) for each in found)
 
 
 def _render(sections: Iterable[_Section]) -> str:

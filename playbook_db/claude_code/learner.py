@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from playbook_db import project_env
-from playbook_db.claude_code import chunks, places, registration, transcript
+from playbook_db.claude_code import chunks, registration, transcript
+from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.domain.judging import Review
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
@@ -83,9 +84,9 @@ def learn_transcript(
     start, first_uuid = _begin(project, path)
     results: list[LearnResult] = []
     refused: list[str] = []
-    trusted = places.Trusted.of(project.folder or project.key)
+    found = ProjectFiles.of(project.folder or project.key, transcript.began_at(path))
     review = cast(Review, registration.review_mode(project.folder or project.key))
-    new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean, trusted=trusted)
+    new_chunks = chunks.read_chunks(path, start, CHUNK_CHARS, redact=clean, files=found)
     chunk = next(new_chunks, None)
     while chunk is not None:
         following = next(new_chunks, None)

@@ -1,120 +1,171 @@
 """How far a part of a transcript can be trusted as evidence, by who wrote it: the user, the project's own tests and
-builds, its files; all else is fetched. Paths are compared as they are written.
+builds, its files; all else is fetched, but the assistant's own words, which are no evidence.
 """
 
 import os
-import posixpath
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from playbook_db import project_env, projects
+from playbook_db import projects
 from playbook_db.claude_code import own_text
+from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.shell_output import constants, trust_of_output
 from playbook_db.claude_code.transcript import Part, ToolCall
-from playbook_db.domain.evidence import FETCHED, FILES, USER, Place
+from playbook_db.domain.evidence import ASSISTANT, ASSISTANTS_WORDS, FETCHED, FILES, TESTS, USER, Place
 
 MAX_LABEL_CHARS = 80
 _LEAST_CONSTANT = 6  # characters of what a command says itself
 THE_USER = "the user"
-_FILE_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit")
+_NAMING_TOOLS = ("Glob", "LS")  # they print names of files, and nothing of their content
+_WRITING_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+_FILE_TOOLS = ("Read", "Grep", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", *_NAMING_TOOLS)
 _SILENT_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "EnterPlanMode", "Write", "AskUserQuestion")
 _LABELS = ("command", "file_path", "notebook_path", "url", "query", "pattern", "path", "description")  # the first
-# Folders that hold others' code, what was made of it, or caches; so do hidden ones but these.
-_OTHERS_FOLDERS = frozenset(
-    ("node_modules", "bower_components", "jspm_packages", "site-packages", "dist-packages", "venv", "env", "virtualenv",
-     "vendor", "third_party", "third-party", "target", "dist", "build", "out", "_build", "deps", "Pods", "Carthage",
-     "DerivedData", "__pycache__", "obj", "elm-stuff")
-)  # fmt: skip
-# A line of a search that comes from such a folder.
-_OTHERS_LINE = re.compile(
-    r"^[^\s:\"']*(?:node_modules|bower_components|site-packages|dist-packages|\.venv|vendor|third_party)/", re.MULTILINE
-)
 _OUR_FILE = projects.mirror_path("")
-_OWN_HIDDEN = frozenset(
-    (".claude", ".github", ".gitlab", ".circleci", ".husky", ".devcontainer", ".vscode", ".storybook")
+# A line of a test's output that a dependency wrote: it names a dependency's folder, or a package with its version.
+_FOLDER_OF_OTHERS = (
+    r"(?:node_modules|bower_components|(?:site|dist)-packages|vendor|third[_-]party|external|\.venv|Pods"
+    r"|\.cargo/(?:registry|git)|pkg/mod|\.gradle|\.m2/repository|/usr/(?:lib|include|share)|_deps)[/\\]"
+)
+_OF_DEPENDENCY = re.compile(rf"{_FOLDER_OF_OTHERS}|^\W*(?:\w+ ){{0,3}}@?[\w./-]+@v?\d+\.\d+[\w.-]*(?::|\s|$)")
+# A program that a test starts may print advice; a line in which a test or a compiler says a result is none.
+_ADVICE = re.compile(
+    r"\b(?:always|never|must|should|use|using|enable|disable|set|install|add|skip|prefer|avoid|policy|recommend\w*)\b",
+    re.IGNORECASE,
+)
+_RESULT = re.compile(
+    r"err(?:or|!)|fail|pass|assert|warn|panic|excep|expect|actual|received|undefined|undeclared|unresolved|invalid|missing"
+    r"|mismatch|denied|refused|rejected|timed out|not? (?:such|found|rule)|not exist|can(?:no|')t|could ?n|unable"
+    r"|[\w)\]][:(]\d+|^[^\w\s\[]|^E ",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"\w://")
+_NOTE_OF_DEPENDENCY = re.compile(rf"-->\s*\S*{_FOLDER_OF_OTHERS}")
+# Commands after which the branch may have other commits, and after which the files are another person's.
+_GIT = r"\bgit\s+(?:-\S+\s+(?:\S+=\S+\s+)?)*"
+_NEW_COMMITS = re.compile(
+    rf"{_GIT}(?:fetch|pull|merge|rebase|cherry-pick|am|commit|checkout|switch|reset|stash|remote)\b|\bgh\s|\bglab\s"
+)
+_FETCHES = re.compile(rf"{_GIT}(?:fetch\s+\S+\s+\w|remote\s+add\b)")
+_CHANGES_BRANCH = re.compile(rf"{_GIT}(?:checkout|switch|merge|rebase|reset|worktree)\b")
+_STRANGERS = re.compile(
+    rf"\b(?:gh\s+pr|glab\s+mr)\s+checkout\b|{_GIT}(?:am|apply|cherry-pick)\b"
+    rf"|{_GIT}(?:checkout|switch|merge|rebase|reset|worktree|pull)\b[^\n;&|]*(?:FETCH_HEAD|\bpull/|\bpr/|\bmr/|remotes/"
+    r"|\b(?:origin|upstream|fork)/)|\bpatch\s+-"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Trusted:
-    """What of a transcript is the project's own: what comes from its `folders`, and what its tests print, also such
-    `commands` as the user says are tests."""
+@dataclass(slots=True)
+class _Sources:
+    """The project as one command sees it; it notes which of the project's files and folders the command reads."""
 
-    folders: tuple[str, ...]
-    commands: tuple[str, ...] = ()
+    files: ProjectFiles
+    read_files: list[str] = field(default_factory=list)
+    read_folders: list[str] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, folder: str) -> "Trusted":
-        """What is the project's in *folder*, with all of the repository that it is in; the home folder is none."""
-        folder = projects.as_path(folder)
-        repository = projects.repository(folder)
-        is_home = repository == os.path.realpath(os.path.expanduser("~"))
-        names = (folder, os.path.realpath(folder), folder if is_home else repository)
-        return cls(tuple(dict.fromkeys(map(os.path.abspath, names))), tuple(project_env.further_tests(folder)))
+    @property
+    def has_new_commits(self) -> bool:
+        return self.files.has_new_commits
 
     def holds(self, path: str, folder: str) -> bool:
-        """Whether *path*, written in *folder*, is one of the project's own files or folders."""
-        return any(_is_own(part) for part in self.inside(path, folder))
+        return self.files.holds(path, folder)
 
     def contains(self, path: str, folder: str) -> bool:
-        """Whether *path*, written in *folder*, is in the project, be it in a folder with others' code."""
-        return any(True for _ in self.inside(path, folder))
+        return self.files.contains(path, folder)
 
-    def inside(self, path: str, folder: str) -> Iterable[str]:
-        """*path* as seen from each of the project's folders that it is in."""
-        whole = posixpath.normpath(posixpath.join(folder, path))
-        for root in self.folders:
-            if whole == root or whole.startswith(root.rstrip("/") + "/"):
-                yield posixpath.relpath(whole, root)
+    def shows(self, path: str, folder: str) -> bool:
+        real = os.path.realpath(os.path.join(folder, path))
+        (self.read_folders if os.path.isdir(real) else self.read_files).append(real)
+        return self.files.holds(path, folder)
 
 
-def place_of(part: Part, text: str, trusted: Trusted) -> Place | None:
-    """*part* as evidence, of which the model reads *text*; None where the assistant or the client wrote it."""
+def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
+    """*part* as evidence, of which the model reads *text*: none for what the client wrote, two if lines of a test's
+    output come from a dependency. Parts are given in order, as *files* follow the session."""
     if part.said:
-        return Place(USER, THE_USER, text)
+        return (Place(USER, THE_USER, text),)
     call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
-    if call is None or (call.tool in _SILENT_TOOLS and not part.is_error):
-        return None
+    if call is None:
+        return (Place(ASSISTANT, ASSISTANTS_WORDS, text),)
+    _follow(call, files)
+    if call.tool in _SILENT_TOOLS and not part.is_error:
+        return ()
     for said in constants(call.given.get("command", "")) if call.tool == "Bash" else ():
         text = text.replace(said, "") if len(said) >= _LEAST_CONSTANT else text
-    trust = _trust(call, text, trusted)
-    return Place(trust, label(call, trusted), text) if trust else None
+    trust, known = _judged(call, text, files)
+    if trust == FETCHED and call.tool in _WRITING_TOOLS:  # what the assistant wrote is no evidence
+        return ()
+    name = label(call, files)
+    if trust in (TESTS, FILES) and files.has_strangers:
+        trust = FETCHED
+    if trust != TESTS:
+        return (Place(trust, name, known),) if trust else ()
+    own, others = _without_strangers_lines(known)
+    return (Place(TESTS, name, own), *([Place(FETCHED, name, others)] if others else []))
 
 
-def label(call: ToolCall, trusted: Trusted) -> str:
+def _follow(call: ToolCall, files: ProjectFiles) -> None:
+    """Note what *call* did to the project."""
+    path = next((call.given[name] for name in ("file_path", "notebook_path") if name in call.given), "")
+    if call.tool in _WRITING_TOOLS and path:
+        files.written.add(os.path.realpath(os.path.join(call.folder, path)))
+    command = call.given.get("command", "") if call.tool == "Bash" else ""
+    files.has_new_commits |= _NEW_COMMITS.search(command) is not None
+    files.has_fetched |= _FETCHES.search(command) is not None
+    files.has_strangers |= _STRANGERS.search(command) is not None
+    files.has_strangers |= files.has_fetched and _CHANGES_BRANCH.search(command) is not None
+
+
+def _without_strangers_lines(text: str) -> tuple[str, str]:
+    """What a test printed, in two: what the project's tests and compilers say, and lines that another program or a
+    dependency wrote. What is indented below a dependency's line belongs to it; so does a whole note on its source."""
+    own: list[str] = []
+    others: list[str] = []
+    for paragraph in text.split("\n\n"):
+        is_note, below = _NOTE_OF_DEPENDENCY.search(paragraph) is not None, 999
+        for line in paragraph.split("\n"):
+            indent = len(line) - len(line.lstrip())
+            if indent <= below:
+                below = indent if _OF_DEPENDENCY.search(line) else 999
+            is_others = is_note or below < 999 or _is_strangers(line)
+            (others if is_others else own).append(line)
+        own.append("")
+    return "\n".join(own), "\n".join(others)
+
+
+def _is_strangers(line: str) -> bool:
+    is_advice = not line[:1].isspace() and _ADVICE.search(line) and not _RESULT.search(line)
+    return bool(is_advice or _URL.search(line))
+
+
+def label(call: ToolCall, files: ProjectFiles) -> str:
     """What *call* was, in a few words; a path from the project's folder on."""
     name = next((name for name in _LABELS if call.given.get(name)), "")
     given = call.given.get(name, "")
     if name.endswith("path"):
-        given = min(trusted.inside(given, call.folder), key=len, default=given)
+        given = min(files.inside(given, call.folder), key=len, default=given)
     text = " ".join(f"{call.tool}: {given}".split()) if given else call.tool
     return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"
 
 
-def _trust(call: ToolCall, text: str, trusted: Trusted) -> str:
-    """The class of what *call* gave, *text*; `""` where that is our own playbook, which is no news."""
+def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
+    """The class of what *call* gave, and what of *text* has it; the class `""` for our own playbook, which is no news."""
     if own_text.is_our_tool(call.tool):
-        return ""
+        return "", ""
+    sources = _Sources(files)
     trust = FETCHED
     if call.tool == "Bash" and "command" in call.given:
-        trust = trust_of_output(call.given["command"], trusted, call.folder, trusted.commands)
+        trust = trust_of_output(call.given["command"], sources, call.folder, files.commands)
     elif call.tool in _FILE_TOOLS:
         path = next((call.given[name] for name in ("file_path", "notebook_path", "path") if name in call.given), ".")
         if path.endswith(_OUR_FILE):
-            return "" if trusted.contains(path, call.folder) else FETCHED
-        trust = FILES if trusted.holds(path, call.folder) else FETCHED
-    return FETCHED if trust == FILES and _OTHERS_LINE.search(text) else trust
-
-
-def _is_own(path: str) -> bool:
-    """Whether *path*, from the project's folder, leads through none that holds others' code."""
-    folders = path.split("/")
-    return not any(
-        name in _OTHERS_FOLDERS or (name.startswith(".") and len(name) > 2 and name not in _OWN_HIDDEN)
-        for name in folders[:-1]
-    ) and not _is_others(folders[-1])
-
-
-def _is_others(name: str) -> bool:
-    return name in _OTHERS_FOLDERS or re.fullmatch(r"\.(?:git|venv|tox|nox|cache|npm|yarn|gradle|m2)", name) is not None
+            return ("" if files.contains(path, call.folder) else FETCHED), text
+        trust = (
+            FILES if (sources.holds if call.tool in _NAMING_TOOLS else sources.shows)(path, call.folder) else FETCHED
+        )
+    if trust != FILES or not text:
+        return trust, text
+    if sources.read_folders and not files.all_found_in_own(text, [call.folder, *sources.read_folders]):
+        return FETCHED, text
+    known = files.known_lines(text, sources.read_files)
+    return (FETCHED, text) if known is None else (FILES, known)

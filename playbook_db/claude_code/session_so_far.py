@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from playbook_db import project_env, settings
-from playbook_db.claude_code import chunks, events, learner, places
+from playbook_db.claude_code import chunks, events, learner, transcript
+from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.domain.evidence import FETCHED, Place
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 
@@ -55,12 +56,12 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     """What the session in *folder* that makes the call *tool_use* has come to, as `session_of_call` finds it."""
     session, paths = session_of_call(tool_use, session, folder)
     secrets = secret_values(os.environ) | secret_values(project_env.brought(folder))
-    trusted = places.Trusted.of(folder)
+    files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))
     found: dict[Place, None] = {}
     cited: set[str] = set()
     try:
         for path in paths:
-            for chunk in chunks.read_chunks(path, 0, learner.CHUNK_CHARS, redact=without_private, trusted=trusted):
+            for chunk in chunks.read_chunks(path, 0, learner.CHUNK_CHARS, redact=without_private, files=files):
                 found.update(dict.fromkeys(chunk.places))
                 cited.update(chunk.cited)
     except OSError:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from playbook_db.domain.evidence import FETCHED, FILES, TESTS, TRUST
 
-# What tests, checks, compiles or builds a project. A second word is needed where one stands here, after options.
+# What tests, checks, compiles or builds a project. If a second word stands here, the command needs it after options.
 _TEST_COMMANDS = """
 pytest py.test unittest tox nox ruff flake8 pylint pyflakes pycodestyle black isort mypy pyright basedpyright ty
 lint-imports bandit doctest py_compile compileall sphinx-build coverage:report hatch:test pdm:test rye:test
@@ -24,23 +24,30 @@ webpack rollup esbuild deno:test deno:check deno:lint bun:test npm:test npm:t pn
 yarn:test yarn:build yarn:lint
 cargo:test cargo:build cargo:check cargo:clippy cargo:nextest cargo:fmt cargo:bench rustc go:test go:vet go:build gofmt
 golangci-lint staticcheck gotestsum javac kotlinc ktlint detekt scalac
-make gmake cmake ctest ninja meson:test meson:compile gcc g++ cc c++ clang clang++ clang-tidy cppcheck
+cmake ctest ninja meson:test meson:compile gcc g++ cc c++ clang clang++ clang-tidy cppcheck
 bazel:test bazel:build bazelisk:test bazelisk:build buck2:test buck2:build just:test just:build just:lint just:check
 dotnet:test dotnet:build dotnet:format msbuild rspec rubocop rake:test rake:spec rails:test phpunit phpstan psalm phpcs
-pest composer:test swift:test swift:build swiftlint xcodebuild mix:test mix:compile mix:credo mix:dialyzer rebar3:eunit
+pest composer:test swift:test swift:build swiftlint xcodebuild mix:test mix:compile mix:credo mix:dialyzer mix:format rebar3:eunit
 stack:test stack:build cabal:test cabal:build hlint dune:test dune:build zig:test zig:build flutter:test flutter:analyze
 dart:test dart:analyze shellcheck shfmt hadolint yamllint actionlint markdownlint tflint terraform:validate bats busted
-luacheck
+luacheck molecule:test ansible-lint dbt:test dbt:build dbt:compile helm:lint kubeconform latexmk
 """
 _TESTS = frozenset(tuple(entry.split(":")) for entry in _TEST_COMMANDS.split())
 _SHELLS = ("bash", "sh", "zsh")
 _TEST_SCRIPT = re.compile(
     r"^(?:run[_-])?(?:unit[_-]?)?tests?(?:[_-].*)?(?:\.(?:sh|bash|py))?$|[_-]tests?\.(?:sh|bash|py)$"
 )
-_SCRIPT_RUNNERS = ("npm", "pnpm", "yarn", "bun", "turbo")  # `run` and a script, whose name must be a _TASK
+_SCRIPT_RUNNERS = ("npm", "pnpm", "yarn", "bun", "turbo")  # `run` and a script, whose name must be a _SCRIPT
+_MAKE = ("make", "gmake")  # and a target, whose name must be a _SCRIPT; without one it builds
 _GOAL_RUNNERS = {"mvn": "mvn", "mvnw": "mvn", "gradle": "gradle", "gradlew": "gradle", "sbt": "sbt", "ant": "ant"}
 _TASK = re.compile(
     r"(?:test|unit|e2e|build|compile|assemble|package|install|verify|lint|check|type-?check|tsc|clean|ci$)",
+    re.IGNORECASE,
+)
+_SCRIPT = re.compile(
+    r"(?:(?:unit|integration|e2e|smoke|ci|run|lint|check|type|static|fast|all)[-_:.]?)*"
+    r"(?:tests?|unit|e2e|spec|lint|check|build|compile|all|ci|verify|docs?|html|tsc|(?:type-?)?check|types|typing|mypy|ruff|eslint"
+    r"|clippy|vet)(?:[-_:.][\w-]+)?$",
     re.IGNORECASE,
 )
 
@@ -53,7 +60,10 @@ _READER_NAMES = frozenset(_READERS.split())
 _PATTERN_FIRST = ("sed", "awk", "grep", "egrep", "fgrep", "rg", "jq", "fd", "tr")  # the first word is no path
 _PATTERN_OPTIONS = ("-e", "-f", "-d", "--regexp", "--expression", "--file")  # it stands there instead
 _LINKS = ("-L", "-H", "-P")
-_GIT_READERS = ("diff", "status", "show", "log", "blame", "grep", "ls-files", "branch", "rev-parse", "describe")
+_NAMING = ("ls", "find", "fd", "tree", "wc", "stat", "file", "du")  # they print names of files, and no content
+_GIT_STATE = ("status", "ls-files", "branch", "rev-parse", "describe")
+_GIT_HISTORY = ("log", "show", "blame")  # of the branch, if they name no other revision
+_OWN_REVISION = re.compile(r"(?:HEAD|@)(?:[~^][\d~^]*)?(?:\.{2,3}(?:HEAD|@))?$")
 _DANGEROUS = {  # a reader's word that can start something else
     "find": re.compile(r"^-(?:exec|ok|delete|fprint|fls)"), "fd": re.compile(r"^-[xX]|^--exec"),
     "rg": re.compile(r"^--(?:pre|hostname)"), "awk": re.compile(r"system|getline|\|"),
@@ -81,7 +91,7 @@ _VALUED = frozenset(  # options whose value is a word of its own
     (
         "--extra", "--group", "--python", "-p", "--with", "--package", "--project", "--directory", "-C", "--prefix",
         "-w", "--workspace", "-F", "--filter", "-pl", "--manifest-path", "--rootdir", "--cwd", "--dir", "-X", "-W",
-        "--env-file", "--console", "-f", "-n", "-k", "-s", "-u",
+        "--env-file", "--console", "--tests", "-f", "-n", "-k", "-s", "-u",
     )
 )  # fmt: skip
 _FOLDERS = ("-C", "--prefix", "--manifest-path", "--rootdir", "--directory", "--project", "--cwd", "--dir", "-f")
@@ -109,7 +119,12 @@ class ShellCommand:
 
 
 class Ground(Protocol):
-    """What the project's own files are."""
+    """What the project's own files are, and whether its branch may have new commits since the session began."""
+
+    has_new_commits: bool
+
+    def shows(self, path: str, folder: str) -> bool:
+        """As `holds`, for a file or folder whose content the command prints."""
 
     def holds(self, path: str, folder: str) -> bool:
         """Whether *path*, written in *folder*, is one of the project's own files or folders."""
@@ -129,6 +144,9 @@ class _Here:
     def holds(self, path: str) -> bool:
         is_plain = not path.startswith("~") and "$" not in path and not _BRACES.search(path)
         return is_plain and self.ground.holds(path, self.folder)
+
+    def shows(self, path: str) -> bool:
+        return self.holds(path) and self.ground.shows(path, self.folder)
 
     def is_test(self, words: Sequence[str]) -> bool:
         plain = tuple(word.removeprefix("./") for word in words)
@@ -295,7 +313,7 @@ def _after_options(words: list[str], here: _Here, *, numbers: bool = False, unti
 
 def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
     """The class of what one command adds to the output; None where that is nothing of its own."""
-    if not all(map(here.holds, command.reads)):
+    if not all(map(here.shows, command.reads)):
         return FETCHED
     if not words:  # assignments
         return None
@@ -333,8 +351,8 @@ def _is_test(program: str, rest: list[str]) -> bool:
     if program in _GOAL_RUNNERS:
         return bool(given) and all(_TASK.match(goal.rpartition(":")[2]) for goal in given)
     if program in _SCRIPT_RUNNERS and len(given) > 1 and given[0] in ("run", "run-script"):
-        return _TASK.match(given[1]) is not None
-    return False
+        return _SCRIPT.match(given[1]) is not None
+    return program in _MAKE and all(_ASSIGNMENT.match(word) or _SCRIPT.match(word) for word in given)
 
 
 def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
@@ -349,13 +367,20 @@ def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
     return True
 
 
-def _trust_git(rest: list[str], here: _Here) -> str:
+def _trust_git(rest: list[str], here: _Here) -> str | None:
     while rest[:1] in (["-C"], ["--no-pager"], ["-P"]):
         if rest[0] == "-C" and not (len(rest) > 1 and here.holds(rest[1])):
             return FETCHED
         rest = rest[2 if rest[0] == "-C" else 1 :]
-    is_safe = bool(rest) and rest[0] in _GIT_READERS and not any(_DANGEROUS["git"].search(word) for word in rest)
-    return FILES if is_safe else FETCHED
+    if not rest or any(_DANGEROUS["git"].search(word) for word in rest):
+        return FETCHED
+    name, *words = rest
+    revisions = [*takewhile(lambda word: word != "--", words)]
+    is_own = all(word.startswith("-") or _OWN_REVISION.match(word) or here.holds(word) for word in revisions)
+    if name == "diff" and is_own:  # the assistant's changes
+        return None
+    is_history = name in _GIT_HISTORY and is_own and not here.ground.has_new_commits
+    return FILES if is_history or name in _GIT_STATE else FETCHED
 
 
 def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _Here) -> str | None:
@@ -378,4 +403,5 @@ def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _H
         return FETCHED
     if program == "tee" or (not paths and command.is_piped and not command.reads):
         return None
-    return FILES if all(map(here.holds, filter(None, [*paths, *values]))) else FETCHED
+    shown = here.holds if program in _NAMING else here.shows
+    return FILES if all(map(shown, paths or ["."])) and all(map(here.holds, filter(None, values))) else FETCHED

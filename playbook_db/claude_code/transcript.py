@@ -6,10 +6,14 @@ comes through: summaries, echoes of commands, notes of finished tasks, reminders
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, BinaryIO
 
 from playbook_db.claude_code import own_text
@@ -18,6 +22,7 @@ from playbook_db.projects import open_plain
 
 LINE_LIMIT = 64 << 20  # bytes; a longer line is passed over
 _SKIPPED_AT_ONCE = 1 << 20
+_FIRST_LINES = 100  # of a transcript, one of which tells when the session began
 
 _ROLES = ("user", "assistant")
 _NOT_SPEECH = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
@@ -25,13 +30,16 @@ _NOT_SPEECH = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
 _ECHOES = (
     "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<task-notification>",
 )  # fmt: skip
+_COMMAND_ECHOES = ("<command-name>", "<command-message>")
 _NOT_LEARNED_FROM = (*_NOT_SPEECH, "isApiErrorMessage")
 _INJECTED = re.compile(
     r"(?:SessionStart|SubagentStart|UserPromptSubmit)(?::\w+)? hook (?:additional context|success): "
 )
 INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
-# What a user's line may begin with that somebody else wrote: an editor, a server, another session.
-_OTHERS_TAGS = ("<ide_", "<channel", "<mcp-", "<teammate-", "<cross-session", "<agent-", "<system-")
+_TAG = re.compile(r"<([A-Za-z][\w.:-]*)(?=[\s/>])")
+_QUOTED = re.compile(r"^[ \t]*>.*\n?", re.MULTILINE)
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_SUMMARY = "This session is being continued from a previous conversation"
 _TYPED_COMMAND = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 _TYPED_OUTPUT = ("<bash-stdout", "<bash-stderr")
 # How the client words the result of a call that the user refused or stopped.
@@ -142,6 +150,20 @@ def read_lines(path: str, start: int = 0) -> Iterator[Line]:
             yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw, tokens=tokens)
 
 
+def began_at(path: str) -> float:
+    """When the session of the transcript at *path* began, in seconds since 1970: by its first entry, for a subagent by
+    that of its session. 0 if nothing tells. Raises OSError if the file can't be read."""
+    folder = os.path.dirname(path)
+    parent = f"{os.path.dirname(folder)}.jsonl"
+    if os.path.basename(folder) == "subagents" and os.path.isfile(parent):
+        path = parent
+    with open(open_plain(path), "rb") as file:
+        for _, _, raw in islice(_raw_lines(file, 0), _FIRST_LINES):
+            with suppress(ValueError):
+                return datetime.fromisoformat(_string((_parse(raw) or {}).get("timestamp"))).timestamp()
+    return 0.0
+
+
 def read_messages(path: str) -> Conversation:
     """What the user and the assistant said in the transcript at *path*, as `{"role", "content"}` with text content.
 
@@ -234,6 +256,7 @@ class _Calls:
     def __init__(self) -> None:
         self._newest: dict[str, ToolCall] = {}
         self.typed: ToolCall | None = None
+        self._is_expanding = False
 
     def read(self, content: dict[str, Any]) -> None:
         """Keep the calls in a line."""
@@ -243,6 +266,13 @@ class _Calls:
                 self._keep(block, _string(content.get("cwd")))
             elif kind == "text" and content.get("type") == "user" and _is_persons(content):
                 self._keep_typed(_string(block.get("text")), _string(content.get("cwd")))
+
+    def expands(self, content: dict[str, Any]) -> bool:
+        """Whether a user's line holds the text that the client made of a slash command, which it names before it."""
+        is_expansion = self._is_expanding and content.get("promptSource") != "typed"
+        texts = [_string(block.get("text")).lstrip() for block in _blocks(content)]
+        self._is_expanding = any(text.startswith(_COMMAND_ECHOES) for text in texts)
+        return is_expansion or self._is_expanding
 
     def _keep(self, block: dict[str, Any], folder: str) -> None:
         given = block.get("input")
@@ -301,6 +331,8 @@ def _blocks(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
     calls.read(content)
+    if calls.expands(content) or any(block.get("type") == "tool_result" for block in _blocks(content)):
+        content = {**content, "promptSource": "system"}
     role = content.get("type")
     origin = content.get("origin")
     if isinstance(origin, dict) and origin.get("kind") == "task-notification":
@@ -360,20 +392,29 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
     """A text in the user's name: what the user said, what a command printed that the user typed, or what somebody else
     sent. A subagent's user is the assistant."""
     bare = text.lstrip()
-    if not _is_persons(content) or bare.startswith(_OTHERS_TAGS):
-        return Part("text", text, call=ToolCall("a message", {}))
-    if content.get("isSidechain") or bare.startswith(INTERRUPTED):
+    if bare.startswith(INTERRUPTED) or (_is_persons(content) and content.get("isSidechain")):
         return Part("text", text)
     if bare.startswith(("<bash-input>", *_TYPED_OUTPUT)) and any(tag in text for tag in _TYPED_OUTPUT):
         call = calls.typed or ToolCall("!", {})
         return Part("text", _news(text, "<bash-input>" in text, call), call=call)
-    return Part("text", text, said=text)
+    said = _QUOTED.sub("", text)  # as in a mail
+    if not _is_persons(content) or not _is_plain(bare) or not said.strip():
+        return Part("text", text, call=ToolCall("a message", {}))
+    return Part("text", text, said=said)
 
 
 def _is_persons(content: dict[str, Any]) -> bool:
     """Whether the client doesn't name another sender than the user."""
     origin = content.get("origin")
-    return not isinstance(origin, dict) or origin.get("kind", "human") == "human"
+    is_human = not isinstance(origin, dict) or origin.get("kind", "human") == "human"
+    return is_human and content.get("promptSource") != "system"
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a person could have typed *text*: it holds no block of tags, unless that is marked as code."""
+    bare = _CODE.sub("", text)
+    has_block = _TAG.match(bare) or any(f"</{name}" in bare for name in set(_TAG.findall(bare)))
+    return not (has_block or text.startswith(_SUMMARY) or "<task-notification" in text)
 
 
 def _answers(result: object) -> str:

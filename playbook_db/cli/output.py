@@ -175,13 +175,10 @@ def readable_size(size_bytes: int) -> str:
 def evidence_line(evidence: "Evidence") -> str:
     """What a session showed, in one line: a quote, on a terminal the beginning of a long one, how far the place is
     trusted where it stands, and the place."""
-    from playbook_db.domain.evidence import IN_WORDS, USER
-
     quote = one_line(evidence.quote)
     if sys.stdout.isatty():
         quote = shortened(quote, _LONGEST_QUOTE)
-    place = f"; {one_line(evidence.place) or 'in no place of the session'}" if evidence.trust != USER else ""
-    return f'"{quote}" ({IN_WORDS.get(evidence.trust, "fetched")}{place})'
+    return f'"{quote}" ({one_line(evidence.source)})'
 
 
 def event_cells(use: "EventUse") -> tuple[str, ...]:

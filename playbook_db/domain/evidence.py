@@ -13,6 +13,8 @@ from functools import lru_cache
 # How far a place can be trusted, best first: the user's own words; what the project's tests, compilers, linters and
 # builds print; its files; all else, such as a web page.
 USER, TESTS, FILES, FETCHED = TRUST = ("user", "tests", "files", "fetched")
+ASSISTANT = "assistant"  # of a place that is no evidence: the assistant's own words
+ASSISTANTS_WORDS = "the assistant's own words"
 IN_WORDS = dict(zip(TRUST, ("the user's words", "tests or builds", "the project's files", "fetched"), strict=True))
 
 MAX_QUOTE_CHARS = 300  # of a quote that is kept
@@ -28,8 +30,8 @@ _COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | _INVISIBL
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A part of a transcript that can be evidence: its class, what it is in a few words, and its text as the model was
-    given it."""
+    """A part of a transcript: its class as evidence (one of TRUST, or ASSISTANT), a label in a few words, and its text
+    as the model was given it."""
 
     trust: str
     label: str
@@ -44,6 +46,18 @@ class Evidence:
     quote: str
     place: str
     trust: str
+
+    @property
+    def kind(self) -> str:
+        """How far the place can be trusted, for people."""
+        return self.place if self.place == ASSISTANTS_WORDS else IN_WORDS.get(self.trust, IN_WORDS[FETCHED])
+
+    @property
+    def source(self) -> str:
+        """The kind of the place and its label, for people."""
+        if self.trust == USER or self.place == self.kind:
+            return self.kind
+        return f"{self.kind}; {self.place or 'in no place of the session'}"
 
 
 def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
@@ -82,9 +96,10 @@ def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evid
     kept = kept if len(kept) <= MAX_QUOTE_CHARS else kept[: MAX_QUOTE_CHARS - 1] + "…"
     pieces = [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(plain(quote))) if piece]
     matches = [place for place, text in zip(places, texts, strict=True) if _holds(text, pieces, place.label)]
-    if not matches:
-        return Evidence(kept, "", FETCHED)
-    worst = max(matches, key=lambda place: TRUST.index(place.trust))
+    evidence = [place for place in matches if place.trust != ASSISTANT]
+    if not evidence:
+        return Evidence(kept, matches[0].label if matches else "", FETCHED)
+    worst = max(evidence, key=lambda place: TRUST.index(place.trust))
     return Evidence(kept, worst.label, worst.trust)
 
 

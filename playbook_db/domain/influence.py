@@ -9,14 +9,15 @@ such pages are written, none for a topic: documentation speaks of memory, users 
 import re
 from base64 import b64decode
 from binascii import Error as BadBase64
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from playbook_db.domain.evidence import FETCHED, USER, Evidence, Place, lowest, plain
+from playbook_db.domain.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place, lowest, plain
 from playbook_db.domain.playbook import name_pattern
 
 _RUN = 5  # words in a row that are no coincidence
+_CARRIED = 0.4  # of an operation's words, if the user's words alone carry it
+_ECHO = 0.6  # of an operation's words, if one line of a test says it
 _TELLING = 4  # letters of a word that says something; three of a run's words do
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{40,4000}={0,2}")
 
@@ -83,6 +84,7 @@ _REMEMBER = re.compile(
 )
 _WORD = re.compile(r"\w+")
 _ENDING = re.compile(r"(?<=\w{4})(?:s|es|ed|ing)$")
+_FAILED = re.compile(r"fail|error|panic|not ok|[\u2715\u2717\u2718]", re.IGNORECASE)
 _STOP_WORDS = frozenset(
     ("a", "an", "the", "and", "or", "but", "not", "no", "of", "to", "in", "on", "at", "by", "for", "with", "from",
      "as", "is", "are", "be", "was", "it", "its", "this", "that", "these", "they", "we", "you", "i", "he", "all",
@@ -94,33 +96,25 @@ _STOP_WORDS = frozenset(
 _CODE = re.compile(r"`([^`\n]{4,80})`|(?<![\w./:@-])((?:[\w@~-]+[./:=_]+)+[\w@~-]+/?|--[\w-]{3,})")
 # Commands that show what somebody else wrote.
 _BRINGS = (
-    r"\b(?:curl|wget|https?|gh|glab|ssh|scp|rsync|nc|lynx|w3m|links|pdftotext|FETCH_HEAD"
-    r"|(?:npm|pnpm|yarn|cargo|gem) (?:view|info|show|search)"
+    r"\b(?:curl|wget|https?(?= )|gh|glab|ssh|scp|rsync|nc|lynx|w3m|links|pdftotext|FETCH_HEAD"
+    r"|(?:npm|pnpm|yarn|cargo|gem) (?:view|info|show|search)|cat|head|tail|less|more|bat|jq"
     r"|git (?:-\S+ )*(?:fetch|clone|pull|ls-remote|am|submodule))\b"
 )
 _OWN_SHELL = re.compile(rf"Bash: (?!.*{_BRINGS})")
-_TAKES_A_BRANCH = re.compile(
-    r"Bash: .*\b(?:(?:gh pr|glab mr) checkout|git (?:am|(?:checkout|switch|merge) .*FETCH_HEAD))\b"
-)
 
 
 def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence], places: Sequence[Place]) -> str:
-    """The class of an operation with this *evidence*: that of the evidence, or fetched where a fetched one of *places*,
-    the chunk's, may have put it there.
+    """The class of an operation with this *evidence*: USER if the user's words alone carry it, else that of the worst
+    quote; FETCHED if a fetched one of *places*, the chunk's, may have put it there, or a test says it by itself.
 
     *text* is its new text, or that of the point which it takes away; *names* are the points that it concerns.
     """
     evidence = list(evidence)
-    is_doubted = doubt(text, names, places) or (has_outside(places) and not is_supported(text, evidence))
-    return FETCHED if is_doubted else lowest(evidence)
-
-
-def with_strangers(places: Sequence[Place]) -> tuple[Place, ...]:
-    """*places*, in their order; once a stranger's branch was checked out, what follows is the stranger's: the files and
-    what tests print of them, but not what the user says."""
-    taken = next((at for at, place in enumerate(places) if _TAKES_A_BRANCH.match(place.label)), len(places))
-    later = (place if place.trust == USER else replace(place, trust=FETCHED) for place in places[taken:])
-    return (*places[:taken], *later)
+    is_users = _share(text, [each.quote for each in evidence if each.trust == USER]) >= _CARRIED
+    trust = USER if is_users else lowest(evidence)
+    is_supporting = is_users or (trust != USER and is_supported(text, evidence))
+    is_open = has_outside(places) and (not is_supporting or _is_mixed(text, trust, places))
+    return FETCHED if is_open or doubt(text, names, places) or (trust != USER and _is_echo(text, places)) else trust
 
 
 def has_outside(places: Iterable[Place]) -> bool:
@@ -141,13 +135,13 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
     Either such a text speaks to the assistant; or five words of *text* in a row, or a piece of code in it, stand in one
     and in no better place.
     """
-    fetched, better = _sorted(tuple(places))
-    for label, place in fetched:
+    fetched = _sorted(tuple(places))
+    for label, place, _ in fetched:
         if what := _speech(place):
             return f"{label} {what}"
         if any(re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", place) for name in names if name.strip()):
             return f"{label} names the point"
-    for label, place in fetched:
+    for label, place, better in fetched:
         if shared := _shared(text, place, better):
             return f"{label} says {shared!r}, and nothing better does"
     return ""
@@ -161,22 +155,68 @@ def speaks(place: Place) -> bool:
 def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place], *, text: str = "") -> bool:
     """Whether a vote *tag* on the point *name*, which says *text*, counts without a review, with this *evidence*.
 
-    A harmful one needs evidence in a better place than a fetched one; another needs it where *places* hold a text from
-    outside.
+    A harmful one needs evidence against the point. Another needs evidence in a better place than a fetched text if
+    *places* hold a text from outside; what evidence it has has to stand in such a place.
     """
-    if tag != "harmful" and not has_outside(places):
-        return not doubt("", [name], places)
-    return operation_trust(text, [name], evidence, places) != FETCHED
+    evidence, is_open = list(evidence), has_outside(places)
+    if doubt(text if is_open else "", [name], places):
+        return False
+    if not evidence and tag != "harmful":
+        return not is_open
+    enough = is_against if tag == "harmful" else _is_known
+    return enough(evidence) and (not is_open or is_supported(text, evidence))
+
+
+def is_against(evidence: Collection[Evidence]) -> bool:
+    """Whether *evidence* can say that a point is wrong: the user's words, files, tests that failed. A test that passed
+    says nothing against a point."""
+    return _is_known(evidence) and all(each.trust != TESTS or _FAILED.search(each.quote) for each in evidence)
+
+
+def _is_known(evidence: Collection[Evidence]) -> bool:
+    return lowest(evidence) != FETCHED
+
+
+def _share(text: str, quotes: Iterable[str]) -> float:
+    """How many of the words of *text* that say something stand in *quotes*, as a part of one."""
+    words = set(_stems(text))
+    return len(words.intersection(*[set(_stems(" ".join(quotes)))])) / len(words) if words else 0.0
+
+
+def _is_mixed(text: str, trust: str, places: Iterable[Place]) -> bool:
+    """Whether too many words of *text* stand in a text from outside and in no better place: two, where the user's words
+    carry the rest, else two fifths of them."""
+    words, outside, better = set(_stems(text)), set[str](), set[str]()
+    for place in places:
+        if place.trust in (USER, TESTS, FILES):
+            name = "" if place.label.startswith("Bash: ") else place.label
+            better.update(_stems(f"{name} {place.text}"))
+        elif has_outside([place]):
+            outside.update(_stems(place.text))
+    mixed = [word for word in words & outside - better if len(word) >= _TELLING]
+    return len(mixed) > (1 if trust == USER else max(2, _CARRIED * len(words)))
+
+
+def _is_echo(text: str, places: Iterable[Place]) -> bool:
+    """Whether a line that a test printed says *text* by itself. A test says what failed; a line that says what to do
+    is somebody's text, such as a dependency's or that of the data."""
+    lines = (line for place in places if place.trust == TESTS for line in place.text.splitlines())
+    return any(_share(text, [line]) >= _ECHO for line in lines)
 
 
 @lru_cache(maxsize=2)
-def _sorted(places: tuple[Place, ...]) -> tuple[list[tuple[str, str]], str]:
-    """The fetched ones of *places*, with labels, and all words of the others, with the names of files that were read; a
-    command is the assistant's own words."""
-    fetched = [(place.label, _marked(place.text)) for place in places if place.trust == FETCHED]
-    others = [place for place in places if place.trust != FETCHED]
-    names = [place.label for place in others if not place.label.startswith("Bash: ")]
-    return fetched, plain(" ".join([*names, *(place.text for place in others)]))
+def _sorted(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
+    """The fetched ones of *places*, with labels, and what is better than each: the user's words, and what tests and
+    files had said before it, with the names of the files; a command is the assistant's own words."""
+    users = plain(" ".join(place.text for place in places if place.trust == USER))
+    fetched, before = [], ""
+    for place in places:
+        if place.trust == FETCHED:
+            fetched.append((place.label, _marked(place.text), f"{users} {before}"))
+        elif place.trust in (TESTS, FILES):
+            name = "" if place.label.startswith("Bash: ") else f"{place.label} "
+            before += plain(f"{name}{place.text}") + " "
+    return fetched
 
 
 def _marked(text: str) -> str:
@@ -222,7 +262,7 @@ def _shared(text: str, place: str, better: str) -> str:
 def _stems(text: str) -> Iterator[str]:
     """The words of *text* that say something, without their endings."""
     for word in _words(text.replace("_", " ")):
-        if not word.isdigit() and word not in _STOP_WORDS:
+        if len(word) > 1 and not word.isdigit() and word not in _STOP_WORDS:
             yield _ENDING.sub("", word)
 
 

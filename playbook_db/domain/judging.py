@@ -13,7 +13,7 @@ from typing import Any, Literal
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.evidence import FETCHED, USER, Evidence, Place, find_evidence
-from playbook_db.domain.influence import doubt, operation_trust, vote_counts, with_strangers
+from playbook_db.domain.influence import doubt, is_against, operation_trust, vote_counts
 from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
 from playbook_db.domain.sections import is_users_name
 
@@ -74,7 +74,7 @@ def judge_tags(
 ) -> JudgedTags:
     """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
     those of these names, *voted* on some itself, and in whose transcript the *places* are."""
-    judged, places = JudgedTags([], [], []), with_strangers(places)
+    judged = JudgedTags([], [], [])
     for index, tag in enumerate(tags):
         votes, unreadable = operations.read_votes([tag])
         if unreadable:
@@ -116,7 +116,7 @@ def judge_operations(
     user rests on his own words alone; otherwise it is for the project.
     """
     of_own = JudgedOperations([], [], [], [])
-    judged, places = JudgedOperations([], [], [], [], of_own), with_strangers(places)
+    judged = JudgedOperations([], [], [], [], of_own)
     draft = Draft(playbook)
     for index, operation in enumerate(given):
         if index >= operations.MAX_OPERATIONS:
@@ -125,6 +125,8 @@ def judge_operations(
         evidence, names, is_own = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
         text = _text(operation, own if is_own else playbook)
         trust = operation_trust(text, names, evidence, places)
+        if isinstance(operation, dict) and operation.get("type") == "DELETE" and not is_against(evidence):
+            trust = FETCHED
         is_own = is_own and (bool(names) or trust == USER)
         whose = of_own if is_own and own.points else judged  # what a user without points of his own can't have meant
         if is_own and not all(map(is_users_name, names)):

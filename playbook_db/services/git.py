@@ -30,6 +30,8 @@ _UNDER_WAY = {
 _MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
 _MOST_TIPS = 20  # of the branch, before it was rewritten
 _OUR_COMMAND = re.compile(r"(?:PYTHONPATH=\S+ )?(.+) -P -m playbook_db merge-driver ")
+_REFLOG_LINE = re.compile(rb"[0-9a-f]+ ([0-9a-f]+) .*> (\d+) [+-]\d{4}(?:\t|$)")
+_TREE_LINE = re.compile(r"100\d{3} blob ([0-9a-f]+)\t(.+)", re.DOTALL)
 _LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
 
 
@@ -109,6 +111,24 @@ def remote_urls(folder: str) -> dict[str, str]:
         asked = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
         return {name: url.partition("\n")[0] for name, url in asked.items() if url.strip()}
     return {}
+
+
+def files_at(folder: str, moment: float) -> dict[str, str] | None:
+    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970), by their paths, each
+    with git's name for its content; None if the reflog doesn't reach back to it. Links and submodules are left out.
+    Raises GitError."""
+    log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD")) or b""
+    entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
+    commits = [entry[1].decode() for entry in entries if int(entry[2]) <= moment]
+    if not commits:
+        return None
+    tree = os.fsdecode(_ask(folder, "ls-tree", "-r", "-z", commits[-1])).split("\0")
+    return {line[2]: line[1] for line in map(_TREE_LINE.fullmatch, tree) if line}
+
+
+def content_of(folder: str, blob: str) -> bytes:
+    """The content that git knows by the name *blob* in the repository around *folder*. Raises GitError."""
+    return _ask(folder, "cat-file", "blob", blob)
 
 
 def setup_problem(folder: str) -> str | None:

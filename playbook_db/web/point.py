@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from playbook_db.domain.evidence import IN_WORDS, USER, Evidence
 from playbook_db.domain.outcomes import EVENTS
 from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.sections import SECTION_SLUGS, is_users_name
@@ -70,19 +69,12 @@ def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None
         older=oldest - 1 if oldest > full.lifespan.created_in else None,
         is_newest=last == MAX_COUNTER,
         event_words=EVENTS,
-        evidence_words=_evidence_words,
         sections=SECTION_SLUGS,
         others=_others(look) if project.is_users and not retired else [],
         problem=problem,
         draft=point.text if draft is None else draft,
         is_reworded=isinstance(problem, PointChangedError) and draft is not None,
     )
-
-
-def _evidence_words(evidence: Evidence) -> str:
-    """How far the place of a quote can be trusted, and which it is."""
-    place = f"; {evidence.place or 'in no place of the session'}" if evidence.trust != USER else ""
-    return f"{IN_WORDS.get(evidence.trust, 'fetched')}{place}"
 
 
 def _others(look: Look) -> list[str]:

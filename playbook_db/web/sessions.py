@@ -3,7 +3,6 @@
 from starlette.responses import Response
 
 from playbook_db.domain import outcomes
-from playbook_db.domain.evidence import IN_WORDS
 from playbook_db.errors import JobError, PlaybookError, Remedy
 from playbook_db.services import queue, statistics
 from playbook_db.services import sessions as service
@@ -52,7 +51,6 @@ def one(look: Look) -> Response:
         summary=summary,
         page=page,
         pages=-(-found.count // _REVISIONS),
-        trust=IN_WORDS,
     )
 
 

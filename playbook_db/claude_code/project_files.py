@@ -1,0 +1,161 @@
+"""Which files a session found in its project: the ones that git tracked when it began.
+
+A file that came later, or that lies in a dependency's folder, may hold anybody's words, and so do logs and data. If git
+can't tell, a file counts if it is older than the session. Paths are compared as the file system resolves them.
+"""
+
+import os
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from playbook_db import project_env, projects
+from playbook_db.errors import GitError
+from playbook_db.services import git
+
+# Folders that hold others' code, what was made of it, or caches.
+_DEPENDENCIES = frozenset(
+    ("node_modules", "bower_components", "jspm_packages", "site-packages", "dist-packages", "venv", ".venv", "env",
+     "virtualenv", "vendor", "third_party", "third-party", "external", "target", "dist", "build", "out", "_build",
+     "deps", "Pods", "Carthage", "DerivedData", "__pycache__", "obj", "elm-stuff", ".git", ".tox", ".nox", ".cache",
+     ".npm", ".yarn", ".gradle", ".m2")
+)  # fmt: skip
+_MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "composer.json", ".git")
+_DATA = re.compile(  # what holds other people's words: logs, mail, tables, exchanged data
+    r"\.(?:log|out|err|[ct]sv|jsonl|ndjson|eml|mbox|msg|vcf|ics|har|xlsx?|parquet|db|sqlite3?|dump|txt|json|xml|html?"
+    r"|rss|atom|pdf|docx?|rtf|ipynb|diff|patch)$",
+    re.IGNORECASE,
+)
+_CONFIGURATION = re.compile(  # what ends like data, and is written by the project's developers
+    r"(?:^|/)(?:[\w.-]*requirements[\w.-]*\.txt|constraints\.txt|CMakeLists\.txt|package\.json|composer\.json|pom\.xml"
+    r"|(?:deno|turbo|nx|lerna|vercel|nest-cli|angular|tslint|biome|pyrightconfig|(?:ts|js)config[\w.-]*)\.json"
+    r"|\.\w+rc\.json|[\w.-]+\.config\.json|AndroidManifest\.xml)$"
+)
+# The beginning of a line that a search printed: the file's path, and the line's number.
+_FOUND_IN = re.compile(r"(?:\./)?(.+?)(?:[:-]\d+[:-]|:|$)")
+_NO_HIT = re.compile(r"(?:Found \d+ |No (?:files|matches)|--$|\[)")
+_NUMBERED = re.compile(r"^\s*(?:[^\s:]*:)?\d+[\u2192\t:|-]\s*|^[^\s:]+:\s*")
+
+
+@dataclass(slots=True)
+class ProjectFiles:
+    """The files of the project in `folders` that a session found there, which began `began_at` (seconds since 1970), and
+    the `commands` that the user says are tests.
+
+    It follows the session: `written` are the files that its tools wrote, by their real paths; `has_new_commits` says
+    that a command may have put other commits on the branch, `has_strangers` that these were another person's.
+    """
+
+    folders: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    began_at: float = 0.0
+    written: set[str] = field(default_factory=set)
+    has_new_commits: bool = False
+    has_fetched: bool = False
+    has_strangers: bool = False
+    _blobs: dict[str, str] | None = None
+    _tracked_folders: frozenset[str] | None = None
+    _is_asked: bool = False
+
+    @classmethod
+    def of(cls, folder: str, began_at: float) -> "ProjectFiles":
+        """The files of the project in *folder*, and of all of the repository that it is in, unless that is the home
+        folder."""
+        folder = projects.as_path(folder)
+        repository = projects.repository(folder)
+        is_home = repository == os.path.realpath(os.path.expanduser("~"))
+        names = (folder, os.path.realpath(folder), folder if is_home else projects.worktree(folder))
+        commands = tuple(project_env.further_tests(folder))
+        return cls(tuple(dict.fromkeys(map(os.path.abspath, names))), commands, began_at)
+
+    def holds(self, path: str, folder: str) -> bool:
+        """Whether *path*, written in *folder*, is a file that the session found in the project, or a folder of such."""
+        real = os.path.realpath(os.path.join(folder, path))
+        inner = next((posixpath.relpath(real, root) for root in self._roots() if _is_below(real, root)), None)
+        if inner is None or not _DEPENDENCIES.isdisjoint(inner.split("/")):
+            return False
+        if self._tracked() is None:
+            return os.path.isdir(real) or self._is_older(real, inner)
+        assert self._tracked_folders is not None
+        name = posixpath.relpath(real, self._roots()[-1])
+        return name in self._tracked_folders or (name in (self._blobs or {}) and not _is_data(name))
+
+    def contains(self, path: str, folder: str) -> bool:
+        """Whether *path*, written in *folder*, lies in the project, be it in a folder with others' code."""
+        return any(True for _ in self.inside(path, folder))
+
+    def inside(self, path: str, folder: str) -> Iterable[str]:
+        """*path* as seen from each of the project's folders that it lies in."""
+        whole = posixpath.normpath(posixpath.join(folder, path))
+        return [posixpath.relpath(whole, root) for root in self.folders if _is_below(whole, root)]
+
+    def known_lines(self, text: str, paths: Collection[str]) -> str | None:
+        """The lines of *text*, printed of the files at the real *paths*, that the session found in them; None if the
+        text holds others, which the session's tools didn't write."""
+        changed = [path for path in paths if self._tracked() is not None and not self._is_older(path)]
+        if not changed:
+            return text
+        found = {"", *(line.strip() for path in paths for line in self._lines_at_begin(path))}
+        lines = text.splitlines()
+        known = [
+            line
+            for line in lines
+            if line.strip() in found or _NUMBERED.sub("", line).strip() in found or line.startswith("[...")
+        ]
+        return "\n".join(known) if len(known) == len(lines) or self.written.issuperset(changed) else None
+
+    def all_found_in_own(self, text: str, folders: Iterable[str]) -> bool:
+        """Whether each line of *text*, what a search printed in one of *folders*, names one of these files."""
+        lines = (line for line in text.splitlines() if line.strip() and not _NO_HIT.match(line))
+        names = (match[1] if (match := _FOUND_IN.match(line)) else line for line in lines)
+        return all(any(self.holds(name, folder) for folder in folders) for name in names)
+
+    def _roots(self) -> tuple[str, ...]:
+        return tuple(map(os.path.realpath, self.folders))
+
+    def _tracked(self) -> dict[str, str] | None:
+        """The files of the commit with which the session began, and git's name of the content of each; None if git can't
+        tell."""
+        if not self._is_asked:
+            self._is_asked = True
+            try:
+                self._blobs = git.files_at(self.folders[-1], self.began_at) if self.folders else None
+            except GitError:
+                self._blobs = None
+            above = {parent for name in self._blobs or () for parent in _above(name)}
+            self._tracked_folders = frozenset({".", *above})
+        return self._blobs
+
+    def _lines_at_begin(self, path: str) -> list[str]:
+        blob = (self._tracked() or {}).get(posixpath.relpath(path, self._roots()[-1]), "")
+        try:
+            return git.content_of(self.folders[-1], blob).decode(errors="replace").splitlines() if blob else []
+        except GitError:
+            return []
+
+    def _is_older(self, real: str, inner: str | None = None) -> bool:
+        """Whether the file at *real* is older than the session, and no part of a package *inner* to the project."""
+        try:
+            is_older = os.stat(real).st_ctime < self.began_at
+        except OSError:
+            return False
+        if inner is None:
+            return is_older
+        root = real.removesuffix(inner)
+        packages = (os.path.join(root, above, name) for above in _above(inner) for name in _MANIFESTS)
+        return is_older and not _is_data(inner) and "/." not in f"/{inner}" and not any(map(os.path.lexists, packages))
+
+
+def _above(name: str) -> Iterator[str]:
+    """The folders that the file *name* lies in, but the topmost."""
+    while name := posixpath.dirname(name):
+        yield name
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _is_data(name: str) -> bool:
+    return _DATA.search(name) is not None and not _CONFIGURATION.search(name)

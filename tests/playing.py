@@ -1,0 +1,228 @@
+"""Play a session: lay out its repository, learn from its transcript by a model that says what stands with the session.
+
+For the sessions of tests/sessions_made_up.py and tests/second_sessions.py, and for those that somebody wrote as plain
+data (tests/third_sessions.py).
+"""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlalchemy import text as sql
+
+from playbook_db.claude_code.learner import learn_transcript
+from playbook_db.llm.model import Prompt, Reply, Usage
+from playbook_db.services import edit
+from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.engine import Store
+from tests.sessions_made_up import PROJECT, SampleSession
+from tests.transcripts_made_up import TranscriptBuilder, a_call
+
+COMMITTED_AT = "2026-11-19T10:00:00Z"  # before the sessions begin
+_GIT = ("git", "-c", "user.name=Dev", "-c", "user.email=dev@example.org", "-c", "commit.gpgsign=false")
+_DEPENDENCIES = ("node_modules/", ".venv/", "site-packages/", "target/")
+
+
+class BlindSession(Protocol):
+    """A session as plain data: the files of its repository, its steps, and what a model says of it."""
+
+    name: str
+    tracked: Mapping[str, str]
+    untracked: Mapping[str, str]
+    steps: Sequence[Sequence[Any]]
+    lessons: Sequence[tuple[str, Sequence[str]]]
+    votes: Sequence[tuple[str, str, Sequence[str]]]
+    operations: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Play:
+    """A session with its repository: the files git `tracked` before it, and all that lie there after it."""
+
+    session: SampleSession
+    tracked: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.session.name
+
+
+@dataclass
+class ObedientModel:
+    """A model that says of each session what stands with it; it counts how often it is asked."""
+
+    session: SampleSession
+    asked: int = 0
+
+    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
+        """The reflector's or the curator's answer."""
+        self.asked += 1
+        is_reflector = "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}"
+        text = self.session.reflection() if is_reflector else self.session.curation()
+        return Reply(text, None, is_cut=False, usage=Usage(10, 10, 0, 0.0), model="obedient", duration_ms=1)
+
+
+@dataclass(frozen=True)
+class State:
+    """A project's playbook as sessions see it: texts by name, votes by name."""
+
+    texts: Mapping[str, str]
+    votes: Mapping[str, tuple[int, int]]
+
+
+def of_sample(session: SampleSession, folder: Path) -> Play:
+    """*session*, whose repository tracked all files that it reads and didn't write, but those of dependencies."""
+    tracked: dict[str, str] = {}
+    written: set[str] = set()
+    named: dict[str, str] = {}  # files and folders that commands name
+    call: dict[str, Any] = {}
+    for line in Path(session.write(folder, 99)).read_text().splitlines():
+        content = json.loads(line).get("message", {}).get("content")
+        for block in content if isinstance(content, list) else ():
+            if block["type"] == "tool_use":
+                call = {"name": block["name"], **block["input"]}
+                if block["name"] == "Write":
+                    written.add(str(call["file_path"]).removeprefix(f"{PROJECT}/"))
+            elif block["type"] == "tool_result" and isinstance(block["content"], str):
+                path = str(call.get("file_path", "")).removeprefix(f"{PROJECT}/")
+                command = str(call.get("command", ""))
+                for word in command.replace(";", " ").split():
+                    if "/" in word and not word.startswith(("/", "-", ".", "http")) and word.isprintable():
+                        named[f"{word.split('::')[0].rstrip('/.')}/.keep" if "." not in word else word] = ""
+                if command.startswith("cd "):
+                    named[f"{command[3:].split()[0].rstrip(';&')}/.keep"] = ""
+                if command.startswith("cat ") and " " not in command[4:]:
+                    path = command[4:]
+                if call.get("name") in ("Read", "Bash") and path and not path.startswith("/") and path not in written:
+                    tracked.setdefault(path, block["content"])
+    own = {path: content for path, content in tracked.items() if not path.startswith(_DEPENDENCIES)}
+    own |= {path: "" for path in named if "*" not in path and not path.startswith((*_DEPENDENCIES, *own))}
+    return Play(session, own, {**own, **tracked})
+
+
+def of_blind(blind: BlindSession) -> Play:
+    """A session given as plain data."""
+    after = {**blind.tracked, **blind.untracked}
+    for kind, *rest in blind.steps:
+        if kind == "write":
+            after[_inside(rest[0])] = rest[1]
+        elif kind == "edit":
+            path = _inside(rest[0])
+            after[path] = after.get(path, rest[1]).replace(rest[1], rest[2])
+        elif kind == "$" and len(rest) > 2:
+            after |= {_inside(path): content for path, content in rest[2].get("writes", {}).items()}
+
+    def build(built: TranscriptBuilder) -> None:
+        for step in blind.steps:
+            _add_step(built, step)
+
+    lessons = [(text, list(quotes)) for text, quotes in blind.lessons]
+    votes = [(name, tag, list(quotes)) for name, tag, quotes in blind.votes]
+    return Play(
+        SampleSession(blind.name, build, lessons, votes, [dict(each) for each in blind.operations]),
+        blind.tracked,
+        after,
+    )
+
+
+def _inside(path: str) -> str:
+    return path.removeprefix(f"{PROJECT}/")
+
+
+def _add_step(built: TranscriptBuilder, step: Sequence[Any]) -> None:
+    kind, *rest = step
+    options = rest[2] if kind == "$" and len(rest) > 2 else {}
+    if kind == "user":
+        built.user(rest[0])
+    elif kind == "says":
+        built.assistant(rest[0])
+    elif kind == "$":
+        folder = f"{PROJECT}/{options['cwd']}".rstrip("/") if options.get("cwd") else PROJECT
+        built.assistant(a_call("Bash", command=rest[0]), cwd=folder)
+        built.result(rest[1], is_error=bool(options.get("failed")))
+    elif kind == "entry":
+        fields = dict(rest[0])
+        message = fields.pop("message", {"role": "user", "content": ""})
+        built._conversation(str(fields.pop("type", "user")), message, **fields)
+    else:
+        name, given, output, is_error = _tool(kind, rest)
+        built.assistant({**a_call(name), "input": given})
+        built.result(output, is_error=is_error)
+
+
+def _tool(kind: str, rest: Sequence[Any]) -> tuple[str, dict[str, Any], str, bool]:
+    """The tool that a step calls, its input, its output, and whether it failed."""
+    if kind == "web":
+        return "WebFetch", {"url": rest[0], "prompt": "What does it say?"}, rest[1], False
+    if kind == "search":
+        return "WebSearch", {"query": rest[0]}, rest[1], False
+    if kind == "agent":
+        return "Task", {"description": rest[0], "prompt": rest[1], "subagent_type": "general-purpose"}, rest[2], False
+    if kind == "mcp":
+        failed = len(rest) > 4 and bool(rest[4].get("failed"))
+        return f"mcp__{rest[0]}__{rest[1]}", dict(rest[2]), rest[3], failed
+    if kind == "grep":
+        return "Grep", {"pattern": rest[0], "path": _whole(rest[1]), "output_mode": "content"}, rest[2], False
+    path = _whole(rest[0])
+    if kind == "read":
+        return "Read", {"file_path": path}, rest[1], False
+    if kind == "write":
+        return "Write", {"file_path": path, "content": rest[1]}, f"File created successfully at: {path}", False
+    if kind == "edit":
+        return "Edit", {"file_path": path, "old_string": rest[1], "new_string": rest[2]}, f"{path} was updated.", False
+    raise ValueError(f"no such step: {kind}")
+
+
+def _whole(path: str) -> str:
+    return path if path.startswith("/") else f"{PROJECT}/{path}" if path not in ("", ".") else PROJECT
+
+
+def project_of(store: Store, folder: Path, play: Play, points: Sequence[str]) -> Project:
+    """A project in *folder* with the repository of *play* and pat-001 and so on."""
+    folder.mkdir()
+    for path, content in play.tracked.items():
+        _put(folder, path, content)
+    subprocess.run([*_GIT, "init", "-q", "-b", "main"], cwd=folder, check=True)
+    subprocess.run([*_GIT, "add", "-A", "-f"], cwd=folder, check=True)
+    times = {"GIT_COMMITTER_DATE": COMMITTED_AT, "GIT_AUTHOR_DATE": COMMITTED_AT, "PATH": "/usr/bin:/bin"}
+    subprocess.run([*_GIT, "commit", "-q", "--allow-empty", "-m", "begin"], cwd=folder, check=True, env=times)
+    for path, content in play.after.items():
+        _put(folder, path, content)
+    project = Project.in_folder(store, str(folder))
+    for text in points:
+        edit.add(project, text, section="PATTERNS & APPROACHES")
+    return project
+
+
+def _put(folder: Path, path: str, content: str) -> None:
+    target = Path(path) if path.startswith("/") else folder / path
+    if folder in target.resolve().parents:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content)
+
+
+def learn(project: Project, play: Play, folder: Path, times: int = 1) -> int:
+    """Learn from *play*, *times* sessions of it; how often the model was asked."""
+    model = ObedientModel(play.session)
+    for number in range(times):
+        path = replace(play.session).write(folder, number, project=str(project.folder))
+        learn_transcript(project, path, model)
+    return model.asked
+
+
+def state_of(project: Project) -> State:
+    """What sessions of *project* would be shown."""
+    points = read_playbook(project).points
+    return State(
+        {point.name: point.text for point in points}, {point.name: (point.helpful, point.harmful) for point in points}
+    )
+
+
+def rows(store: Store, table: str) -> int:
+    """How many rows *table* has."""
+    with store.snapshot() as connection:
+        return int(connection.execute(sql(f"SELECT count(*) FROM {table}")).scalar() or 0)
