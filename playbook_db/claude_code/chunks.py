@@ -23,7 +23,7 @@ from playbook_db.services.learn import Chunk
 
 MIN_CHUNK_CHARS = 1_000
 
-_MAX_SPEAKING = 20  # fetched texts that are carried on to later chunks
+_MAX_OUTSIDE = 20  # texts from outside that are carried on to later chunks
 _NOTE_CHARS = 200  # kept free for what a chunk says of lines that were not read
 _LEAST_CHARS = 100  # of a part, with its heading, in an entry that is larger than a chunk
 _FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")
@@ -44,17 +44,17 @@ def read_chunks(
 
     Whole turns go together as long as they fit; a turn larger than a chunk is split between its entries, and an entry
     larger than one is condensed harder. *redact* is given whole what is to be condensed, before it is: half a secret
-    is not known for one. What can be evidence is judged by the project's *files*; fetched texts that spoke to the assistant
+    is not known for one. What can be evidence is judged by the project's *files*; the latest texts from outside
     earlier in the transcript are among the places of each later chunk. Nothing comes where no whole line stands after
     *start*. Raises OSError where the file can't be read, ValueError where *max_chars* is below MIN_CHUNK_CHARS.
     """
     if max_chars < MIN_CHUNK_CHARS:
         raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
     writer = _Writer(redact, files or ProjectFiles(()))
-    speaking = list(writer.speaking_before(path, start))[-_MAX_SPEAKING:]
+    outside = list(writer.outside_before(path, start))[-_MAX_OUTSIDE:]
     for chunk in _cut(path, start, max_chars - _NOTE_CHARS, writer):
-        yield replace(chunk, places=(*speaking, *chunk.places)) if chunk.text else chunk
-        speaking = [*speaking, *filter(influence.speaks, chunk.places)][-_MAX_SPEAKING:]
+        yield replace(chunk, places=(*outside, *chunk.places)) if chunk.text else chunk
+        outside = [*outside, *filter(_is_outside, chunk.places)][-_MAX_OUTSIDE:]
 
 
 def _cut(path: str, start: int, limit: int, writer: "_Writer") -> Iterator[Chunk]:
@@ -168,16 +168,16 @@ class _Writer:
     redact: Callable[[str], str]
     files: ProjectFiles
 
-    def speaking_before(self, path: str, start: int) -> Iterator[Place]:
-        """The fetched texts before byte *start* that speak to the assistant."""
+    def outside_before(self, path: str, start: int) -> Iterator[Place]:
+        """The texts from outside before byte *start*."""
         for line in read_lines(path) if start else ():
             if line.end > start:
                 return
             for part in line.entry.parts if line.entry else ():
                 known = places.places_of(part, "", self.files)  # of most parts, which need not be condensed for it
                 if any(place.trust in (FETCHED, FILES) for place in known):
-                    spoken = filter(influence.speaks, places.places_of(part, condense(part), self.files))
-                    yield from (Place(FETCHED, self.redact(each.label), self.redact(each.text)) for each in spoken)
+                    found = filter(_is_outside, places.places_of(part, condense(part), self.files))
+                    yield from (Place(FETCHED, self.redact(each.label), self.redact(each.text)) for each in found)
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
         """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""
@@ -211,6 +211,10 @@ class _Writer:
         found = places.places_of(part, body, self.files)
         clean = str if is_clean else self.redact
         return tuple(Place(each.trust, self.redact(each.label), clean(each.text)) for each in found)
+
+
+def _is_outside(place: Place) -> bool:
+    return influence.has_outside([place])
 
 
 def _render(sections: Iterable[_Section]) -> str:

@@ -149,7 +149,7 @@ def label(call: ToolCall, files: ProjectFiles) -> str:
 
 
 def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
-    """The class of what *call* gave, and what of *text* has it; the class `""` for our own playbook, which is no news."""
+    """The class of what *call* gave, and what of *text* has it; `""` for our own playbook, which is no news."""
     if own_text.is_our_tool(call.tool):
         return "", ""
     sources = _Sources(files)

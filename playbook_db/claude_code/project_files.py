@@ -40,8 +40,8 @@ _NUMBERED = re.compile(r"^\s*(?:[^\s:]*:)?\d+[\u2192\t:|-]\s*|^[^\s:]+:\s*")
 
 @dataclass(slots=True)
 class ProjectFiles:
-    """The files of the project in `folders` that a session found there, which began `began_at` (seconds since 1970), and
-    the `commands` that the user says are tests.
+    """The files of the project in `folders` that a session found when it began, `began_at` (seconds since 1970);
+    and the `commands` that the user says are tests.
 
     It follows the session: `written` are the files that its tools wrote, by their real paths; `has_new_commits` says
     that a command may have put other commits on the branch, `has_strangers` that these were another person's.
@@ -55,7 +55,7 @@ class ProjectFiles:
     has_fetched: bool = False
     has_strangers: bool = False
     _blobs: dict[str, str] | None = None
-    _tracked_folders: frozenset[str] | None = None
+    _tracked_folders: frozenset[str] = frozenset()
     _is_asked: bool = False
 
     @classmethod
@@ -77,7 +77,6 @@ class ProjectFiles:
             return False
         if self._tracked() is None:
             return os.path.isdir(real) or self._is_older(real, inner)
-        assert self._tracked_folders is not None
         name = posixpath.relpath(real, self._roots()[-1])
         return name in self._tracked_folders or (name in (self._blobs or {}) and not _is_data(name))
 
@@ -115,7 +114,7 @@ class ProjectFiles:
         return tuple(map(os.path.realpath, self.folders))
 
     def _tracked(self) -> dict[str, str] | None:
-        """The files of the commit with which the session began, and git's name of the content of each; None if git can't
+        """The files of the commit with which the session began, with git's names for their contents; None if git can't
         tell."""
         if not self._is_asked:
             self._is_asked = True

@@ -114,8 +114,8 @@ def remote_urls(folder: str) -> dict[str, str]:
 
 
 def files_at(folder: str, moment: float) -> dict[str, str] | None:
-    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970), by their paths, each
-    with git's name for its content; None if the reflog doesn't reach back to it. Links and submodules are left out.
+    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970): their paths, with
+    git's name for each content; None if the reflog doesn't reach back to it. Links and submodules are left out.
     Raises GitError."""
     log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD")) or b""
     entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
