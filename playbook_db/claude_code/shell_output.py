@@ -29,7 +29,8 @@ bazel:test bazel:build bazelisk:test bazelisk:build buck2:test buck2:build just:
 dotnet:test dotnet:build dotnet:format msbuild rspec rubocop rake:test rake:spec rails:test phpunit phpstan psalm phpcs
 pest composer:test swift:test swift:build swiftlint xcodebuild mix:test mix:compile mix:credo mix:dialyzer mix:format
 rebar3:eunit stack:test stack:build cabal:test cabal:build hlint dune:test dune:build zig:test zig:build flutter:test
-flutter:analyze dart:test dart:analyze shellcheck shfmt hadolint yamllint actionlint markdownlint tflint terraform:validate bats busted
+flutter:analyze dart:test dart:analyze shellcheck shfmt hadolint yamllint actionlint markdownlint tflint
+terraform:validate bats busted
 luacheck molecule:test ansible-lint dbt:test dbt:build dbt:compile helm:lint kubeconform latexmk
 """
 _TESTS = frozenset(tuple(entry.split(":")) for entry in _TEST_COMMANDS.split())
