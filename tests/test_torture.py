@@ -4,7 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.torture import attacks, backups, damage, hooks, kills, lessons, mutations, processes, team, upkeep
+from benchmarks.torture import (
+    attacks,
+    backups,
+    damage,
+    git_baits,
+    hooks,
+    kills,
+    lessons,
+    mutations,
+    processes,
+    team,
+    upkeep,
+)
 from tests.postgres import require_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]  # starts processes
@@ -22,6 +34,13 @@ def test_what_once_succeeded_when_it_was_attacked_is_held_off(
     found = attacks.run(tmp_path, quick=True)
 
     assert len(capsys.readouterr().out.split("\n")) == found.attacks + 2 > 6
+
+
+def test_nothing_that_a_repository_names_is_started(tmp_path: Path) -> None:
+    """Plain git starts the programs of its settings; none of our commands and hooks does."""
+    found = git_baits.run(tmp_path, quick=True)
+
+    assert (found.live, found.repositories) == (2 * len(git_baits.LIVE), 5)
 
 
 def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from benchmarks.torture import (
     attacks,
     backups,
     damage,
+    git_baits,
     hooks,
     kills,
     learning,
@@ -26,6 +27,7 @@ from benchmarks.torture import (
 
 KINDS = (
     "attacks", "kills", "upkeep", "processes", "mutations", "hooks", "learning", "lessons", "team", "damage", "backups",
+    "git",
 )  # fmt: skip
 
 
@@ -66,6 +68,7 @@ def main() -> int:
         ("lessons", "", _lessons(given.transcripts, given.replies, given.seed)),
         ("team", "", _team(_or(given.kills, 100), given.restarts, given.sessions, given.seed)),
         ("backups", "", lambda folder: backups.run(folder, writers=8, rounds=4 * given.rounds, seed=given.seed)),
+        ("git", "", git_baits.run),
         ("damage", "", lambda folder: damage.run(folder, count=given.damages, seed=given.seed)),
     ]
     broken = [

@@ -319,7 +319,8 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         elif each.dead:
             yield Finding("hooks", BROKEN, f"{each.path} names {each.dead}, which isn't there", again)
         else:
-            yield Finding("hooks", OK, f"registered in {each.path}")
+            untried = "" if each.scope == "user" else "; doctor tries its own hooks: a clone may bring that file"
+            yield Finding("hooks", OK, f"registered in {each.path}{untried}")
     if registrations.plugin:
         yield Finding("plugin", OK, f"{registrations.plugin} is in use")
     if len(registrations.files) + bool(registrations.plugin) > 1:

@@ -540,3 +540,24 @@ def test_the_copies_beside_a_file_are_ours_alone(folder: Path, settings: Path) -
     backup = install.install("user", str(folder), now=NOW).backup
 
     assert install.find_backups(str(settings)) == [backup]
+
+
+@pytest.mark.parametrize(("scope", "counts"), [("user", True), ("project", False), ("local", False)])
+def test_only_the_users_own_settings_name_programs_that_doctor_starts(
+    home: Path, folder: Path, hooks: Path, scope: str, counts: bool
+) -> None:
+    """A clone may bring the other files, with programs of its own."""
+    python = folder / "python"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    line = registration.command(
+        "inject", scope=scope, python=str(python), hooks_folder=str(hooks), worker_python=str(python)
+    )
+    path = Path(registration.settings_file(scope, str(folder)))
+    path.parent.mkdir(exist_ok=True)
+    entry = {"type": "command", "command": line}
+    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [entry]}]}}))
+
+    found = install.programs(str(folder))
+
+    assert (found.python == str(python), found.worker_python == str(python)) == (counts, counts)

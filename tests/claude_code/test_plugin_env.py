@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.claude_code import plugin_env
 from playbook_db.services import queue
 from tests.claude_code import running
 
@@ -263,3 +264,12 @@ def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.Mon
     assert (done.returncode, _state(data)) == (0, "ready"), (data / "logs" / "setup.log").read_text()
     tried = subprocess.run([data / "runtime" / "bin" / "python", "-I", "-c", "import alembic, rich"], check=False)
     assert tried.returncode == 0
+
+
+def test_no_step_of_the_setup_imports_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m venv` would import a `venv.py` of the project that the user stands in."""
+    (tmp_path / "bait.py").write_text("print('started')")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(plugin_env.SetupError, match="No module named bait"):
+        plugin_env._run([sys.executable, "-m", "bait"])
