@@ -36,7 +36,9 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
         port = listening.getsockname()[1]
         site = Site(url, folder)
         guarded = guard.Guard(site.application(), port)
-        config = uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="off")
+        config = uvicorn.Config(
+            guarded, ws="none", lifespan="off", log_level="critical", access_log=False, server_header=False
+        )
         with contextlib.closing(site):
             asyncio.run(_serve(uvicorn.Server(config), listening, guarded, opened, port))
 
@@ -47,7 +49,7 @@ async def _serve(
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
-    address = f"http://{HOST}:{port}/?{guard.TOKEN}={guarded.token}"
+    address = f"http://{HOST}:{port}{guarded.pages}?{guard.TOKEN}={guarded.token}"
     telling = asyncio.create_task(asyncio.to_thread(opened, address))  # a browser in the terminal stays until its end
     while not serving.done():
         await asyncio.wait([serving], timeout=_LOOK_S)
