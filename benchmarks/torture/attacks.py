@@ -428,3 +428,13 @@ def _over_budget(life: Life) -> str:
 @_attack(11, "servers on other ports that the browser with the pages visits", quick=True)
 def _another_port(life: Life) -> str:
     return pages.another_port(life)
+
+
+@_attack(11, "300 half requests to the pages, which may open 256 files", quick=True)
+def _some_half_requests(life: Life) -> str:
+    return pages.half_requests(life, 300, files=256)
+
+
+@_attack(11, "1,100 half requests to the pages, which may open 1,024 files")
+def _half_requests(life: Life) -> str:
+    return pages.half_requests(life, 1100, files=1024)

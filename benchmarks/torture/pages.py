@@ -1,14 +1,17 @@
-"""Attacks on the pages of `playbook web` by other programs of the same machine: another port."""
+"""Attacks on the pages of `playbook web` by other programs of the same machine: another port, and half requests."""
 
 import contextlib
 import http.client
 import http.cookiejar
+import resource
+import socket
 import subprocess
 import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +20,7 @@ from benchmarks.torture.promises import promise
 
 HOST = "127.0.0.1"
 _PATIENCE_S = 60.0  # for what hung once; far more than anything takes on a busy machine
+_LOG_BYTES = 10_000  # once it was 9 MB
 
 
 class OtherServer:
@@ -56,7 +60,7 @@ def another_port(life: Life) -> str:
     """A browser that opened the pages asks two other servers: neither gets the pages' cookie."""
     jar = http.cookiejar.CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar), urllib.request.ProxyHandler({}))
-    with _serving(life) as address, OtherServer() as other, OtherServer() as third:
+    with _serving(life) as (address, _), OtherServer() as other, OtherServer() as third:
         page = browser.open(address, timeout=_PATIENCE_S)
         promise(page.status == 200 and b"</html>" in page.read(), "the printed address shows no page")
         (cookie,) = jar
@@ -74,17 +78,39 @@ def another_port(life: Life) -> str:
     return f"none of {len(got)} requests has it, and no error tells the path of the pages"
 
 
+def half_requests(life: Life, count: int, files: int) -> str:
+    """Half of a request each, on *count* connections that stay open, to a server that may open *files* files."""
+    with contextlib.ExitStack() as crowd, _serving(life, files) as (address, log):
+        place = (HOST, urlsplit(address).port or 0)
+        for _ in range(count):
+            half = crowd.enter_context(socket.create_connection(place, _PATIENCE_S))
+            with contextlib.suppress(OSError):  # it may have ended already
+                half.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        try:
+            status, _ = _ask(address, "/")
+        except OSError as error:
+            raise AssertionError(f"a whole request isn't answered: {error}") from error
+        promise(status == 404, f"a whole request is answered with {status}")
+        size = log.stat().st_size
+        promise(size < _LOG_BYTES, f"the log has {size:,} bytes")
+    return f"a whole request is answered, and {size} bytes are logged"
+
+
 @contextlib.contextmanager
-def _serving(life: Life) -> Iterator[str]:
-    """The address that `playbook web` prints."""
-    project = life.project()
+def _serving(life: Life, files: int = 1024) -> Iterator[tuple[str, Path]]:
+    """The address that `playbook web` prints, and the file of its errors."""
+    project, log = life.project(), life.folder / "log"
     command = [sys.executable, "-m", "playbook_db", "web", "--no-open"]
-    with subprocess.Popen(
-        command, cwd=project, env=life.environ(project), stdout=subprocess.PIPE, text=True
-    ) as process:
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(
+            command, cwd=project, env=life.environ(project), stdout=subprocess.PIPE, stderr=errors, text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+        ) as process,
+    ):  # fmt: skip
         assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            yield process.stdout.readline().strip(), log
         finally:
             process.kill()
 
