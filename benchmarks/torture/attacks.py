@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+from benchmarks.torture import pages
 from benchmarks.torture.hooks import bind_permissions
 from benchmarks.torture.life import ROOM_BYTES, Life, endless_reply, gzip_bomb, long_reply, model, serving
 from benchmarks.torture.promises import promise
@@ -419,3 +420,21 @@ def _over_budget(life: Life) -> str:
         promise(waits and "PLAYBOOK_DAILY_TOKENS" in waits[0][0], f"what waits says {waits}")
         promise("1,000,000" in life.command("doctor", may_end_with=1).out, "doctor doesn't say the budget")
     return "the model is asked until 1,000,000 tokens are used, then the work waits until tomorrow"
+
+
+# 11. Other programs of this machine, and the pages.
+
+
+@_attack(11, "servers on other ports that the browser with the pages visits", quick=True)
+def _another_port(life: Life) -> str:
+    return pages.another_port(life)
+
+
+@_attack(11, "300 half requests to the pages, which may open 256 files", quick=True)
+def _some_half_requests(life: Life) -> str:
+    return pages.half_requests(life, 300, files=256)
+
+
+@_attack(11, "1,100 half requests to the pages, which may open 1,024 files")
+def _half_requests(life: Life) -> str:
+    return pages.half_requests(life, 1100, files=1024)

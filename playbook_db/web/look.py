@@ -35,7 +35,7 @@ class Said:
 class Look:
     """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `said` are lines
     for the person: what was done by the request before, and what opening the project had to say. `later` keeps those
-    for the next page. `at` is the path itself, as it was asked for."""
+    for the next page. `root` is the path above all pages, `at` the whole path that was asked for."""
 
     project: Project
     path: Mapping[str, str]
@@ -43,6 +43,7 @@ class Look:
     form: Mapping[str, str]
     later: list[Said]
     said: list[Said] = field(default_factory=list)
+    root: str = ""
     at: str = "/"
 
     def link(self, *path: str, **query: object) -> str:
@@ -51,11 +52,11 @@ class Look:
         given = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
         project = str(given.pop("project", self.project.own.key))  # a team's playbook is that of a folder here
         more = f"&{urlencode(given)}" if given else ""
-        return f"/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
+        return f"{self.root}/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
 
     def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
         """The page that *template* makes of *values*."""
-        return HTMLResponse(rendered(template, look=self, title=title, **values), status)
+        return HTMLResponse(rendered(template, root=self.root, look=self, title=title, **values), status)
 
     def back(self, *path: str, said: str = "", **query: object) -> Response:
         """After a change: on to that page, which also shows what was *said* of it."""

@@ -4,12 +4,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
+from benchmarks.torture.pages import OtherServer
 from playbook_db.services import edit, review
 from playbook_db.services.edit import PointDetails
 from playbook_db.store import jobs
@@ -338,6 +340,7 @@ def test_all_is_done_without_a_script(without_script: Seen) -> None:
     assert not [text for text in texts(seen) if text.startswith("Run `pnpm test --run`")]
 
 
+_LEAVE = "location.assign(arguments[0])"
 _ELSEWHERE = """<!doctype html><title>elsewhere</title>
 <form id="form" method="post" action="{root}/points" enctype="{kind}"><input name="text" value="from elsewhere"></form>
 <script>
@@ -366,6 +369,24 @@ def test_a_page_of_another_program_here_changes_and_reads_nothing(seen: Seen, tm
     assert "This comes from a page of somebody else" in seen.text
     assert "from elsewhere" not in texts(seen)
     seen.driver.get_log("browser")
+
+
+def test_a_server_on_another_port_gets_neither_the_cookie_nor_the_referrer(seen: Seen) -> None:
+    """Though the browser sends it cookies of this machine: ours only below a path that nobody else knows."""
+    with OtherServer() as other, OtherServer() as third:
+        for path in ("/", "/points", "/s/anything/", f"/s/{'0' * 32}/points"):
+            for server in (other, third):
+                seen.go("/points")
+                seen.and_wait(lambda to=server.address + path: seen.driver.execute_script(_LEAVE, to))
+        asked = [*other.asked, *third.asked]
+        ours = urlsplit(seen.root)
+        assert {each for each in asked if "playbook-" in each[1] or ours.netloc in each[2]} == set()
+
+        # What they would have seen: a cookie for all paths, a referrer, and ours at the very path of the pages.
+        assert all("everywhere=1" in cookies for _, cookies, _ in third.asked)
+        seen.and_wait(lambda: seen.driver.execute_script(_LEAVE, f"{other.address}{ours.path}/"))
+        cookies, referrer = next(each[1:] for each in other.asked if each[0] == f"{ours.path}/")
+        assert ("playbook-" in cookies, referrer) == (True, f"{third.address}/")
 
 
 def a_failed_job(seen: Seen, session: str) -> int:
