@@ -1,5 +1,6 @@
 """Members of a team learn into one playbook on a server: workers and commands are killed, the server is restarted in
-between, connections are cut. Afterwards each lesson and each command is there once, none by half."""
+between, connections are cut; a member's SQL goes round the history. Afterwards each lesson and each command is there
+once, none by half."""
 
 import contextlib
 import io
@@ -38,6 +39,22 @@ _GROUP = 5  # points that one command adds together
 _COMMAND_ENDS = (0, 1)  # 1: it told that the server was away
 _GONE = (0, -signal.SIGKILL)
 _REFUSED_S = 0.1  # after that who was refused tries anew
+# What a member says to the server in SQL: points other than their history, and a history of somebody else's making.
+_FORGERIES = (
+    "UPDATE key_points SET text = 'owned' WHERE name = '{ballot}'",
+    "UPDATE key_points SET helpful = helpful + 1, harmful = 7",
+    "UPDATE key_points SET section = 'mis' WHERE id = 1",
+    "UPDATE key_points SET retired_in = 1, retired_reason = 'owned' WHERE name = '{ballot}'",
+    "INSERT INTO key_points (playbook_id, id, name, section, position, text, created_in)"
+    " SELECT playbook_id, 9999, 'pat-9999', 'pat', 9999, 'owned', 1 FROM heads",
+    "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful, text)"
+    " SELECT playbook_id, max(number), 99, 1, 'edit', 'pat', 1, 7, 0, 'owned' FROM revisions GROUP BY 1;"
+    " UPDATE key_points SET section = 'pat', position = 1, helpful = 7, harmful = 0, text = 'owned' WHERE id = 1",
+    "INSERT INTO votes (playbook_id, revision, seq, point_id, tag)"
+    " SELECT playbook_id, max(number), 99, 1, 'helpful' FROM revisions GROUP BY 1",
+    "UPDATE changes SET text = 'owned' WHERE text IS NOT NULL",
+    "UPDATE revisions SET role = 'another'",
+)
 _BUGS = ("Traceback", "psycopg.", "sqlalchemy", "IntegrityError", "OperationalError")
 
 
@@ -50,6 +67,7 @@ class Team:
     commands_killed: int = 0
     restarts: Counter[str] = field(default_factory=Counter)
     cut: int = 0
+    forgeries: int = 0  # that a member tried in SQL
     lives: int = 0
     commands_done: int = 0
     commands_refused: int = 0  # for the server was away
@@ -147,6 +165,7 @@ def _disturb(life: _Life, until: int, kills: int, restarts: int, rng: random.Ran
         time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
         if rng.random() < _CUTS:
             found.cut += _cut(life, rng)
+        found.forgeries += _forge(life, rng)
         if found.restarts.total() * kills < restarts * (killed + 1):
             mode = rng.choice(("immediate", "fast"))
             life.server.stop(mode)
@@ -180,6 +199,18 @@ def _cut(life: _Life, rng: random.Random) -> int:
         if there:
             connection.execute("SELECT pg_terminate_backend(%s)", rng.choice(there[:2]))
     return bool(there)
+
+
+def _forge(life: _Life, rng: random.Random) -> int:
+    """Go round the history in SQL, in one transaction, as any user of the server may try; 1, once that was refused."""
+    said = ""
+    with contextlib.suppress(postgres.psycopg.OperationalError), _connected(life) as connection:
+        try:
+            connection.execute(rng.choice(_FORGERIES).format(ballot=_BALLOT))
+        except postgres.psycopg.IntegrityError as refused:
+            said = str(refused)
+        promise(bool(said), "the server took a point, or a part of a history, that no revision tells of")
+    return bool(said)
 
 
 class _Commander:

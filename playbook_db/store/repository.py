@@ -39,6 +39,7 @@ from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import (
     folded_sessions,
+    heads,
     injections,
     jobs,
     mirrors,
@@ -241,6 +242,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
+
+    def count_anew(self) -> None:
+        """Keep how many points are live, and which undos are in force, as the points and the revisions tell."""
+        count = update(heads).filter_by(playbook_id=self.playbook_id).values(live_points=len(self.live_points()))
+        self.connection.execute(count)
+        self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""

@@ -143,8 +143,7 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
     for arguments, tool in (
         (("backup",), "pg_dump"),
         (("backup", "--list"), "pg_dump"),
-        (("restore-backup", "x.db", "--yes"), "pg_restore"),
-        (("db", "repair"), "pg_restore"),
+        (("restore-backup", "x.db", "--yes"), "pg_dump"),
     ):
         done = playbook(*arguments, "--db", "postgresql://me:secret@host/x")
         assert (done.code, done.out) == (1, "")

@@ -17,6 +17,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook
+from tests.databases import DISTRIBUTED
 
 pytestmark = pytest.mark.slow  # databases in many states
 
@@ -299,3 +300,27 @@ def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path
         postgres.drop_database(url)
         with postgres.connected(server) as superuser:
             superuser.execute("DROP ROLE ben")
+
+
+@pytest.mark.skipif(DISTRIBUTED, reason="what spoils the points isn't heard of where they are")
+def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -> None:
+    """The command that the check names shows what it would change, and says what it changed."""
+    postgres.require_server()
+    url = postgres.new_database()
+    try:
+        at_server = ("--db", url.render_as_string(hide_password=False))
+        playbook(*at_server, "add", "use type hints", "--section", "pat")
+        with postgres.connected(url) as superuser:
+            superuser.execute("SET session_replication_role = replica; UPDATE key_points SET text = 'owned'")
+        told = playbook(*at_server, "db", "check").err
+        planned = playbook(*at_server, "db", "repair", "--dry-run")
+        record = playbook(*at_server, "db", "repair", "--yes", "--json").json
+
+        assert told.endswith("a problem. Put back what each playbook's history says: playbook --db URL db repair\n")
+        assert planned.out.endswith(": put right: pat-001 (revision 2)\ndry run: nothing was changed\n")
+        assert (record["repaired"], [each["revision"] for each in record["projects"]]) == (True, [2])
+        assert [point["text"] for point in playbook(*at_server, "list", "--json").json] == ["use type hints"]
+        assert playbook(*at_server, "log", "--json").json[0]["role"] == url.username
+        assert playbook(*at_server, "db", "repair").out.endswith("all is well, nothing to repair\n")
+    finally:
+        postgres.drop_database(url)
