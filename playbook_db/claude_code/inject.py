@@ -83,34 +83,31 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
         problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
-    if not is_ignored:
-        is_full = _keep_start(hook, event, folder, key)
-        problem = problem or is_full
+    if not problem and spool.is_out_of_room():
+        problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     message, keep_told = _message(hook, event, folder, problem, book, shown)
     if hook.say(showing.output(EVENT, text, message)):
         _keep(hook, keep_told)
         showing.keep(hook, event, told, pending)
+    if not is_ignored:
+        _keep_start(hook, event, folder, key)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
 
 
-def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: str) -> str:
-    """Put on record that the session began, so that the worker finds it if nobody notes its end; what to tell the user
-    if the disk is too full for that."""
+def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: str) -> None:
+    """Put on record that the session began, so that the worker finds it if nobody notes its end."""
     path = event.transcript_path
     if not event.session_id or not path:
-        return ""
+        return
     told = {"project": key or projects.project_key(folder), "folder": folder, "transcript_path": path}
     content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in told.items()])
     try:
         spool.keep_start(event.session_id, f"{{{content}}}".encode("ascii"))
     except OSError as error:
         hook.note(f"{error}: the session's start is not on record")
-        if error.errno in spool.FULL:
-            return f"the disk of {settings.data_dir()} is full. Free some space, or this session may teach nothing."
-    return ""
 
 
 def _message(

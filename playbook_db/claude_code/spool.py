@@ -16,7 +16,6 @@ RESERVE_FILES, RESERVE_FILE_BYTES = 16, 4096
 SUFFIX = ".json"
 STARTED, ENDED = ".started", ".ended"  # of a session; the second's time is that of its end
 SHOWING = "showing"  # the kind of what a session was shown
-FULL = (errno.ENOSPC, errno.EDQUOT)  # what an OSError says of a full disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +73,15 @@ def keep_reserve() -> None:
         pass  # each hook and worker tries again
 
 
+def is_out_of_room() -> bool:
+    """Whether neither the disk nor the reserve has room for a job."""
+    try:
+        is_full = not os.statvfs(settings.claude_dir()).f_bavail
+    except OSError:
+        return False
+    return is_full and not any(os.path.exists(_reserve(number)) for number in range(RESERVE_FILES))
+
+
 def waiting(suffix: "str | tuple[str, ...]" = SUFFIX) -> "list[str]":
     """The files in the spool, oldest first: jobs and showings, or those that end with *suffix*."""
     folder = settings.spool_dir()
@@ -93,7 +101,7 @@ def _write(path: str, data: bytes, *, uses_reserve: bool, waits: bool = True) ->
         try:
             return _write_into(taken, path, data, waits=waits)
         except OSError as error:
-            if error.errno not in FULL and not (taken and error.errno == errno.ENOENT):  # another hook took that one
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, *[errno.ENOENT] * bool(taken)):  # another hook took it
                 raise
             problem = error
     raise problem

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from playbook_db.claude_code import spool
 from tests import small_disks
 from tests.claude_code import full_disk
 from tests.claude_code.running import Client
 
 pytestmark = pytest.mark.slow  # starts processes
-NOTHING = {"spooled": 0, "lost": 0, "learned": 0, "asked": 0}
+NOTHING = {"spooled": 0, "lost": 0, "sessions": []}
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_three_ends_in_a_row_after_a_fresh_install_are_learned_from_once(came_of
 
     assert done["told"] == ["{}\n", "{}\n"]
     assert done["kept"] == ["s-0", "s-1", "s-2"]
-    assert done["then"] == [{"spooled": 3, "lost": 0, "learned": 3, "asked": 6}, NOTHING]
+    assert done["then"] == [{"spooled": 3, "lost": 0, "sessions": ["s-0", "s-1", "s-2"]}, NOTHING]
 
 
 def test_a_session_that_began_on_a_full_disk_is_found_though_its_end_is_not_noted(came_of: CameOf) -> None:
@@ -45,19 +46,16 @@ def test_a_session_that_began_on_a_full_disk_is_found_though_its_end_is_not_note
     done = came_of(full_disk.no_end)
 
     assert done["told"] == ["{}\n"]
-    assert done["then"] == [{"spooled": 0, "lost": 1, "learned": 1, "asked": 2}, NOTHING]
+    assert done["then"] == [{"spooled": 0, "lost": 1, "sessions": ["s-1"]}, NOTHING]
 
 
 def test_where_the_reserve_is_used_up_sessions_are_found_by_their_starts(came_of: CameOf) -> None:
     """Each is learned from once."""
-    count = full_disk.spool.RESERVE_FILES
-
     done = came_of(full_disk.more_ends_than_the_reserve_has)
 
-    assert done["then"] == [
-        {"spooled": count, "lost": 2, "learned": count + 2, "asked": 2 * (count + 2)},
-        NOTHING,
-    ]
+    (first, then), count = done["then"], spool.RESERVE_FILES
+    assert (first["spooled"], first["lost"], then) == (count, 2, NOTHING)
+    assert first["sessions"] == sorted(f"s-{number}" for number in range(count + 2))
 
 
 def test_a_disk_that_is_full_from_the_first_is_told_at_the_session_s_start(came_of: CameOf) -> None:
