@@ -33,7 +33,7 @@ def main() -> "NoReturn":
         if why is None or _spool(hook, job, why):
             pending.clear()
             if (job["reason"] or "").startswith(_END):
-                spool.note_end(job["session_id"] or "", is_wanted=True)
+                spool.note_end(job["session_id"] or "", is_kept=True)
         worker_start.start(hook, job["folder"] or "")
 
     def at_deadline(hook: hook_runner.Hook) -> None:
@@ -58,7 +58,7 @@ def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
         return None
     if not _may_be_learned_from(event, folder):
         if name == _END:
-            spool.note_end(event.session_id or "", is_wanted=False)
+            spool.note_end(event.session_id or "", is_kept=False)
         return None
     if registration.answers_elsewhere(name, registration.own_scope(), folder):
         return None

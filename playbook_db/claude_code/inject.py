@@ -83,7 +83,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
         problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
-    if not problem and spool.is_out_of_room():
+    if not problem and spool.is_disk_full():
         problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     message, keep_told = _message(hook, event, folder, problem, book, shown)
     if hook.say(showing.output(EVENT, text, message)):

@@ -6,7 +6,6 @@ is in it; one without is a job. On a full disk a job or a start overwrites a fil
 already.
 """
 
-import errno
 import os
 import time
 
@@ -47,12 +46,12 @@ def keep_start(session_id: str, content: bytes) -> None:
         keep_reserve()
 
 
-def note_end(session_id: str, *, is_wanted: bool) -> None:
+def note_end(session_id: str, *, is_kept: bool) -> None:
     """Keep that the session has ended: what its transcript gets from now on is none of ours. Forget it altogether
-    unless it *is_wanted*, so that nothing is learned from it."""
+    unless it *is_kept*, so that nothing is learned from it."""
     path = _of_session(session_id, STARTED)
     try:
-        if is_wanted:
+        if is_kept:
             os.utime(path)
             os.rename(path, _of_session(session_id, ENDED))
         else:
@@ -73,7 +72,7 @@ def keep_reserve() -> None:
         pass  # each hook and worker tries again
 
 
-def is_out_of_room() -> bool:
+def is_disk_full() -> bool:
     """Whether neither the disk nor the reserve has room for a job."""
     try:
         is_full = not os.statvfs(settings.claude_dir()).f_bavail
@@ -95,30 +94,35 @@ def waiting(suffix: "str | tuple[str, ...]" = SUFFIX) -> "list[str]":
 def _write(path: str, data: bytes, *, uses_reserve: bool, waits: bool = True) -> None:
     """Write *data* to *path*, and if it *waits*, until it is on the disk; if that is full, into a file of the reserve.
     A file system that needs room even for that gets the room of those that it couldn't overwrite."""
-    has_place = uses_reserve and len(data) <= RESERVE_FILE_BYTES
-    reserve = [_reserve(number) for number in range(RESERVE_FILES)] if has_place else []
-    for taken in ("", *reserve, ""):
+    reserve = range(RESERVE_FILES) if uses_reserve and len(data) <= RESERVE_FILE_BYTES else ()
+    for taken in (None, *reserve, None):
         try:
             return _write_into(taken, path, data, waits=waits)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, *[errno.ENOENT] * bool(taken)):  # another hook took it
+            import errno  # late: mostly all goes well
+
+            if error.errno == errno.ENOENT and taken is None:
+                for folder in (settings.data_dir(), settings.spool_dir()):  # the mode is the last folder's alone
+                    os.makedirs(folder, mode=0o700, exist_ok=True)
+            elif error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.ENOENT):  # the last: another hook took that file
                 raise
             problem = error
     raise problem
 
 
-def _write_into(taken: str, path: str, data: bytes, *, waits: bool) -> None:
-    for folder in (settings.data_dir(), settings.spool_dir()):  # the mode is the last folder's alone
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+def _write_into(taken: "int | None", path: str, data: bytes, *, waits: bool) -> None:
     temporary = f"{path}.{os.getpid()}.part"
     try:
-        if taken:
-            os.rename(taken, temporary)
-        with open(os.open(temporary, os.O_WRONLY | (0 if taken else os.O_CREAT | os.O_EXCL), 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
+        if taken is not None:
+            os.rename(_reserve(taken), temporary)
+        file = os.open(temporary, os.O_WRONLY | (os.O_CREAT | os.O_EXCL if taken is None else 0), 0o600)
+        try:
+            while data:
+                data = data[os.write(file, data) :]
             if waits:
-                os.fsync(file.fileno())
+                os.fsync(file)
+        finally:
+            os.close(file)
         os.rename(temporary, path)
     except OSError:
         try:

@@ -144,7 +144,7 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
 
     Their starts are on record. All others, such as those from before the installation, are for `playbook bootstrap`.
     """
-    known: dict[str, tuple[Mapping[str, int], Collection[str]]] = {}
+    known: dict[str, tuple[Mapping[str, int], Collection[str]] | None] = {}
     for path in spool.waiting((spool.STARTED, spool.ENDED)):
         try:
             noted_at = os.stat(path).st_mtime
@@ -154,13 +154,16 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
             continue  # a hook was killed while it wrote it, or has just renamed it
         is_over = path.endswith(spool.ENDED)
         until = noted_at + _LAST_WORDS_S if is_over else math.inf
-        cursors, with_jobs = known.get(key) or known.setdefault(key, queue.known_transcripts(store, key))
-        for each in _transcripts_of(projects.as_path(transcript)) if os.path.isdir(folder) else ():
+        if key not in known:
+            known[key] = queue.known_transcripts(store, key)
+        cursors, with_jobs = known[key] or ({}, ())
+        for each in _transcripts_of(projects.as_path(transcript)) if known[key] and os.path.isdir(folder) else ():
             if each not in with_jobs and _is_lost(each, cursors.get(each, 0), until, folder):
                 parent = transcript if _is_subagents(each) else None
                 job = {"session_id": learner.session_of(each), "transcript_path": each, "parent_path": parent}
                 yield key, {**job, "reason": "found"}
-        if time.time() - noted_at > (SILENT_S + _LAST_WORDS_S if is_over else _FORGET_START_S):
+        kept_s = SILENT_S + _LAST_WORDS_S if is_over else _FORGET_START_S
+        if known[key] is None or time.time() - noted_at > kept_s:
             with contextlib.suppress(OSError):
                 os.unlink(path)
 

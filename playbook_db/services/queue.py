@@ -280,11 +280,11 @@ def _copy_cursor(source: Project, target: Project, path: str, session_id: str, *
             book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
 
 
-def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]]:
+def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:
     """How far each transcript of the project *key* was learned from, and for which there are jobs, failed ones
-    included."""
+    included; None if the project is ignored."""
     with store.read(key) as book:
-        return book.cursors(), jobs.known_paths(book.connection, key)
+        return None if book.is_ignored() else (book.cursors(), jobs.known_paths(book.connection, key))
 
 
 def _without_secrets(job: Job, why: str) -> str:

@@ -125,7 +125,7 @@ def _skip(project: Project, home: Path) -> None:
 
 
 def _end_unwanted(project: Project, home: Path) -> None:
-    spool.note_end("s-1", is_wanted=False)
+    spool.note_end("s-1", is_kept=False)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,18 @@ def test_what_the_user_excludes_is_sent_to_no_model(
         assert len(api.messages()) == 2 * learned
 
 
+def test_a_project_that_was_ignored_for_a_while_keeps_that_time_s_sessions_out(
+    learner_project: Project, lost: Path
+) -> None:
+    """As long as a worker looked: then the start is forgotten."""
+    ignore(learner_project, is_ignored=True)
+    assert _found(learner_project) == []
+    ignore(learner_project, is_ignored=False)
+
+    assert _found(learner_project) == []
+    assert lost.exists()
+
+
 def test_private_parts_of_a_found_session_stay_private(
     learner_project: Project, lost: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +189,7 @@ def test_private_parts_of_a_found_session_stay_private(
 def test_after_a_noted_end_only_older_transcripts_are_found(learner_project: Project, lost: Path) -> None:
     """A subagent that was killed with its session is learned from, a session resumed with disabled hooks isn't."""
     start, end = (f"{settings.spool_dir()}/s-1{suffix}" for suffix in (spool.STARTED, spool.ENDED))
-    spool.note_end("s-1", is_wanted=True)
+    spool.note_end("s-1", is_kept=True)
     os.utime(end, (time.time() - 3 * HOUR_S,) * 2)
     agent = lost.with_suffix("") / "subagents" / "agent-a1.jsonl"
     os.utime(agent, (time.time() - 3 * HOUR_S,) * 2)
