@@ -163,8 +163,9 @@ def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Clien
     (client.data / "spool").chmod(0o700)
 
     assert done.has_context
-    (line,) = client.log()
-    assert "what the session was shown is not on record" in line
+    shown, start = client.log()
+    assert "what the session was shown is not on record" in shown
+    assert "the session's start is not on record" in start
 
 
 @pytest.mark.parametrize(
